@@ -1,0 +1,16 @@
+# The packages that the library needs. The list is repeated in touchstone-config.cmake.in.
+
+find_package(fmt REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(pugixml REQUIRED)
+find_package(assimp REQUIRED)
+find_package(Qhull REQUIRED)
+
+# The reentrant C library; qhull builds that are static only name it otherwise.
+if(TARGET Qhull::qhull_r)
+  set(TOUCHSTONE_QHULL Qhull::qhull_r)
+elseif(TARGET Qhull::qhullstatic_r)
+  set(TOUCHSTONE_QHULL Qhull::qhullstatic_r)
+else()
+  message(FATAL_ERROR "The Qhull package has no reentrant library (qhull_r); install libqhull-dev 8.0 or newer")
+endif()

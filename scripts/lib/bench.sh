@@ -1,0 +1,38 @@
+# shellcheck shell=bash
+# Benchmarks, for ./run. NAME is bench/NAME/run.py if that exists, which may compare with other
+# engines, or else the program of bench/NAME.cpp.
+
+list_benchmarks() {
+  local file
+  for file in bench/*/run.py; do
+    if [ -f "$file" ]; then basename "$(dirname "$file")"; fi
+  done
+  for file in bench/*.cpp; do
+    if [ -f "$file" ]; then basename "$file" .cpp | sed 's/^bench_//'; fi
+  done
+}
+
+run_benchmarks() {
+  local name names=("$@") peers=OFF
+  [ ${#names[@]} -gt 0 ] || mapfile -t names < <(list_benchmarks)
+  [ ${#names[@]} -gt 0 ] || fail "there are no benchmarks in bench/"
+  for name in "${names[@]}"; do
+    list_benchmarks | grep -qx -- "$name" ||
+      fail "no benchmark '$name'; there are: $(list_benchmarks | paste -sd ' ')"
+    if [ -f "bench/$name/run.py" ]; then peers=ON; fi
+  done
+
+  ensure_packages "${build_packages[@]}"
+  if [ $peers = ON ]; then ensure_venv build/venv-peers tests/peers/requirements.txt; fi
+  configure release -DTOUCHSTONE_PEERS=$peers
+  build release
+  export TOUCHSTONE_BUILD=$root/build/release
+  for name in "${names[@]}"; do
+    echo "== $name"
+    if [ -f "bench/$name/run.py" ]; then
+      build/venv-peers/bin/python "bench/$name/run.py"
+    else
+      "build/release/bin/bench_$name"
+    fi
+  done
+}

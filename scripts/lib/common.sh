@@ -1,0 +1,101 @@
+# shellcheck shell=bash
+# Messages, packages, Python environments and builds, for ./run.
+
+fail() {
+  echo "run: $*" >&2
+  exit 1
+}
+
+build_packages=(
+  g++ cmake ninja-build ccache libeigen3-dev libfmt-dev libpugixml-dev libassimp-dev libqhull-dev
+  libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev)
+develop_packages=(
+  clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev llvm-14 shellcheck python3-venv)
+
+# ensure_packages NAME...: installs what is missing, in one go.
+ensure_packages() {
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    if ! command -v cmake >/dev/null || ! command -v ninja >/dev/null; then
+      fail "cmake and ninja not found; on this system install what Debian calls: $*"
+    fi
+    [ "${packages_noted:-}" ] || echo "Not a Debian system: using what is installed. Needed, by Debian's names: $*" >&2
+    packages_noted=1
+    return
+  fi
+  local name missing=()
+  for name in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || fail "missing packages; as root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  echo "Installing ${missing[*]}"
+  quietly packages "${as_root[@]}" apt-get update -qq
+  quietly packages "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}"
+}
+
+# quietly LOG COMMAND...: keeps the output in build/log/LOG.log and shows it only if the command fails.
+quietly() {
+  local log=build/log/$1.log status=0
+  shift
+  if [ "${VERBOSE:-}" ]; then
+    "$@"
+    return
+  fi
+  mkdir -p build/log
+  "$@" >"$log" 2>&1 || status=$?
+  if [ $status -ne 0 ]; then
+    tail -n 120 "$log" >&2
+    echo "run: '$1' failed (status $status); the whole output is in $log" >&2
+  fi
+  return $status
+}
+
+# ensure_venv DIRECTORY REQUIREMENTS: a Python environment with exactly those versions.
+ensure_venv() {
+  local venv=$1 requirements=$2 python=/usr/bin/python3 stamp
+  [ -f "$requirements" ] || fail "$requirements does not exist"
+  stamp=$(sha256sum <"$requirements")
+  if ! "$venv/bin/python" -c '' 2>/dev/null; then
+    rm -rf "$venv"
+    [ -x "$python" ] || python=$(command -v python3) || fail "python3 not found; install Python 3.11 or newer"
+    "$python" -c 'import ensurepip, venv' 2>/dev/null || ensure_packages python3-venv
+    quietly venv "$python" -m venv "$venv"
+  fi
+  if [ "$(cat "$venv/requirements.sha256" 2>/dev/null)" != "$stamp" ]; then
+    echo "Installing Python packages of $requirements"
+    quietly pip "$venv/bin/python" -m pip install --disable-pip-version-check -q -r "$requirements" ||
+      fail "pip could not install $requirements; is there a network?"
+    echo "$stamp" >"$venv/requirements.sha256"
+  fi
+}
+
+configure() {
+  local preset=$1
+  shift
+  quietly "configure-$preset" cmake --preset "$preset" "$@"
+}
+
+# build PRESET [CMAKE_BUILD_ARGUMENT...]
+build() {
+  local preset=$1
+  shift
+  if [ -t 1 ]; then # ninja shows its progress in one line
+    cmake --build --preset "$preset" "$@"
+  else
+    quietly "build-$preset" cmake --build --preset "$preset" "$@"
+  fi
+}
+
+run_touchstone() {
+  {
+    ensure_packages "${build_packages[@]}"
+    configure release
+    build release --target touchstone
+  } >&2 # standard output belongs to the program
+  exec build/release/bin/touchstone "$@"
+}

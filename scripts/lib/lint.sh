@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# Formatting and static checks, for ./run. A check prints only what is wrong.
+
+# list_sources PATTERN...: our files, committed or not.
+list_sources() {
+  git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
+    if [ -f "$file" ]; then echo "$file"; fi
+  done
+}
+
+check_format() {
+  local unformatted
+  unformatted=$(list_sources '*.cpp' '*.hpp' | xargs -r clang-format-14 --dry-run -Werror 2>&1 |
+    grep -oE '^[^:]+\.[ch]pp' | sort -u || true)
+  if [ "$unformatted" ]; then
+    echo "$unformatted"
+    echo "run: not formatted; './run format' mends it" >&2
+    return 1
+  fi
+}
+
+check_python() {
+  ensure_venv build/venv scripts/requirements-dev.txt
+  build/venv/bin/ruff check -q .
+  build/venv/bin/ruff format -q --check --diff .
+}
+
+check_shell() {
+  shellcheck -x run .ci/run # follows run into scripts/lib
+}
+
+# The compiler enforces the arrows between folders as long as nobody steps around the include roots.
+check_includes() {
+  if list_sources 'src/*.cpp' 'src/*.hpp' 'apps/*.cpp' 'apps/*.hpp' | xargs -r grep -nE '#include "(\.|src/)'; then
+    echo 'write includes as "touchstone/<folder>/<file>"' >&2
+    return 1
+  fi
+}
+
+check_tidy() {
+  configure asan
+  list_sources 'src/*.cpp' 'apps/*.cpp' | xargs -r python3 scripts/tidy.py --build build/asan --jobs "$jobs"
+}
+
+format_sources() {
+  ensure_packages "${develop_packages[@]}"
+  ensure_venv build/venv scripts/requirements-dev.txt
+  list_sources '*.cpp' '*.hpp' | xargs -r clang-format-14 -i
+  build/venv/bin/ruff check -q --fix .
+  build/venv/bin/ruff format -q .
+}
+
+lint_stages() {
+  stage "format" check_format
+  stage "includes" check_includes
+  stage "python lint" check_python
+  stage "shell lint" check_shell
+  stage "clang-tidy" check_tidy
+}
+
+run_lint() {
+  ensure_packages "${build_packages[@]}" "${develop_packages[@]}"
+  lint_stages
+  summary
+}

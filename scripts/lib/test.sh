@@ -1,0 +1,174 @@
+# shellcheck shell=bash
+# The stages of ./run test, and their summary.
+
+passed=0
+failed=0
+skipped=0
+failed_stages=()
+
+# stage NAME COMMAND...: runs it, times it and counts it: as one check, or as the tests of the JUnit
+# files that it leaves in build/log/junit. Its outcome is in stage_status; later stages go on.
+stage() {
+  local name=$1 start=$SECONDS
+  shift
+  echo "== $name"
+  rm -rf build/log/junit
+  mkdir -p build/log/junit
+  set +e # not "if", which would switch off -e inside
+  (
+    set -e
+    "$@"
+  )
+  stage_status=$?
+  set -e
+  count_tests "$stage_status"
+  if [ "$stage_status" -ne 0 ]; then
+    failed_stages+=("$name")
+    echo "   FAILED after $((SECONDS - start)) s"
+  else
+    echo "   ok, $((SECONDS - start)) s"
+  fi
+}
+
+count_tests() {
+  local status=$1 file tests bad idle failed_before=$failed counted=0
+  for file in build/log/junit/*.xml; do
+    [ -f "$file" ] || continue
+    counted=1
+    tests=$(junit_sum tests "$file")
+    bad=$(($(junit_sum failures "$file") + $(junit_sum errors "$file")))
+    idle=$(($(junit_sum skipped "$file") + $(junit_sum disabled "$file")))
+    passed=$((passed + tests - bad - idle))
+    failed=$((failed + bad))
+    skipped=$((skipped + idle))
+  done
+  if [ "$status" -ne 0 ]; then
+    if [ $failed -eq "$failed_before" ]; then failed=$((failed + 1)); fi
+  elif [ $counted -eq 0 ]; then
+    passed=$((passed + 1))
+  fi
+}
+
+# junit_sum ATTRIBUTE FILE: the attribute's sum over the <testsuite> elements; 0 if there is none.
+junit_sum() {
+  tr '\n\t' '  ' <"$2" | grep -oE '<testsuite [^>]*' | grep -oE " $1=\"[0-9]+\"" | grep -oE '[0-9]+' |
+    awk '{ sum += $1 } END { print sum + 0 }' || true
+}
+
+summary() {
+  echo
+  [ ${#failed_stages[@]} -eq 0 ] || printf 'failed: %s\n' "${failed_stages[@]}"
+  echo "$passed passed, $failed failed, $skipped skipped in $SECONDS s"
+  [ ${#failed_stages[@]} -eq 0 ]
+}
+
+# run_ctest PRESET [CTEST_ARGUMENT...]
+run_ctest() {
+  local preset=$1
+  shift
+  quietly "ctest-$preset" ctest --preset "$preset" -j "$jobs" --no-tests=error \
+    --output-junit "$root/build/log/junit/ctest.xml" "$@"
+}
+
+build_for_tests() {
+  configure "$1" -DTOUCHSTONE_PEERS=OFF
+  build "$1"
+}
+
+# build_and_test NAME PRESET [CTEST_ARGUMENT...]: two stages, the second if the first went well (built).
+build_and_test() {
+  local name=$1 preset=$2
+  shift 2
+  built=
+  stage "$name: build" build_for_tests "$preset"
+  if [ "$stage_status" -eq 0 ]; then
+    built=1
+    stage "$name: tests" run_ctest "$preset" "$@"
+  fi
+}
+
+set_sanitizer_options() {
+  export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
+  export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+  export ASAN_SYMBOLIZER_PATH=${ASAN_SYMBOLIZER_PATH:-$(command -v llvm-symbolizer-14 || true)}
+}
+
+# Installs the library and uses it from a project of its own, as a user would.
+test_consumer() {
+  rm -rf build/consumer-prefix
+  quietly consumer cmake --install build/release --prefix build/consumer-prefix
+  quietly consumer cmake -S tests/consumer -B build/consumer -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_PREFIX_PATH="$root/build/consumer-prefix"
+  quietly consumer cmake --build build/consumer
+  quietly consumer build/consumer/consumer
+}
+
+test_peers() {
+  if [ ! -f tests/peers/requirements.txt ]; then
+    echo "   nothing to compare: tests/peers/requirements.txt does not exist"
+    return
+  fi
+  ensure_venv build/venv-peers tests/peers/requirements.txt
+  TOUCHSTONE_BUILD=$root/build/release build/venv-peers/bin/python -m pytest tests/peers -q \
+    --junitxml=build/log/junit/pytest.xml
+}
+
+test_long_properties() {
+  TOUCHSTONE_LONG=1 run_ctest release
+}
+
+fuzz_seconds=60
+
+# Every fuzz target for a minute, from its committed seeds; what it finds is kept in build/fuzz-corpus.
+fuzz() {
+  local target name corpus seeds
+  configure fuzz
+  build fuzz
+  for target in build/fuzz/fuzz/*_fuzz; do
+    [ -x "$target" ] || continue
+    name=$(basename "$target")
+    corpus=build/fuzz-corpus/$name
+    mkdir -p "$corpus"
+    set -- "$corpus"
+    seeds=tests/fuzz/corpus/${name%_fuzz}
+    [ ! -d "$seeds" ] || set -- "$corpus" "$seeds"
+    echo "   $name"
+    quietly "fuzz-$name" "$target" -max_total_time=$fuzz_seconds -timeout=10 -rss_limit_mb=2048 \
+      -artifact_prefix="build/log/$name-" "$@"
+  done
+}
+
+run_tests() {
+  local filter='' peers='' long=''
+  while [ $# -gt 0 ]; do
+    case "$1" in
+      -k) filter=${2:?"-k needs a filter"} && shift ;;
+      --peers) peers=1 ;;
+      --long) long=1 ;;
+      *) fail "unknown option '$1'; see ./run help" ;;
+    esac
+    shift
+  done
+  ensure_packages "${build_packages[@]}" "${develop_packages[@]}"
+
+  set_sanitizer_options
+
+  if [ "$filter" ]; then
+    build_and_test "release (g++)" release -R "$filter"
+    summary
+    return
+  fi
+  lint_stages
+  build_and_test "release (g++)" release
+  if [ "$built" ]; then
+    stage "a project that uses the installed library" test_consumer
+    if [ "$peers" ]; then stage "comparison with other engines" test_peers; fi
+  fi
+  build_and_test "address and undefined-behaviour sanitizers (clang)" asan
+  if [ "$long" ]; then
+    stage "properties of 1,000 random models" test_long_properties
+    stage "fuzzing, $fuzz_seconds s a target" fuzz
+    build_and_test "thread sanitizer (clang)" tsan
+  fi
+  summary
+}

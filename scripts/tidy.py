@@ -1,0 +1,81 @@
+"""Run clang-tidy on source files, skipping those that passed before in the same state.
+
+The state of a file is its text, the text of all our headers that it reaches, the configuration and
+the version of clang-tidy.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+CLANG_TIDY = "clang-tidy-14"
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / "build" / "tidy-cache"
+INCLUDE = re.compile(r'^\s*#\s*include\s+"touchstone/([^"]+)"', re.MULTILINE)
+
+
+@cache
+def reachable(file: Path) -> frozenset[Path]:
+    """Return the file and all headers of src/ that it includes, directly or not."""
+    seen: set[Path] = set()
+    waiting = [file]
+    while waiting:
+        current = waiting.pop()
+        if current in seen or not current.is_file():
+            continue
+        seen.add(current)
+        waiting += [ROOT / "src" / name for name in INCLUDE.findall(current.read_text())]
+    return frozenset(seen)
+
+
+def state(file: Path, common: bytes) -> str:
+    """Return a name for everything that the result of a file depends on."""
+    digest = hashlib.sha256(common)
+    for part in sorted(reachable(file)):
+        digest.update(str(part.relative_to(ROOT)).encode() + b"\0" + part.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def tidy(file: Path, build: Path, common: bytes) -> str:
+    """Return what clang-tidy has to say about a file; nothing if all is well."""
+    stamp = CACHE / state(file, common)
+    if stamp.exists():
+        return ""
+    command = [CLANG_TIDY, "--quiet", "-p", str(build), str(file)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode == 0:
+        stamp.touch()
+        return ""
+    return result.stdout + result.stderr
+
+
+def main() -> int:
+    """Check the files that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, required=True, help="folder with compile_commands.json, made for clang")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("files", type=Path, nargs="+")
+    arguments = parser.parse_args()
+
+    CACHE.mkdir(parents=True, exist_ok=True)
+    version = subprocess.run([CLANG_TIDY, "--version"], capture_output=True, check=True).stdout
+    common = version + (ROOT / ".clang-tidy").read_bytes()
+    failures = 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        jobs = [pool.submit(tidy, file.resolve(), arguments.build, common) for file in arguments.files]
+        for job in concurrent.futures.as_completed(jobs):
+            if complaint := job.result():
+                failures += 1
+                print(complaint, end="", flush=True)
+    if failures:
+        print(f"clang-tidy complains about {failures} of {len(arguments.files)} files", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

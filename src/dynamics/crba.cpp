@@ -1,0 +1,87 @@
+// Composite rigid bodies: M_ij = S_j . (I_i S_i) with I_i the inertia of everything beyond dof i, for j an ancestor
+// of i (Featherstone, ch. 6). In world axes about one point the inertias of a subtree just add up. Cost O(n depth).
+#include "touchstone/dynamics/algorithms.hpp"
+#include "touchstone/dynamics/recursion.hpp"
+
+namespace touchstone {
+
+namespace {
+
+void sum_inertias(const Model& model, const Parameters& parameters, Data& data) {
+  for (int b = 1; b < model.nbody; ++b) {
+    if (model.body_kernels[b].tree < 0) continue;
+    data.composite_inertia[b] = world_inertia(parameters.body_inertia[b], data.X_WB[b].R, data.body_com[b]);
+  }
+  for (int b = model.nbody - 1; b > 0; --b) {
+    const BodyKernel& body = model.body_kernels[b];
+    if (body.tree >= 0 && model.body_kernels[body.parent].tree >= 0) {
+      data.composite_inertia[body.parent] += data.composite_inertia[b];
+    }
+  }
+}
+
+// The row of dof i, four entries at a time; the padding of the row is written too, and never read.
+void fill_row(const Model& model, int i, Data& data) {
+  const Force F = data.composite_inertia[model.dof_body[i]] * data.S[i];
+  const auto power = [&](int dof) {
+    const Motion& S = data.S[dof];
+    return S.angular.lanes * F.torque.lanes + S.linear.lanes * F.force.lanes;
+  };
+  for (int k = model.row_start[i]; k < model.row_start[i + 1]; k += 4) {
+    const int* dof = &model.row_dof[k];
+    *reinterpret_cast<Lanes*>(&data.M[k]) = sum_each(power(dof[0]), power(dof[1]), power(dof[2]), power(dof[3]));
+  }
+}
+
+// A tendon's armature a adds a c_i c_j for each pair of its joints on one path to the root.
+void add_tendon_armature(const Model& model, const Parameters& parameters, Data& data) {
+  for (int t = 0; t < model.ntendon; ++t) {
+    const double armature = parameters.tendon_armature[t];
+    if (armature == 0.0) continue;
+    for (const Tendon::Term& row : model.tendons[t].terms) {
+      for (const Tendon::Term& column : model.tendons[t].terms) {
+        const int i = model.joint_dof[row.joint], j = model.joint_dof[column.joint];
+        if (j > i) continue;
+        const int k = model.row_start[i] + model.row_length[j] - 1;
+        if (model.row_dof[k] == j) data.M[k] += armature * row.coefficient * column.coefficient;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void crba(const Model& model, const Parameters& parameters, Data& data) {
+  sum_inertias(model, parameters, data);
+  for (int i = 0; i < model.nv; ++i) {
+    fill_row(model, i, data);
+    data.M[model.row_start[i] + model.row_length[i] - 1] += parameters.dof_armature[i];
+  }
+  if (model.ntendon > 0) add_tendon_armature(model, parameters, data);
+}
+
+void multiply_mass(const Model& model, const Data& data, const ConstVectorRef& x, VectorRef y) {
+  for (int i = 0; i < model.nv; ++i) {
+    const int start = model.row_start[i], last = start + model.row_length[i] - 1;
+    double sum = data.M[last] * x[i];
+    for (int k = start; k < last; ++k) {
+      const int j = model.row_dof[k];
+      sum += data.M[k] * x[j];
+      y[j] += data.M[k] * x[i];
+    }
+    y[i] = sum;
+  }
+}
+
+MatrixX dense_mass_matrix(const Model& model, const Data& data) {
+  MatrixX M = MatrixX::Zero(model.nv, model.nv);
+  for (int i = 0; i < model.nv; ++i) {
+    for (int k = 0; k < model.row_length[i]; ++k) {
+      const int j = model.row_dof[model.row_start[i] + k];
+      M(i, j) = M(j, i) = data.M[model.row_start[i] + k];
+    }
+  }
+  return M;
+}
+
+}  // namespace touchstone

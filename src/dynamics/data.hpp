@@ -1,0 +1,66 @@
+// The workspace of the dynamics algorithms: what they compute for one state of one model. Every array is sized
+// when the workspace is made; no algorithm allocates afterwards.
+//
+// Spatial quantities of a tree are in world axes about the tree's reference point (see math/spatial.hpp), which is
+// the origin of its root body, so precision does not suffer far from the world's origin.
+#pragma once
+
+#include <vector>
+
+#include "touchstone/math/spatial.hpp"
+#include "touchstone/model/model.hpp"
+#include "touchstone/model/state.hpp"
+
+namespace touchstone {
+
+// 6x6 symmetric articulated-body inertia: [angular; linear] blocks by columns.
+struct ArticulatedInertia {
+  Mat3 angular;   // torque due to angular acceleration
+  Mat3 coupling;  // force due to angular acceleration (its transpose: torque due to linear acceleration)
+  Mat3 linear;    // force due to linear acceleration
+};
+
+struct Data {
+  explicit Data(const Model& model);
+
+  // --- forward_kinematics ---
+  VectorX angle, angle_sine, angle_cosine;  // of hinges and screws, padded to a multiple of four
+  std::vector<Pose> X_WB;                   // nbody
+  std::vector<Vec3> reference_point;        // ntree
+  std::vector<Vec3> body_com;               // nbody: centre of mass from the tree's reference point
+  std::vector<Motion> S;                    // nv: dof axes
+
+  // --- forward_velocity / forward_acceleration / rnea ---
+  std::vector<Motion> velocity;      // nbody
+  std::vector<Motion> acceleration;  // nbody
+  std::vector<Force> force;          // nbody: scratch of the backward passes
+
+  // --- crba ---
+  std::vector<SpatialInertia> composite_inertia;  // nbody
+  VectorX M;                                      // row_start[nv]: rows of the mass matrix, layout of Model::row_start
+
+  // --- factorize ---
+  VectorX L;          // row_start[nv]: M (+ shift) = L' D L, unit diagonal implied; the diagonal slots hold D
+  VectorX D_inverse;  // nv
+
+  // --- aba ---
+  std::vector<ArticulatedInertia> articulated;  // nbody
+  std::vector<Force> U;                         // nv
+
+  // --- results ---
+  VectorX bias;               // nv: Coriolis, centrifugal and gravity forces, M a + bias = tau
+  VectorX passive;            // nv: springs, dampers, gravity compensation
+  VectorX actuation;          // nv: forces of the actuators
+  VectorX actuator_force;     // nu
+  VectorX actuator_length;    // nu
+  VectorX actuator_velocity;  // nu
+  VectorX activation_rate;    // na
+  MatrixX actuator_moment;    // nv x nu: d length / d q
+  VectorX tendon_length;      // ntendon
+  VectorX tendon_velocity;    // ntendon
+  VectorX smooth_force;       // nv: passive + actuation + applied - bias
+  VectorX v_free;             // nv: velocity at the end of the step without constraints
+  VectorX scratch;            // nv
+};
+
+}  // namespace touchstone

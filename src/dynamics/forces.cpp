@@ -1,0 +1,265 @@
+#include "touchstone/dynamics/forces.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "touchstone/dynamics/algorithms.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/math/so3.hpp"
+#include "touchstone/model/transmission.hpp"
+
+namespace touchstone {
+
+namespace {
+
+KinematicsView view(const Data& data) { return {data.X_WB, data.S, data.reference_point}; }
+
+double clamped(double value, bool limited, const Vector2& range) {
+  return limited ? std::clamp(value, range[0], range[1]) : value;
+}
+
+Quaternion quaternion_at(const ConstVectorRef& q, int i) {
+  return Quaternion(q[i], q[i + 1], q[i + 2], q[i + 3]).normalized();
+}
+
+}  // namespace
+
+void compute_tendons(const Model& model, const ConstVectorRef& q, const ConstVectorRef& v, Data& data) {
+  for (int t = 0; t < model.ntendon; ++t) {
+    data.tendon_length[t] = tendon_length(model, model.tendons[t], q);
+    double rate = 0.0;
+    for (const Tendon::Term& term : model.tendons[t].terms) rate += term.coefficient * v[model.joint_dof[term.joint]];
+    data.tendon_velocity[t] = rate;
+  }
+}
+
+// --- passive forces ---
+
+namespace {
+
+void add_joint_springs(const Model& model, const Parameters& parameters, const ConstVectorRef& q, VectorRef tau) {
+  const VectorX& rest = parameters.spring_reference;
+  for (int j = 0; j < model.njoint; ++j) {
+    const double k = parameters.joint_stiffness[j];
+    if (k == 0.0) continue;
+    int i = model.joint_q[j];
+    int dof = model.joint_dof[j];
+    switch (model.joints[j].type) {
+      case JointType::kFree:
+        tau.segment<3>(dof) -= k * (q.segment<3>(i) - rest.segment<3>(i));
+        i += 3;
+        dof += 3;
+        [[fallthrough]];
+      case JointType::kBall:
+        tau.segment<3>(dof) -= k * so3_log(quaternion_at(rest, i).conjugate() * quaternion_at(q, i));
+        break;
+      default:
+        tau[dof] -= k * (q[i] - rest[i]);
+        break;
+    }
+  }
+}
+
+void add_tendon_forces(const Model& model, const Parameters& parameters, const Data& data, VectorRef tau) {
+  for (int t = 0; t < model.ntendon; ++t) {
+    const Vector2& band = parameters.tendon_spring_length[t];
+    const double length = data.tendon_length[t];
+    const double stretch = length - std::clamp(length, band[0], band[1]);
+    const double force =
+        -parameters.tendon_stiffness[t] * stretch - parameters.tendon_damping[t] * data.tendon_velocity[t];
+    if (force == 0.0) continue;
+    for (const Tendon::Term& term : model.tendons[t].terms) {
+      tau[model.joint_dof[term.joint]] += term.coefficient * force;
+    }
+  }
+}
+
+// The compensating forces, into data.scratch; false if no body asks for any.
+bool gravity_compensation(const Model& model, const Parameters& parameters, Data& data) {
+  bool any = false;
+  for (int b = 1; b < model.nbody; ++b) {
+    const double share = parameters.body_gravity_compensation[b];
+    if (share == 0.0 || model.body_kernels[b].tree < 0) continue;
+    if (!any) data.scratch.setZero();
+    any = true;
+    const Vec3 force = -share * parameters.body_inertia[b].mass * Vec3(parameters.gravity);
+    const Vec3 com = data.body_com[b] + data.reference_point[model.body_kernels[b].tree];
+    add_wrench(model, view(data), b, com, force, Vec3(), data.scratch);
+  }
+  return any;
+}
+
+// Adds the compensation of the joints that leave it to the actuators, or of the others.
+void add_gravity_compensation(const Model& model, const Parameters& parameters, bool by_actuators, Data& data,
+                              VectorRef tau) {
+  if (!gravity_compensation(model, parameters, data)) return;
+  for (int i = 0; i < model.nv; ++i) {
+    if (model.joints[model.dof_joint[i]].actuator_gravity_compensation == by_actuators) tau[i] += data.scratch[i];
+  }
+}
+
+}  // namespace
+
+void compute_passive(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const ConstVectorRef& v,
+                     Data& data) {
+  if (!model.options.passive_forces_enabled) {
+    data.passive.setZero();
+    return;
+  }
+  data.passive.noalias() = -parameters.dof_damping.cwiseProduct(v);
+  add_joint_springs(model, parameters, q, data.passive);
+  add_tendon_forces(model, parameters, data, data.passive);
+  add_gravity_compensation(model, parameters, false, data, data.passive);
+}
+
+// --- actuators ---
+
+namespace {
+
+double affine(const std::array<double, 3>& c, double length, double velocity) {
+  return c[0] + c[1] * length + c[2] * velocity;
+}
+
+double activation_rate(const Actuator& actuator, double control, double activation) {
+  constexpr double kShortest = 1e-15;  // a filter without a time constant follows at once
+  if (actuator.dynamics == ActuatorDynamics::kIntegrator) return control;
+  return (control - activation) / std::max(actuator.time_constant, kShortest);
+}
+
+// Where several actuators pull one tendon, the tendon's force limit scales them all.
+void limit_tendon_forces(const Model& model, Data& data) {
+  for (int t = 0; t < model.ntendon; ++t) {
+    if (!model.tendons[t].actuator_force_limited) continue;
+    double total = 0.0;
+    const auto pulls = [&](int u) {
+      return model.actuators[u].transmission == TransmissionType::kTendon && model.actuators[u].target == t;
+    };
+    for (int u = 0; u < model.nu; ++u) {
+      if (pulls(u)) total += data.actuator_force[u];
+    }
+    const double allowed = clamped(total, true, model.tendons[t].actuator_force_range);
+    if (allowed == total) continue;
+    for (int u = 0; u < model.nu; ++u) {
+      if (pulls(u)) data.actuator_force[u] *= allowed / total;
+    }
+  }
+}
+
+}  // namespace
+
+double next_activation(const Actuator& actuator, double activation, double rate, double h) {
+  double next = activation + h * rate;
+  if (actuator.dynamics == ActuatorDynamics::kFilterExact) {
+    const double tau = std::max(actuator.time_constant, 1e-15);
+    next = activation + rate * tau * -std::expm1(-h / tau);
+  }
+  return clamped(next, actuator.activation_limited, actuator.activation_range);
+}
+
+namespace {
+
+double actuator_force(const Model& model, const Parameters& parameters, const State& state, const Input& input, int u,
+                      Data& data) {
+  const Actuator& actuator = model.actuators[u];
+  auto moment = data.actuator_moment.col(u);
+  data.actuator_length[u] = transmission_length(model, view(data), actuator, state.q, moment);
+  data.actuator_velocity[u] = moment.dot(state.v);
+  double signal =
+      clamped(input.control[u], actuator.control_limited && model.options.clamp_controls, actuator.control_range);
+  const int k = model.activation_index[u];
+  if (k >= 0) {
+    data.activation_rate[k] = activation_rate(actuator, signal, state.activation[k]);
+    signal = actuator.early_activation
+                 ? next_activation(actuator, state.activation[k], data.activation_rate[k], model.options.time_step)
+                 : state.activation[k];
+  }
+  const double length = data.actuator_length[u], velocity = data.actuator_velocity[u];
+  const auto& g = parameters.actuator_gain[u];
+  const double gain = actuator.gain_type == ActuatorGain::kFixed ? g[0] : affine(g, length, velocity);
+  double force = gain * signal;
+  if (actuator.bias_type == ActuatorBias::kAffine) force += affine(parameters.actuator_bias[u], length, velocity);
+  return force;
+}
+
+}  // namespace
+
+void compute_actuation(const Model& model, const Parameters& parameters, const State& state, const Input& input,
+                       Data& data) {
+  data.actuation.setZero();
+  if (!model.options.actuation_enabled) {
+    data.actuator_force.setZero();
+    data.activation_rate.setZero();
+    return;
+  }
+  for (int u = 0; u < model.nu; ++u) data.actuator_force[u] = actuator_force(model, parameters, state, input, u, data);
+  limit_tendon_forces(model, data);
+  for (int u = 0; u < model.nu; ++u) {
+    const Actuator& actuator = model.actuators[u];
+    data.actuator_force[u] = clamped(data.actuator_force[u], actuator.force_limited, actuator.force_range);
+  }
+  if (model.nu > 0) data.actuation.noalias() = data.actuator_moment * data.actuator_force;
+  if (model.options.passive_forces_enabled) add_gravity_compensation(model, parameters, true, data, data.actuation);
+  for (int j = 0; j < model.njoint; ++j) {
+    const Joint& joint = model.joints[j];
+    double& force = data.actuation[model.joint_dof[j]];
+    if (joint.actuator_force_limited) force = clamped(force, true, joint.actuator_force_range);
+  }
+}
+
+// --- everything ---
+
+void add_applied_wrenches(const Model& model, const Parameters& parameters, const std::vector<Vector6>& wrenches,
+                          const Data& data, VectorRef tau) {
+  for (int b = 1; b < model.nbody; ++b) {
+    const Vector6& wrench = wrenches[b];
+    if (model.body_kernels[b].tree < 0 || wrench.isZero(0.0)) continue;
+    const Vec3 com = data.X_WB[b] * parameters.body_inertia[b].com;
+    add_wrench(model, view(data), b, com, Vec3(wrench.head<3>()), Vec3(wrench.tail<3>()), tau);
+  }
+}
+
+namespace {
+
+void compute_smooth_force(const Model& model, const Parameters& parameters, const State& state, const Input& input,
+                          Data& data) {
+  forward_kinematics(model, parameters, state, data);
+  crba(model, parameters, data);
+  compute_bias(model, parameters, state.v, data);
+  compute_tendons(model, state.q, state.v, data);
+  compute_passive(model, parameters, state.q, state.v, data);
+  compute_actuation(model, parameters, state, input, data);
+  data.smooth_force.noalias() = data.passive + data.actuation + input.applied_force - data.bias;
+  add_applied_wrenches(model, parameters, input.applied_wrench, data, data.smooth_force);
+}
+
+}  // namespace
+
+bool forward_dynamics(const Model& model, const Parameters& parameters, const State& state, const Input& input,
+                      Data& data, VectorRef a) {
+  compute_smooth_force(model, parameters, state, input, data);
+  const bool ok = factorize(model, data);
+  a = data.smooth_force;
+  solve(model, data, a);
+  return ok;
+}
+
+bool compute_free_motion(const Model& model, const Parameters& parameters, const State& state, const Input& input,
+                         double h, Data& data) {
+  compute_smooth_force(model, parameters, state, input, data);
+  data.scratch.noalias() = h * parameters.dof_damping;
+  for (int j = 0; j < model.njoint; ++j) {
+    const double k = parameters.joint_stiffness[j];
+    if (k == 0.0) continue;
+    const int n = dof_count(model.joints[j].type);
+    const int dof = model.joint_dof[j];
+    data.scratch.segment(dof, n).array() += h * h * k;
+    data.smooth_force.segment(dof, n) -= h * k * state.v.segment(dof, n);
+  }
+  const bool ok = factorize(model, data.scratch, data);
+  data.v_free = h * data.smooth_force;
+  solve(model, data, data.v_free);
+  data.v_free += state.v;
+  return ok;
+}
+
+}  // namespace touchstone

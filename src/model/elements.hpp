@@ -1,0 +1,304 @@
+// The elements a model is made of, as the builder takes them and the model keeps them.
+//
+// References between elements are indices: `int body` is an index into the bodies of the builder or model,
+// and so on; -1 means "none". SI units and radians throughout.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/base/error.hpp"
+#include "touchstone/geometry/mass_properties.hpp"
+#include "touchstone/geometry/shape.hpp"
+#include "touchstone/math/types.hpp"
+
+namespace touchstone {
+
+// --- where an element came from -------------------------------------------------------------------------
+
+using Origin = SourceLocation;  // file, line, element; empty for elements made in code
+
+// Something a loader or the builder wants the user to know; the model keeps the list.
+struct Warning {
+  Origin origin;
+  std::string message;
+};
+
+// --- bodies and joints -----------------------------------------------------------------------------------
+
+struct Body {
+  std::string name;                   // unique; empty: the builder makes one
+  int parent = 0;                     // 0 is the world
+  Transform pose;                     // X_PB at the reference configuration
+  MassProperties inertia;             // in the body frame
+  double gravity_compensation = 0.0;  // 1 cancels gravity
+  bool mocap = false;                 // moved by the user through State::mocap; child of the world without joints
+  Origin origin;
+};
+
+enum class JointType { kFree, kBall, kHinge, kSlide, kScrew };
+
+std::string_view to_string(JointType type);
+int configuration_size(JointType type);  // entries of q: 7, 4, 1, 1, 1
+int dof_count(JointType type);           // entries of v: 6, 3, 1, 1, 1
+
+// MuJoCo's softness of a constraint (solref, solimp), kept for the constraint solvers.
+struct Impedance {
+  std::array<double, 2> solref{0.02, 1.0};
+  std::array<double, 5> solimp{0.9, 0.95, 0.001, 0.5, 2.0};
+};
+
+// One joint between a body and its parent. A body may have several; they act in the order they were added.
+struct Joint {
+  std::string name;
+  int body = -1;
+  JointType type = JointType::kHinge;
+  Vector3 axis = Vector3::UnitZ();   // body frame; hinge, slide, screw
+  Vector3 anchor = Vector3::Zero();  // a point of the axis, body frame
+  double pitch = 0.0;                // screw: metres of travel per radian
+  double reference = 0.0;            // q at which the body has its reference pose; hinge, slide, screw
+  bool limited = false;
+  Vector2 range = Vector2::Zero();  // rad or m; ball: [0, largest angle]
+  double limit_margin = 0.0;
+  Impedance limit_impedance;
+  double stiffness = 0.0;         // N m/rad or N/m
+  double spring_reference = 0.0;  // rest position of the spring
+  double damping = 0.0;           // N m s/rad or N s/m, for each dof
+  double armature = 0.0;          // kg m^2 or kg, reflected rotor inertia, for each dof
+  double friction = 0.0;          // dry friction, N m or N, for each dof
+  Impedance friction_impedance;
+  bool actuator_force_limited = false;
+  Vector2 actuator_force_range = Vector2::Zero();  // of all actuators together
+  bool actuator_gravity_compensation = false;      // gravity compensation counts as actuator force
+  double velocity_limit = 0.0;                     // URDF; 0 = none
+  double effort_limit = 0.0;                       // URDF; 0 = none
+  int group = 0;
+  Origin origin;
+};
+
+// --- shapes, sites ----------------------------------------------------------------------------------------
+
+// What a surface is made of, for contact.
+struct Material {
+  Vector3 friction{1.0, 0.005, 0.0001};  // sliding (-), torsional (m), rolling (m)
+  double restitution = 0.0;
+  double stiffness = 0.0;    // N/m; 0 = rigid
+  double dissipation = 0.0;  // s/m, Hunt-Crossley
+  Impedance impedance;
+  double mixing = 1.0;  // weight of the impedance when two shapes meet (solmix)
+  int priority = 0;     // the shape of higher priority decides alone
+};
+
+struct ShapeElement {
+  std::string name;
+  int body = 0;
+  Transform pose;  // X_BS
+  Shape shape;
+  // Two shapes may collide when (type & other.affinity) or (other.type & affinity).
+  unsigned contact_type = 1;
+  unsigned contact_affinity = 1;
+  int contact_dimension = 3;  // 1 frictionless, 3 sliding, 4 torsional, 6 rolling
+  double margin = 0.0;
+  double gap = 0.0;
+  Material material;
+  Eigen::Vector4d color{0.5, 0.5, 0.5, 1.0};
+  std::string visual_material;  // name in VisualMaterial, may be empty
+  int group = 0;
+  bool visual_only = false;  // never collides; for the viewer
+  Origin origin;
+};
+
+struct VisualMaterial {
+  std::string name;
+  Eigen::Vector4d color{1.0, 1.0, 1.0, 1.0};
+  std::string texture_file;
+  double specular = 0.5, shininess = 0.5, reflectance = 0.0, emission = 0.0;
+};
+
+// A named frame on a body.
+struct Site {
+  std::string name;
+  int body = 0;
+  Transform pose;  // X_BF
+  Shape shape;     // for display and for touch sensors
+  Eigen::Vector4d color{0.5, 0.5, 0.5, 1.0};
+  int group = 0;
+  Origin origin;
+};
+
+// --- contact rules ---------------------------------------------------------------------------------------
+
+struct ContactPair {  // two shapes that collide whatever their filter bits, with their own parameters
+  std::string name;
+  int shape_a = -1, shape_b = -1;
+  int contact_dimension = 3;
+  std::array<double, 5> friction{1.0, 1.0, 0.005, 0.0001, 0.0001};
+  Impedance impedance;
+  double margin = 0.0, gap = 0.0;
+  Origin origin;
+};
+
+struct ContactExclusion {  // two bodies that never collide
+  std::string name;
+  int body_a = -1, body_b = -1;
+  Origin origin;
+};
+
+// --- tendons, equalities ---------------------------------------------------------------------------------
+
+// A fixed tendon: its length is a linear combination of joint positions.
+struct Tendon {
+  struct Term {
+    int joint = -1;  // hinge, slide or screw
+    double coefficient = 0.0;
+  };
+  std::string name;
+  std::vector<Term> terms;
+  bool limited = false;
+  Vector2 range = Vector2::Zero();
+  double limit_margin = 0.0;
+  Impedance limit_impedance;
+  double stiffness = 0.0;
+  Vector2 spring_length{-1.0, -1.0};  // dead band of the spring; negative: length at the reference configuration
+  double damping = 0.0;
+  double armature = 0.0;
+  double friction = 0.0;
+  Impedance friction_impedance;
+  bool actuator_force_limited = false;
+  Vector2 actuator_force_range = Vector2::Zero();
+  Origin origin;
+};
+
+enum class EqualityType { kConnect, kWeld, kJoint, kTendon };
+
+struct Equality {
+  std::string name;
+  EqualityType type = EqualityType::kConnect;
+  bool active = true;
+  int a = -1, b = -1;                  // bodies, joints or tendons; b may be -1 (joint: the constant) or 0 (the world)
+  Vector3 anchor_a = Vector3::Zero();  // connect: in body a; weld: point in body b at which the pose is measured
+  Vector3 anchor_b = Vector3::Zero();  // connect: in body b
+  Transform relative_pose;             // weld: X_AB that is held
+  double torque_scale = 1.0;           // weld
+  std::array<double, 5> polynomial{0, 1, 0, 0, 0};  // joint, tendon: y - y0 = sum c_k (x - x0)^k
+  Impedance impedance;
+  Origin origin;
+};
+
+// --- actuators -------------------------------------------------------------------------------------------
+
+enum class TransmissionType { kJoint, kJointInParent, kTendon, kSite, kSliderCrank };
+enum class ActuatorDynamics { kNone, kIntegrator, kFilter, kFilterExact };
+enum class ActuatorGain { kFixed, kAffine };
+enum class ActuatorBias { kNone, kAffine };
+
+// force = gain(length, velocity) * (control or activation) + bias(length, velocity), as in MuJoCo:
+// gain = g0 + g1 length + g2 velocity, bias = b0 + b1 length + b2 velocity.
+struct Actuator {
+  std::string name;
+  TransmissionType transmission = TransmissionType::kJoint;
+  int target = -1;          // joint, tendon, site (kSite), or crank site (kSliderCrank)
+  int reference_site = -1;  // kSite: the frame the force acts against; kSliderCrank: the slider site
+  double crank_length = 0.0;
+  std::array<double, 6> gear{1, 0, 0, 0, 0, 0};
+  ActuatorDynamics dynamics = ActuatorDynamics::kNone;
+  double time_constant = 1.0;  // s, of the filters
+  ActuatorGain gain_type = ActuatorGain::kFixed;
+  ActuatorBias bias_type = ActuatorBias::kNone;
+  std::array<double, 3> gain{1, 0, 0};
+  std::array<double, 3> bias{0, 0, 0};
+  double damping_ratio =
+      0.0;  // > 0 on a position servo: the builder sets bias[2] from the inertia at the reference configuration
+  bool control_limited = false;
+  Vector2 control_range = Vector2::Zero();
+  bool force_limited = false;
+  Vector2 force_range = Vector2::Zero();
+  bool activation_limited = false;
+  Vector2 activation_range = Vector2::Zero();
+  bool early_activation = false;  // the force uses the activation at the end of the step
+  int group = 0;
+  Origin origin;
+};
+
+// --- sensors, keyframes, options -------------------------------------------------------------------------
+
+enum class SensorType {
+  kJointPosition,
+  kJointVelocity,
+  kJointActuatorForce,
+  kJointLimitPosition,
+  kJointLimitVelocity,
+  kJointLimitForce,
+  kTendonPosition,
+  kTendonVelocity,
+  kTendonActuatorForce,
+  kActuatorPosition,
+  kActuatorVelocity,
+  kActuatorForce,
+  kBallQuaternion,
+  kBallAngularVelocity,
+  kFramePosition,
+  kFrameQuaternion,
+  kFrameXAxis,
+  kFrameYAxis,
+  kFrameZAxis,
+  kFrameLinearVelocity,
+  kFrameAngularVelocity,
+  kFrameLinearAcceleration,
+  kFrameAngularAcceleration,
+  kGyro,
+  kAccelerometer,
+  kVelocimeter,
+  kMagnetometer,
+  kForce,
+  kTorque,
+  kTouch,
+  kRangefinder,
+  kSubtreeCom,
+  kSubtreeLinearVelocity,
+  kSubtreeAngularMomentum,
+  kClock,
+  kPotentialEnergy,
+  kKineticEnergy,
+};
+
+std::string_view to_string(SensorType type);
+int sensor_dimension(SensorType type);
+
+enum class FrameType { kNone, kBody, kBodyInertial, kShape, kSite, kJoint, kTendon, kActuator };
+
+struct Sensor {
+  std::string name;
+  SensorType type = SensorType::kClock;
+  FrameType object_type = FrameType::kNone;
+  int object = -1;
+  FrameType reference_type = FrameType::kNone;
+  int reference = -1;
+  double noise = 0.0;
+  double cutoff = 0.0;  // 0 = none
+  Origin origin;
+};
+
+struct Keyframe {
+  std::string name;
+  double time = 0.0;
+  VectorX q, v, activation, control;  // full length in the model; may be empty in the builder (defaults)
+  std::vector<Transform> mocap;       // one for each mocap body, or empty in the builder
+  Origin origin;
+};
+
+// What a file asked of the simulator; the simulator may override it.
+struct SimulationOptions {
+  double time_step = 0.002;               // s
+  std::string integrator = "euler";       // euler, implicit, implicitfast, rk4
+  std::string cone = "pyramidal";         // pyramidal, elliptic
+  double friction_impedance_ratio = 1.0;  // impratio
+  Vector3 magnetic_field{0.0, -0.5, 0.0};
+  bool contacts_enabled = true, gravity_enabled = true, limits_enabled = true, equalities_enabled = true,
+       passive_forces_enabled = true, actuation_enabled = true, friction_loss_enabled = true, clamp_controls = true,
+       implicit_damping = true;
+};
+
+}  // namespace touchstone

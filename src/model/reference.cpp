@@ -1,0 +1,119 @@
+#include "touchstone/model/reference.hpp"
+
+#include <cmath>
+
+#include "touchstone/model/validate.hpp"
+
+namespace touchstone {
+
+namespace {
+
+struct ReferenceKinematics {
+  std::vector<Pose> X_WB;
+  std::vector<Motion> S;
+  std::vector<Vec3> reference_point;
+};
+
+// At the reference configuration no joint is displaced, so poses are products of body poses.
+ReferenceKinematics reference_kinematics(const Model& m) {
+  ReferenceKinematics k;
+  k.X_WB.resize(m.nbody);
+  k.S.resize(m.nv);
+  k.reference_point.resize(m.ntree);
+  for (int b = 1; b < m.nbody; ++b) k.X_WB[b] = k.X_WB[m.bodies[b].parent] * Pose(m.bodies[b].pose);
+  for (int t = 0; t < m.ntree; ++t) k.reference_point[t] = k.X_WB[m.tree_root[t]].p;
+  for (int j = 0; j < m.njoint; ++j) {
+    const JointKernel& joint = m.joint_kernels[j];
+    const Pose& X = k.X_WB[m.joints[j].body];
+    const Vec3 arm = X * joint.anchor - k.reference_point[m.dof_tree[joint.dof]];
+    const Vec3 axis = X.R * joint.axis;
+    Motion* S = &k.S[joint.dof];
+    const auto turn = [&](Vec3 about) { return Motion{about, cross(arm, about)}; };
+    switch (joint.type) {
+      case JointType::kFree:
+        S[0] = {Vec3(), Vec3(1, 0, 0)};
+        S[1] = {Vec3(), Vec3(0, 1, 0)};
+        S[2] = {Vec3(), Vec3(0, 0, 1)};
+        S += 3;
+        [[fallthrough]];
+      case JointType::kBall:
+        S[0] = turn(X.R.c0);
+        S[1] = turn(X.R.c1);
+        S[2] = turn(X.R.c2);
+        break;
+      case JointType::kHinge:
+        S[0] = turn(axis);
+        break;
+      case JointType::kSlide:
+        S[0] = {Vec3(), axis};
+        break;
+      case JointType::kScrew:
+        S[0] = turn(axis);
+        S[0].linear += axis * joint.pitch;
+        break;
+    }
+  }
+  return k;
+}
+
+VectorX reference_inertia_diagonal(const Model& m, const ReferenceKinematics& k) {
+  std::vector<SpatialInertia> composite(m.nbody);
+  for (int b = m.nbody - 1; b > 0; --b) {
+    const int tree = m.body_kernels[b].tree;
+    if (tree < 0) continue;
+    const BodyInertia& inertia = m.defaults.body_inertia[b];
+    composite[b] += world_inertia(inertia, k.X_WB[b].R, k.X_WB[b] * inertia.com - k.reference_point[tree]);
+    if (m.body_kernels[m.bodies[b].parent].tree >= 0) composite[m.bodies[b].parent] += composite[b];
+  }
+  VectorX diagonal(m.nv);
+  for (int i = 0; i < m.nv; ++i) {
+    diagonal[i] = m.defaults.dof_armature[i] + dot(k.S[i], composite[m.dof_body[i]] * k.S[i]);
+  }
+  for (int t = 0; t < m.ntendon; ++t) {
+    for (const Tendon::Term& term : m.tendons[t].terms) {
+      diagonal[m.joint_dof[term.joint]] += m.tendons[t].armature * term.coefficient * term.coefficient;
+    }
+  }
+  return diagonal;
+}
+
+void require_inertia(const Model& m, const VectorX& diagonal) {
+  constexpr double kSmallest = 1e-15;  // as MuJoCo's mjMINVAL
+  for (int i = 0; i < m.nv; ++i) {
+    if (diagonal[i] > kSmallest) continue;
+    throw InputError({.where = origin_of(m, ElementKind::kJoint, m.dof_joint[i]),
+                      .message = fmt::format("it moves no inertia (body '{}' and what hangs on it give {})",
+                                             m.bodies[m.dof_body[i]].name, diagonal[i]),
+                      .remedy = "give the body mass and inertia, or the joint armature"});
+  }
+}
+
+// kd = 2 ratio sqrt(kp m), with m the inertia of the moved dofs seen through the transmission.
+double damping_from_ratio(const Model& m, const ReferenceKinematics& k, const Actuator& actuator,
+                          const VectorX& diagonal) {
+  VectorX moment(m.nv);
+  transmission_length(m, {k.X_WB, k.S, k.reference_point}, actuator, m.reference_q, moment);
+  double reflected = 0.0;
+  for (int i = 0; i < m.nv; ++i) {
+    const double squared = moment[i] * moment[i];
+    if (squared > 1e-15) reflected += diagonal[i] / squared;
+  }
+  return 2.0 * actuator.damping_ratio * std::sqrt(actuator.gain[0] * reflected);
+}
+
+}  // namespace
+
+void finish_with_reference_inertia(Model& m) {
+  const ReferenceKinematics k = reference_kinematics(m);
+  const VectorX diagonal = reference_inertia_diagonal(m, k);
+  require_inertia(m, diagonal);
+  m.defaults.actuator_gain.clear();
+  m.defaults.actuator_bias.clear();
+  for (Actuator& actuator : m.actuators) {
+    if (actuator.damping_ratio > 0.0) actuator.bias[2] = -damping_from_ratio(m, k, actuator, diagonal);
+    m.defaults.actuator_gain.push_back(actuator.gain);
+    m.defaults.actuator_bias.push_back(actuator.bias);
+  }
+}
+
+}  // namespace touchstone

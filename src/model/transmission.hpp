@@ -1,0 +1,28 @@
+// How actuators and tendons act on the joints: lengths and their gradients (moments).
+#pragma once
+
+#include <vector>
+
+#include "touchstone/math/spatial.hpp"
+#include "touchstone/model/model.hpp"
+
+namespace touchstone {
+
+// The kinematic quantities a transmission needs, wherever they were computed.
+struct KinematicsView {
+  const std::vector<Pose>& X_WB;             // nbody
+  const std::vector<Motion>& S;              // nv
+  const std::vector<Vec3>& reference_point;  // ntree
+};
+
+double tendon_length(const Model& model, const Tendon& tendon, const ConstVectorRef& q);
+
+// Length of the actuator's transmission and its gradient by the configuration (tangent space, nv entries).
+double transmission_length(const Model& model, const KinematicsView& kinematics, const Actuator& actuator,
+                           const ConstVectorRef& q, VectorRef moment);
+
+// Adds to tau the generalised force of a wrench on a body: force and torque in world axes, acting at `point` (world).
+void add_wrench(const Model& model, const KinematicsView& kinematics, int body, Vec3 point, Vec3 force, Vec3 torque,
+                VectorRef tau);
+
+}  // namespace touchstone

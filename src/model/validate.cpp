@@ -1,0 +1,340 @@
+#include "touchstone/model/validate.hpp"
+
+#include <cmath>
+#include <initializer_list>
+#include <unordered_map>
+
+namespace touchstone {
+
+namespace {
+
+template <typename Element>
+Origin element_origin(const char* kind, const Element& element) {
+  Origin origin = element.origin;
+  if (origin.element.empty()) origin.element = fmt::format("{} '{}'", kind, element.name);
+  return origin;
+}
+
+[[noreturn]] void fail(Origin where, std::string message, std::string remedy) {
+  throw InputError({.where = std::move(where), .message = std::move(message), .remedy = std::move(remedy)});
+}
+
+// Checks of one element, with its location at hand.
+class Checker {
+ public:
+  template <typename Element>
+  Checker(const char* kind, const Element& element) : where_(element_origin(kind, element)) {}
+
+  void require(bool condition, const std::string& message, const std::string& remedy) const {
+    if (!condition) fail(where_, message, remedy);
+  }
+  void finite(const char* what, double value) const {
+    if (!std::isfinite(value)) fail(where_, fmt::format("{} is {}", what, value), "give a finite number");
+  }
+  template <typename Derived>
+  void finite(const char* what, const Eigen::DenseBase<Derived>& values) const {
+    for (Eigen::Index i = 0; i < values.size(); ++i) finite(what, values.derived().coeff(i));
+  }
+  void finite(const char* what, const double* values, std::size_t count) const {
+    for (std::size_t i = 0; i < count; ++i) finite(what, values[i]);
+  }
+  void not_negative(const char* what, double value) const {
+    finite(what, value);
+    if (value < 0.0) fail(where_, fmt::format("{} is {}", what, value), "it must not be negative");
+  }
+  void pose(const char* what, const Transform& X) const {
+    finite(what, X.position);
+    finite(what, X.rotation.coeffs());
+    const double length = X.rotation.norm();
+    if (std::abs(length - 1.0) > 1e-6) {
+      fail(where_, fmt::format("{} has a quaternion of length {}", what, length), "give a unit quaternion");
+    }
+  }
+  void range(const char* what, bool limited, const Vector2& range) const {
+    finite(what, range);
+    if (limited && !(range[0] < range[1])) {
+      fail(where_, fmt::format("{} is [{}, {}]", what, range[0], range[1]),
+           "write the lower limit first, then a larger upper one");
+    }
+  }
+  void index(const char* what, int value, std::size_t count) const {
+    if (value < 0 || value >= static_cast<int>(count)) {
+      fail(where_, fmt::format("{} is {}, but there are {}", what, value, count), "refer to an existing one");
+    }
+  }
+  void impedance(const Impedance& impedance) const {
+    finite("solref", impedance.solref.data(), impedance.solref.size());
+    finite("solimp", impedance.solimp.data(), impedance.solimp.size());
+  }
+
+ private:
+  Origin where_;
+};
+
+template <typename Element>
+void check_names(const char* kind, const std::vector<Element>& elements) {
+  std::unordered_map<std::string_view, const Element*> seen;
+  for (const Element& element : elements) {
+    if (element.name.empty()) continue;
+    const auto [found, is_new] = seen.emplace(element.name, &element);
+    if (is_new) continue;
+    const std::string first = found->second->origin.text();
+    fail(element_origin(kind, element),
+         fmt::format("the name '{}' is taken{}", element.name, first.empty() ? "" : " by " + first),
+         fmt::format("give every {} its own name", kind));
+  }
+}
+
+void check_inertia(const Checker& check, const MassProperties& inertia) {
+  check.not_negative("mass", inertia.mass);
+  check.finite("centre of mass", inertia.com);
+  check.finite("inertia", inertia.inertia);
+  check.require((inertia.inertia - inertia.inertia.transpose()).cwiseAbs().maxCoeff() <=
+                    1e-9 * inertia.inertia.cwiseAbs().maxCoeff(),
+                "inertia is not symmetric", "give a symmetric matrix");
+  const Vector3 moments = principal_inertia(inertia.inertia).moments;
+  const double largest = moments.cwiseAbs().maxCoeff();
+  check.require(moments.minCoeff() >= -1e-12 * largest,
+                fmt::format("inertia has a negative principal moment ({:.6g})", moments.minCoeff()),
+                "give a positive semidefinite matrix");
+}
+
+void check_bodies(const Model& m) {
+  for (std::size_t i = 1; i < m.bodies.size(); ++i) {
+    const Body& body = m.bodies[i];
+    const Checker check("body", body);
+    check.index("parent", body.parent, m.bodies.size());
+    check.require(body.parent < static_cast<int>(i), fmt::format("its parent is body {}", body.parent),
+                  "a parent must be added before its children, so that the tree has no cycle");
+    check.pose("pose", body.pose);
+    check.finite("gravity compensation", body.gravity_compensation);
+    check_inertia(check, body.inertia);
+    if (body.mocap) {
+      check.require(body.parent == 0, "a mocap body has a parent other than the world", "make it a child of the world");
+    }
+  }
+}
+
+void check_joints(const Model& m) {
+  std::vector<int> joints_of_body(m.bodies.size(), 0);
+  std::vector<bool> has_free(m.bodies.size(), false);
+  for (const Joint& joint : m.joints) {
+    const Checker check("joint", joint);
+    check.index("body", joint.body, m.bodies.size());
+    check.require(joint.body != 0, "it belongs to the world", "the world does not move: put the joint into a body");
+    check.require(!m.bodies[joint.body].mocap, "its body is a mocap body", "a mocap body has no joints");
+    const bool has_axis = joint.type != JointType::kFree && joint.type != JointType::kBall;
+    check.finite("axis", joint.axis);
+    check.finite("anchor", joint.anchor);
+    check.require(!has_axis || joint.axis.norm() > 1e-10, "its axis is zero", "give a direction");
+    check.finite("pitch", joint.pitch);
+    check.finite("reference", joint.reference);
+    check.range("range", joint.limited, joint.range);
+    check.require(!(joint.limited && joint.type == JointType::kFree), "a free joint has limits", "remove them");
+    check.finite("limit margin", joint.limit_margin);
+    check.impedance(joint.limit_impedance);
+    check.impedance(joint.friction_impedance);
+    check.not_negative("stiffness", joint.stiffness);
+    check.finite("spring reference", joint.spring_reference);
+    check.not_negative("damping", joint.damping);
+    check.not_negative("armature", joint.armature);
+    check.not_negative("friction", joint.friction);
+    check.range("actuator force range", joint.actuator_force_limited, joint.actuator_force_range);
+    if (joint.type == JointType::kFree) {
+      check.require(m.bodies[joint.body].parent == 0, "a free joint is on a body below the top level",
+                    "make the body a child of the world");
+      has_free[joint.body] = true;
+    }
+    ++joints_of_body[joint.body];
+    check.require(!has_free[joint.body] || joints_of_body[joint.body] == 1, "its body has a free joint and others",
+                  "a free joint must be the only joint of its body");
+  }
+}
+
+void check_shape_size(const Checker& check, const Shape& shape) {
+  static constexpr int kSizes[] = {0, 1, 2, 3, 2, 2, 3, 0, 0};  // by ShapeType: how many must be positive
+  check.finite("size", shape.size);
+  for (int i = 0; i < kSizes[static_cast<int>(shape.type)]; ++i) {
+    check.require(shape.size[i] > 0.0,
+                  fmt::format("size {} of a {} is {}", i + 1, to_string(shape.type), shape.size[i]),
+                  "give a positive size");
+  }
+  check.require(shape.type != ShapeType::kMesh || shape.mesh != nullptr, "it is a mesh without data", "give a mesh");
+  check.require(shape.type != ShapeType::kHeightField || shape.height_field != nullptr,
+                "it is a height field without data", "give a height field");
+}
+
+void check_shapes_and_sites(const Model& m) {
+  for (const ShapeElement& shape : m.shapes) {
+    const Checker check("shape", shape);
+    check.index("body", shape.body, m.bodies.size());
+    check.pose("pose", shape.pose);
+    check_shape_size(check, shape.shape);
+    const int dimension = shape.contact_dimension;
+    check.require(dimension == 1 || dimension == 3 || dimension == 4 || dimension == 6,
+                  fmt::format("contact dimension is {}", dimension), "it must be 1, 3, 4 or 6");
+    for (int i = 0; i < 3; ++i) check.not_negative("friction", shape.material.friction[i]);
+    check.not_negative("restitution", shape.material.restitution);
+    check.not_negative("stiffness", shape.material.stiffness);
+    check.not_negative("dissipation", shape.material.dissipation);
+    check.finite("margin", shape.margin);
+    check.finite("gap", shape.gap);
+    check.not_negative("mixing weight", shape.material.mixing);
+    check.impedance(shape.material.impedance);
+  }
+  for (const Site& site : m.sites) {
+    const Checker check("site", site);
+    check.index("body", site.body, m.bodies.size());
+    check.pose("pose", site.pose);
+  }
+}
+
+bool is_scalar(const Joint& joint) { return joint.type != JointType::kFree && joint.type != JointType::kBall; }
+
+void check_tendons(const Model& m) {
+  for (const Tendon& tendon : m.tendons) {
+    const Checker check("tendon", tendon);
+    check.require(!tendon.terms.empty(), "it has no joints", "name at least one joint");
+    for (const Tendon::Term& term : tendon.terms) {
+      check.index("joint", term.joint, m.joints.size());
+      check.require(is_scalar(m.joints[term.joint]),
+                    fmt::format("joint '{}' is not a hinge or slide", m.joints[term.joint].name),
+                    "a tendon acts on joints with one coordinate");
+      check.finite("coefficient", term.coefficient);
+    }
+    check.range("range", tendon.limited, tendon.range);
+    check.range("actuator force range", tendon.actuator_force_limited, tendon.actuator_force_range);
+    check.not_negative("stiffness", tendon.stiffness);
+    check.not_negative("damping", tendon.damping);
+    check.not_negative("armature", tendon.armature);
+    check.not_negative("friction", tendon.friction);
+    check.finite("spring length", tendon.spring_length);
+  }
+}
+
+void check_actuators(const Model& m) {
+  for (const Actuator& actuator : m.actuators) {
+    const Checker check("actuator", actuator);
+    switch (actuator.transmission) {
+      case TransmissionType::kJoint:
+      case TransmissionType::kJointInParent:
+        check.index("joint", actuator.target, m.joints.size());
+        break;
+      case TransmissionType::kTendon:
+        check.index("tendon", actuator.target, m.tendons.size());
+        break;
+      case TransmissionType::kSite:
+        check.index("site", actuator.target, m.sites.size());
+        if (actuator.reference_site >= 0) check.index("reference site", actuator.reference_site, m.sites.size());
+        break;
+      case TransmissionType::kSliderCrank:
+        check.index("crank site", actuator.target, m.sites.size());
+        check.index("slider site", actuator.reference_site, m.sites.size());
+        check.require(actuator.crank_length > 0.0, fmt::format("crank length is {}", actuator.crank_length),
+                      "give a positive length");
+        break;
+    }
+    check.finite("gear", actuator.gear.data(), actuator.gear.size());
+    check.finite("gain", actuator.gain.data(), actuator.gain.size());
+    check.finite("bias", actuator.bias.data(), actuator.bias.size());
+    check.not_negative("time constant", actuator.time_constant);
+    check.not_negative("damping ratio", actuator.damping_ratio);
+    check.range("control range", actuator.control_limited, actuator.control_range);
+    check.range("force range", actuator.force_limited, actuator.force_range);
+    check.range("activation range", actuator.activation_limited, actuator.activation_range);
+  }
+}
+
+std::size_t count_of(const Model& m, FrameType type) {
+  switch (type) {
+    case FrameType::kNone:
+      return 0;
+    case FrameType::kBody:
+    case FrameType::kBodyInertial:
+      return m.bodies.size();
+    case FrameType::kShape:
+      return m.shapes.size();
+    case FrameType::kSite:
+      return m.sites.size();
+    case FrameType::kJoint:
+      return m.joints.size();
+    case FrameType::kTendon:
+      return m.tendons.size();
+    case FrameType::kActuator:
+      return m.actuators.size();
+  }
+  return 0;
+}
+
+void check_contacts_and_sensors(const Model& m) {
+  for (const ContactPair& pair : m.contact_pairs) {
+    const Checker check("contact pair", pair);
+    check.index("first shape", pair.shape_a, m.shapes.size());
+    check.index("second shape", pair.shape_b, m.shapes.size());
+    for (double mu : pair.friction) check.not_negative("friction", mu);
+    check.impedance(pair.impedance);
+  }
+  for (const ContactExclusion& exclusion : m.contact_exclusions) {
+    const Checker check("contact exclusion", exclusion);
+    check.index("first body", exclusion.body_a, m.bodies.size());
+    check.index("second body", exclusion.body_b, m.bodies.size());
+  }
+  for (const Sensor& sensor : m.sensors) {
+    const Checker check("sensor", sensor);
+    if (sensor.object_type != FrameType::kNone) check.index("object", sensor.object, count_of(m, sensor.object_type));
+    if (sensor.reference_type != FrameType::kNone) {
+      check.index("reference", sensor.reference, count_of(m, sensor.reference_type));
+    }
+  }
+}
+
+void check_equalities(const Model& m) {
+  for (const Equality& equality : m.equalities) {
+    const Checker check("equality", equality);
+    const bool on_bodies = equality.type == EqualityType::kConnect || equality.type == EqualityType::kWeld;
+    const std::size_t count = on_bodies                               ? m.bodies.size()
+                              : equality.type == EqualityType::kJoint ? m.joints.size()
+                                                                      : m.tendons.size();
+    check.index("first element", equality.a, count);
+    if (on_bodies || equality.b >= 0) check.index("second element", equality.b, count);
+    if (equality.type == EqualityType::kJoint) {
+      for (int joint : {equality.a, equality.b}) {
+        check.require(joint < 0 || is_scalar(m.joints[joint]), "it couples a joint that is not a hinge or slide",
+                      "couple joints with one coordinate");
+      }
+    }
+    check.finite("anchor", equality.anchor_a);
+    check.finite("anchor", equality.anchor_b);
+    check.pose("relative pose", equality.relative_pose);
+    check.finite("polynomial", equality.polynomial.data(), equality.polynomial.size());
+    check.impedance(equality.impedance);
+  }
+}
+
+}  // namespace
+
+void validate_elements(const Model& draft) {
+  check_names("body", draft.bodies);
+  check_names("joint", draft.joints);
+  check_names("shape", draft.shapes);
+  check_names("site", draft.sites);
+  check_names("tendon", draft.tendons);
+  check_names("actuator", draft.actuators);
+  check_names("equality", draft.equalities);
+  check_names("sensor", draft.sensors);
+  check_names("keyframe", draft.keyframes);
+  check_bodies(draft);
+  check_joints(draft);
+  check_shapes_and_sites(draft);
+  check_tendons(draft);
+  check_actuators(draft);
+  check_contacts_and_sensors(draft);
+  check_equalities(draft);
+  if (!draft.defaults.gravity.allFinite()) {
+    throw InputError({.where = {draft.file, 0, "gravity"},
+                      .message = "gravity is not finite",
+                      .remedy = "give three finite numbers"});
+  }
+}
+
+}  // namespace touchstone
