@@ -38,4 +38,8 @@ ErrorDetail Error::make_detail(std::string message, SourceLocation where) {
   return {.where = std::move(where), .message = std::move(message), .remedy = {}};
 }
 
+void detail::throw_wrong_size(const char* what, std::ptrdiff_t size, std::ptrdiff_t expected) {
+  throw Error("{} has {} entries, the model needs {}", what, size, expected);
+}
+
 }  // namespace touchstone

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -54,6 +55,16 @@ class Error : public std::runtime_error {
 
   std::shared_ptr<const ErrorDetail> detail_;  // shared, because copying an exception must not throw
 };
+
+namespace detail {
+[[noreturn]] void throw_wrong_size(const char* what, std::ptrdiff_t size, std::ptrdiff_t expected);
+}
+
+// The length of a vector that the caller gave. Cheap enough for every public call.
+inline void require_size(const char* what, std::ptrdiff_t size, std::ptrdiff_t expected) {
+  if (size != expected) [[unlikely]]
+    detail::throw_wrong_size(what, size, expected);
+}
 
 // A file or a model that cannot be used.
 class InputError : public Error {

@@ -1,6 +1,7 @@
 // Articulated bodies: forward dynamics in O(n) (Featherstone, ch. 7), here in world axes about one point, so that
 // articulated inertias add up without transforms. Joints with several dofs are taken one dof at a time, as if massless
 // bodies stood between; the velocity-dependent acceleration of the body belongs to its last dof.
+#include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/recursion.hpp"
 
@@ -113,6 +114,10 @@ void acceleration_pass(const Model& model, const Parameters& parameters, Data& d
 
 void aba(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const ConstVectorRef& v,
          const ConstVectorRef& tau, Data& data, VectorRef a) {
+  require_size("q", q.size(), model.nq);
+  require_size("v", v.size(), model.nv);
+  require_size("a", a.size(), model.nv);
+  require_size("tau", tau.size(), model.nv);
   detail::place_all_angles(model, q, data);
   forward_pass(model, parameters, q.data(), v.data(), data);
   backward_pass(model, parameters, tau.data(), data);

@@ -1,5 +1,6 @@
 // Composite rigid bodies: M_ij = S_j . (I_i S_i) with I_i the inertia of everything beyond dof i, for j an ancestor
 // of i (Featherstone, ch. 6). In world axes about one point the inertias of a subtree just add up. Cost O(n depth).
+#include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/recursion.hpp"
 
@@ -61,6 +62,8 @@ void crba(const Model& model, const Parameters& parameters, Data& data) {
 }
 
 void multiply_mass(const Model& model, const Data& data, const ConstVectorRef& x, VectorRef y) {
+  require_size("x", x.size(), model.nv);
+  require_size("y", y.size(), model.nv);
   for (int i = 0; i < model.nv; ++i) {
     const int start = model.row_start[i], last = start + model.row_length[i] - 1;
     double sum = data.M[last] * x[i];

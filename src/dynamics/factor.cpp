@@ -1,6 +1,7 @@
 // The tree factor M = L' D L without fill-in (Featherstone, ch. 8.5): eliminating from the leaves to the root, dof k
 // only touches its ancestors. With rows stored root first, the row of an ancestor is a prefix of row k, so each
 // elimination is a contiguous vector update. Cost O(n depth^2) to factor, O(n depth) to solve.
+#include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/math/vec3.hpp"
 
@@ -43,12 +44,14 @@ bool factorize(const Model& model, Data& data) {
 }
 
 bool factorize(const Model& model, const ConstVectorRef& shift, Data& data) {
+  require_size("shift", shift.size(), model.nv);
   data.L = data.M;
   for (int i = 0; i < model.nv; ++i) data.L[model.row_start[i] + model.row_length[i] - 1] += shift[i];
   return eliminate_all(model, data);
 }
 
 void half_solve(const Model& model, const Data& data, VectorRef x) {
+  require_size("x", x.size(), model.nv);
   for (int k = model.nv - 1; k >= 0; --k) {
     const double xk = x[k];
     if (xk == 0.0) continue;
@@ -59,6 +62,7 @@ void half_solve(const Model& model, const Data& data, VectorRef x) {
 }
 
 void solve(const Model& model, const Data& data, VectorRef x) {
+  require_size("x", x.size(), model.nv);
   half_solve(model, data, x);
   for (int k = 0; k < model.nv; ++k) {
     const double* row = data.L.data() + model.row_start[k];
@@ -70,6 +74,7 @@ void solve(const Model& model, const Data& data, VectorRef x) {
 }
 
 void solve_path(const Model& model, const Data& data, int body, Eigen::Ref<MatrixX> X) {
+  require_size("X", X.rows(), model.nv);
   const int leaf = model.body_last_dof[body];
   if (leaf < 0) {
     X.setZero();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/math/so3.hpp"
@@ -25,6 +27,8 @@ Quaternion quaternion_at(const ConstVectorRef& q, int i) {
 }  // namespace
 
 void compute_tendons(const Model& model, const ConstVectorRef& q, const ConstVectorRef& v, Data& data) {
+  require_size("q", q.size(), model.nq);
+  require_size("v", v.size(), model.nv);
   for (int t = 0; t < model.ntendon; ++t) {
     data.tendon_length[t] = tendon_length(model, model.tendons[t], q);
     double rate = 0.0;
@@ -102,6 +106,8 @@ void add_gravity_compensation(const Model& model, const Parameters& parameters, 
 
 void compute_passive(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const ConstVectorRef& v,
                      Data& data) {
+  require_size("q", q.size(), model.nq);
+  require_size("v", v.size(), model.nv);
   if (!model.options.passive_forces_enabled) {
     data.passive.setZero();
     return;
@@ -185,6 +191,8 @@ double actuator_force(const Model& model, const Parameters& parameters, const St
 
 void compute_actuation(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                        Data& data) {
+  require_size("state.activation", state.activation.size(), model.na);
+  require_size("input.control", input.control.size(), model.nu);
   data.actuation.setZero();
   if (!model.options.actuation_enabled) {
     data.actuator_force.setZero();
@@ -210,6 +218,8 @@ void compute_actuation(const Model& model, const Parameters& parameters, const S
 
 void add_applied_wrenches(const Model& model, const Parameters& parameters, const std::vector<Vector6>& wrenches,
                           const Data& data, VectorRef tau) {
+  require_size("wrenches", std::ssize(wrenches), model.nbody);
+  require_size("tau", tau.size(), model.nv);
   for (int b = 1; b < model.nbody; ++b) {
     const Vector6& wrench = wrenches[b];
     if (model.body_kernels[b].tree < 0 || wrench.isZero(0.0)) continue;
@@ -222,6 +232,7 @@ namespace {
 
 void compute_smooth_force(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                           Data& data) {
+  require_size("input.applied_force", input.applied_force.size(), model.nv);
   forward_kinematics(model, parameters, state, data);
   crba(model, parameters, data);
   compute_bias(model, parameters, state.v, data);
@@ -236,6 +247,7 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
 
 bool forward_dynamics(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                       Data& data, VectorRef a) {
+  require_size("a", a.size(), model.nv);
   compute_smooth_force(model, parameters, state, input, data);
   const bool ok = factorize(model, data);
   a = data.smooth_force;

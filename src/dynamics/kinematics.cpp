@@ -1,7 +1,9 @@
 #include "touchstone/dynamics/kinematics.hpp"
 
 #include <algorithm>
+#include <iterator>
 
+#include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/recursion.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/math/trig.hpp"
@@ -16,11 +18,14 @@ void detail::place_all_angles(const Model& model, const ConstVectorRef& q, Data&
 }
 
 void forward_kinematics(const Model& model, const Parameters& parameters, const ConstVectorRef& q, Data& data) {
+  require_size("q", q.size(), model.nq);
   detail::place_all_angles(model, q, data);
   for (int b = 1; b < model.nbody; ++b) detail::place_body(model, parameters, q.data(), b, data);
 }
 
 void forward_kinematics(const Model& model, const Parameters& parameters, const State& state, Data& data) {
+  require_size("state.q", state.q.size(), model.nq);
+  require_size("state.mocap", std::ssize(state.mocap), model.nmocap);
   detail::place_all_angles(model, state.q, data);
   for (int b = 1; b < model.nbody; ++b) {
     const int mocap = model.body_kernels[b].mocap;
@@ -34,6 +39,7 @@ void forward_kinematics(const Model& model, const Parameters& parameters, const 
 }
 
 void forward_velocity(const Model& model, const ConstVectorRef& v, Data& data) {
+  require_size("v", v.size(), model.nv);
   Motion unused;
   for (int b = 1; b < model.nbody; ++b) {
     const BodyKernel& body = model.body_kernels[b];
@@ -45,6 +51,8 @@ void forward_velocity(const Model& model, const ConstVectorRef& v, Data& data) {
 }
 
 void forward_acceleration(const Model& model, const ConstVectorRef& v, const ConstVectorRef& a, Data& data) {
+  require_size("v", v.size(), model.nv);
+  require_size("a", a.size(), model.nv);
   data.acceleration[0] = Motion();
   for (int b = 1; b < model.nbody; ++b) {
     const BodyKernel& body = model.body_kernels[b];

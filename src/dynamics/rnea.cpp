@@ -1,6 +1,7 @@
 // Recursive Newton-Euler: the forces of a motion. Forward: velocities and accelerations from the root, and the force
 // each body needs. Backward: a joint carries the forces of everything beyond it. Gravity enters as an upward
 // acceleration of the world. Cost O(bodies).
+#include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/recursion.hpp"
 
@@ -49,17 +50,23 @@ void forward_pass(const Model& model, const Parameters& parameters, const double
 
 void rnea(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const ConstVectorRef& v,
           const ConstVectorRef& a, Data& data, VectorRef tau) {
+  require_size("q", q.size(), model.nq);
+  require_size("v", v.size(), model.nv);
+  require_size("a", a.size(), model.nv);
+  require_size("tau", tau.size(), model.nv);
   detail::place_all_angles(model, q, data);
   forward_pass<true, true>(model, parameters, q.data(), v.data(), a.data(), data);
   sum_forces(model, data, tau);
 }
 
 void compute_bias(const Model& model, const Parameters& parameters, const ConstVectorRef& v, Data& data) {
+  require_size("v", v.size(), model.nv);
   forward_pass<false, false>(model, parameters, nullptr, v.data(), nullptr, data);
   sum_forces(model, data, data.bias);
 }
 
 void gravity_force(const Model& model, const Parameters& parameters, Data& data, VectorRef g) {
+  require_size("g", g.size(), model.nv);
   const Vec3 gravity(parameters.gravity);
   data.force[0] = Force();
   for (int b = 1; b < model.nbody; ++b) {

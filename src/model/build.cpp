@@ -344,6 +344,23 @@ void fill_tendon_and_shape_parameters(Model& m) {
   for (const ShapeElement& shape : m.shapes) p.shape_material.push_back(shape.material);
 }
 
+// Armature of a tendon couples its joints in M, whose sparse layout has room only for dofs on one path to the root.
+void check_tendon_armature(const Model& m) {
+  for (int t = 0; t < m.ntendon; ++t) {
+    if (m.tendons[t].armature == 0.0) continue;
+    int deepest = 0;
+    for (const Tendon::Term& term : m.tendons[t].terms) deepest = std::max(deepest, m.joint_dof[term.joint]);
+    const auto path = m.row_dof.begin() + m.row_start[deepest];
+    for (const Tendon::Term& term : m.tendons[t].terms) {
+      if (std::binary_search(path, path + m.row_length[deepest], m.joint_dof[term.joint])) continue;
+      throw InputError({.where = origin_of(m, ElementKind::kTendon, t),
+                        .message = fmt::format("its armature couples joints of different branches ('{}')",
+                                               m.joints[term.joint].name),
+                        .remedy = "give the armature to the joints instead"});
+    }
+  }
+}
+
 void complete_keyframe(const Model& m, Keyframe& key, int index) {
   const auto complete = [&](const char* what, VectorX& given, const VectorX& fallback) {
     if (given.size() == 0) given = fallback;
@@ -408,6 +425,7 @@ ModelPtr ModelBuilder::build() const {
   count_elements(m);
   connect(m);
   lay_out_rows(m);
+  check_tendon_armature(m);
   fill_reference(m);
   if (!m.options.gravity_enabled) m.defaults.gravity.setZero();
   fill_body_and_joint_parameters(m);

@@ -3,15 +3,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "touchstone/base/error.hpp"
 #include "touchstone/math/so3.hpp"
 
 namespace touchstone {
 
 namespace {
-
-void require_size(const char* what, Eigen::Index size, int expected) {
-  if (size != expected) throw Error("{} has {} entries, the model needs {}", what, size, expected);
-}
 
 Quaternion quaternion_at(const ConstVectorRef& q, int i) { return {q[i], q[i + 1], q[i + 2], q[i + 3]}; }
 

@@ -303,6 +303,25 @@ TEST(Robustness, TroubleIsAStatus) {
   EXPECT_FALSE(forward_dynamics(*m, m->defaults, broken, Input(*m), data, a));
 }
 
+TEST(Robustness, WrongLengthsAreRefused) {
+  std::mt19937_64 random(11);
+  const ModelPtr m = random_model(random);
+  const VectorX good = VectorX::Zero(m->nv), bad = VectorX::Zero(m->nv + 1);
+  Data data(*m);
+  VectorX out(m->nv);
+  State state(*m);
+  EXPECT_THROW(rnea(*m, m->defaults, state.q, bad, good, data, out), Error);
+  EXPECT_THROW(aba(*m, m->defaults, bad.head(1), good, good, data, out), Error);
+  EXPECT_THROW(forward_kinematics(*m, m->defaults, VectorX::Zero(m->nq + 2), data), Error);
+  VectorX shorter(m->nv - 1);
+  EXPECT_THROW(solve(*m, data, shorter), Error);
+  Input input(*m);
+  input.applied_wrench.clear();
+  EXPECT_THROW((void)!forward_dynamics(*m, m->defaults, state, input, data, out), Error);
+  state.v.resize(3);
+  EXPECT_THROW((void)!forward_dynamics(*m, m->defaults, state, Input(*m), data, out), Error);
+}
+
 TEST(Robustness, ChainOfTenThousandLinks) {
   ModelBuilder b("chain");
   int parent = 0;

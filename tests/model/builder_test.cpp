@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <ostream>
 
 #include "touchstone/math/so3.hpp"
 
@@ -150,6 +151,8 @@ struct BadInput {
   const char* name;
   std::function<void(ModelBuilder&, int body)> spoil;
   std::vector<std::string> expected;
+
+  friend void PrintTo(const BadInput& input, std::ostream* out) { *out << input.name; }
 };
 
 class BuilderErrors : public ::testing::TestWithParam<BadInput> {};
@@ -202,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"ActuatorRange", [](ModelBuilder& b, int) { b.add_actuator({.name = "u", .target = 0, .control_limited = true, .control_range = {2, 2}}); }, {"control range is [2, 2]"}},
         BadInput{"EmptyTendon", [](ModelBuilder& b, int) { b.add_tendon({.name = "t"}); }, {"tendon 't'", "no joints"}},
         BadInput{"Gravity", [](ModelBuilder& b, int) { b.set_gravity({0, 0, kNan}); }, {"gravity"}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace touchstone

@@ -1,0 +1,25 @@
+// The subcommands. Each function adds one to the command line; the callback it installs does the work and leaves
+// the exit code in the context.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace touchstone::cli {
+
+enum ExitCode : int {
+  kSuccess = 0,
+  kCheckFailed = 1,    // the job ran, but a check failed
+  kBadInput = 2,       // usage, missing files, models that cannot be used
+  kInternalError = 3,  // a mistake in Touchstone
+};
+
+struct Context {
+  bool verbose = false;
+  int exit_code = kSuccess;
+};
+
+void add_info_command(CLI::App& app, Context& context);
+void add_scenes_command(CLI::App& app, Context& context);
+void add_demo_command(CLI::App& app, Context& context);
+
+}  // namespace touchstone::cli

@@ -1,0 +1,40 @@
+#include "info.hpp"
+
+#include <memory>
+
+#include <fmt/core.h>
+
+#include "commands.hpp"
+#include "console.hpp"
+#include "options.hpp"
+
+namespace touchstone::cli {
+
+void add_info_command(CLI::App& app, Context& context) {
+  struct Options {
+    ModelOptions model;
+    bool json = false;
+  };
+  const auto options = std::make_shared<Options>();
+
+  CLI::App* command = app.add_subcommand("info", "Show what a model is made of: tree, joints, masses, actuators, ...");
+  add_model_options(*command, options->model);
+  command->add_flag("--json", options->json, "Everything, machine-readable");
+  command->footer(R"(Examples:
+  touchstone info quadruped
+  touchstone info talos.urdf --floating-base --search-path ~/robots
+  touchstone info humanoid.xml --json | jq '.joints[].name'
+
+Positions are in metres, angles in radians, masses in kilograms.)");
+  command->callback([options, &context] {
+    const ModelPtr model = load(options->model);
+    if (options->json) {
+      print(model_json(*model) + '\n');
+    } else {
+      print(model_summary(*model) + '\n' + model_tree(*model) + model_lists(*model, context.verbose) +
+            model_warnings(*model));
+    }
+  });
+}
+
+}  // namespace touchstone::cli

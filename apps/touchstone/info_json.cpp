@@ -1,0 +1,237 @@
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "info.hpp"
+#include "names.hpp"
+#include "touchstone/base/version.hpp"
+
+namespace touchstone::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Numbers of an Eigen vector or matrix row.
+template <typename Derived>
+Json numbers(const Eigen::MatrixBase<Derived>& values) {
+  Json list = Json::array();
+  for (Eigen::Index i = 0; i < values.size(); ++i) list.push_back(values(i));
+  return list;
+}
+
+template <std::size_t N>
+Json numbers(const std::array<double, N>& values) {
+  return Json(std::vector<double>(values.begin(), values.end()));
+}
+
+Json rows(const Matrix3& matrix) {
+  Json list = Json::array();
+  for (int i = 0; i < 3; ++i) list.push_back(numbers(matrix.row(i)));
+  return list;
+}
+
+Json pose_json(const Transform& pose) {
+  const Quaternion& r = pose.rotation;
+  return {{"position", numbers(pose.position)}, {"quaternion", {r.w(), r.x(), r.y(), r.z()}}};
+}
+
+Json range_json(bool limited, const Vector2& range) { return limited ? numbers(range) : Json(nullptr); }
+
+template <typename Element>
+Json name_json(const std::vector<Element>& elements, int index) {
+  const bool valid = index >= 0 && static_cast<std::size_t>(index) < elements.size();
+  return valid ? Json(elements[static_cast<std::size_t>(index)].name) : Json(nullptr);
+}
+
+Json origin_json(const Origin& origin) {
+  if (origin.file.empty()) return nullptr;
+  return {{"file", origin.file}, {"line", origin.line}, {"element", origin.element}};
+}
+
+Json body_json(const Model& model, int index) {
+  const Body& body = model.bodies[static_cast<std::size_t>(index)];
+  const MassProperties inertia = model.defaults.mass_properties(index);
+  return {{"name", body.name},
+          {"parent", index == 0 ? Json(nullptr) : name_json(model.bodies, body.parent)},
+          {"pose", pose_json(body.pose)},
+          {"mass", inertia.mass},
+          {"com", numbers(inertia.com)},
+          {"inertia", rows(inertia.inertia)},
+          {"gravity_compensation", body.gravity_compensation},
+          {"mocap", body.mocap},
+          {"origin", origin_json(body.origin)}};
+}
+
+Json joint_json(const Model& model, std::size_t index) {
+  const Joint& joint = model.joints[index];
+  return {{"name", joint.name},
+          {"type", to_string(joint.type)},
+          {"body", name_json(model.bodies, joint.body)},
+          {"q", model.joint_q[index]},
+          {"dof", model.joint_dof[index]},
+          {"dofs", dof_count(joint.type)},
+          {"axis", numbers(joint.axis)},
+          {"anchor", numbers(joint.anchor)},
+          {"pitch", joint.pitch},
+          {"reference", joint.reference},
+          {"range", range_json(joint.limited, joint.range)},
+          {"stiffness", joint.stiffness},
+          {"spring_reference", joint.spring_reference},
+          {"damping", joint.damping},
+          {"armature", joint.armature},
+          {"friction", joint.friction},
+          {"velocity_limit", joint.velocity_limit},
+          {"effort_limit", joint.effort_limit},
+          {"origin", origin_json(joint.origin)}};
+}
+
+Json shape_json(const Model& model, const ShapeElement& shape) {
+  Json json{{"name", shape.name},
+            {"body", name_json(model.bodies, shape.body)},
+            {"type", to_string(shape.shape.type)},
+            {"size", numbers(shape.shape.size)},
+            {"pose", pose_json(shape.pose)},
+            {"contact_type", shape.contact_type},
+            {"contact_affinity", shape.contact_affinity},
+            {"contact_dimension", shape.contact_dimension},
+            {"friction", numbers(shape.material.friction)},
+            {"restitution", shape.material.restitution},
+            {"color", numbers(shape.color)},
+            {"visual_material", shape.visual_material},
+            {"visual_only", shape.visual_only},
+            {"group", shape.group}};
+  if (shape.shape.mesh) {
+    json["mesh"] = {{"name", shape.shape.mesh->name},
+                    {"file", shape.shape.mesh->file},
+                    {"vertices", shape.shape.mesh->vertices.size()},
+                    {"triangles", shape.shape.mesh->triangles.size()}};
+  }
+  if (shape.shape.height_field) {
+    json["height_field"] = {{"name", shape.shape.height_field->name},
+                            {"rows", shape.shape.height_field->rows},
+                            {"columns", shape.shape.height_field->columns}};
+  }
+  json["origin"] = origin_json(shape.origin);
+  return json;
+}
+
+Json tendon_json(const Model& model, const Tendon& tendon) {
+  Json terms = Json::array();
+  for (const Tendon::Term& term : tendon.terms) {
+    terms.push_back({{"joint", name_json(model.joints, term.joint)}, {"coefficient", term.coefficient}});
+  }
+  return {{"name", tendon.name},
+          {"terms", terms},
+          {"stiffness", tendon.stiffness},
+          {"damping", tendon.damping},
+          {"armature", tendon.armature},
+          {"friction", tendon.friction},
+          {"range", range_json(tendon.limited, tendon.range)}};
+}
+
+Json actuator_json(const Model& model, const Actuator& actuator) {
+  return {{"name", actuator.name},
+          {"kind", actuator_kind(actuator)},
+          {"transmission", to_string(actuator.transmission)},
+          {"target", transmission_target(model, actuator)},
+          {"gear", numbers(actuator.gear)},
+          {"dynamics", to_string(actuator.dynamics)},
+          {"time_constant", actuator.time_constant},
+          {"gain", numbers(actuator.gain)},
+          {"bias", numbers(actuator.bias)},
+          {"control_range", range_json(actuator.control_limited, actuator.control_range)},
+          {"force_range", range_json(actuator.force_limited, actuator.force_range)},
+          {"activation_range", range_json(actuator.activation_limited, actuator.activation_range)}};
+}
+
+Json equality_json(const Model& model, const Equality& equality) {
+  return {{"name", equality.name},
+          {"type", to_string(equality.type)},
+          {"active", equality.active},
+          {"between", equality_sides(model, equality)},
+          {"polynomial", numbers(equality.polynomial)}};
+}
+
+Json sensor_json(const Model& model, const Sensor& sensor) {
+  return {{"name", sensor.name},
+          {"type", to_string(sensor.type)},
+          {"dimension", sensor_dimension(sensor.type)},
+          {"object_type", to_string(sensor.object_type)},
+          {"object", frame_name(model, sensor.object_type, sensor.object)}};
+}
+
+Json options_json(const SimulationOptions& options) {
+  return {{"time_step", options.time_step},
+          {"integrator", options.integrator},
+          {"cone", options.cone},
+          {"friction_impedance_ratio", options.friction_impedance_ratio}};
+}
+
+// A list of one JSON value for each element.
+template <typename Element, typename Function>
+Json list(const std::vector<Element>& elements, Function to_json) {
+  Json json = Json::array();
+  for (const Element& element : elements) json.push_back(to_json(element));
+  return json;
+}
+
+Json contact_json(const Model& model) {
+  Json json;
+  json["pairs"] = list(model.contact_pairs, [&](const ContactPair& pair) {
+    return Json{{"a", name_json(model.shapes, pair.shape_a)}, {"b", name_json(model.shapes, pair.shape_b)}};
+  });
+  json["exclusions"] = list(model.contact_exclusions, [&](const ContactExclusion& exclusion) {
+    return Json{{"a", name_json(model.bodies, exclusion.body_a)}, {"b", name_json(model.bodies, exclusion.body_b)}};
+  });
+  return json;
+}
+
+}  // namespace
+
+std::string model_json(const Model& model) {
+  Json json{{"touchstone", kVersion},
+            {"name", model.name},
+            {"file", model.file},
+            {"nbody", model.nbody},
+            {"njoint", model.njoint},
+            {"nq", model.nq},
+            {"nv", model.nv},
+            {"nu", model.nu},
+            {"na", model.na},
+            {"ntree", model.ntree},
+            {"nmocap", model.nmocap},
+            {"total_mass", model.total_mass()},
+            {"gravity", numbers(model.defaults.gravity)},
+            {"options", options_json(model.options)},
+            {"reference_q", numbers(model.reference_q)}};
+  json["bodies"] = Json::array();
+  for (int i = 0; i < model.nbody; ++i) json["bodies"].push_back(body_json(model, i));
+  json["joints"] = Json::array();
+  for (std::size_t i = 0; i < model.joints.size(); ++i) json["joints"].push_back(joint_json(model, i));
+  json["shapes"] = list(model.shapes, [&](const ShapeElement& shape) { return shape_json(model, shape); });
+  json["sites"] = list(model.sites, [&](const Site& site) {
+    return Json{{"name", site.name}, {"body", name_json(model.bodies, site.body)}, {"pose", pose_json(site.pose)}};
+  });
+  json["tendons"] = list(model.tendons, [&](const Tendon& tendon) { return tendon_json(model, tendon); });
+  json["actuators"] = list(model.actuators, [&](const Actuator& actuator) { return actuator_json(model, actuator); });
+  json["equalities"] = list(model.equalities, [&](const Equality& e) { return equality_json(model, e); });
+  json["sensors"] = list(model.sensors, [&](const Sensor& sensor) { return sensor_json(model, sensor); });
+  json["keyframes"] = list(model.keyframes, [](const Keyframe& key) {
+    return Json{{"name", key.name},
+                {"time", key.time},
+                {"q", numbers(key.q)},
+                {"v", numbers(key.v)},
+                {"activation", numbers(key.activation)},
+                {"control", numbers(key.control)}};
+  });
+  json["contact"] = contact_json(model);
+  json["warnings"] = list(model.warnings, [](const Warning& warning) {
+    return Json{{"message", warning.message}, {"origin", origin_json(warning.origin)}};
+  });
+  // Names come from files and may hold any bytes; JSON must be UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace touchstone::cli

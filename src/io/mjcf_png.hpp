@@ -1,0 +1,19 @@
+// Just enough PNG for height fields, so that no image library is needed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace touchstone::mjcf {
+
+struct GrayImage {
+  int width = 0, height = 0;
+  std::vector<std::uint8_t> pixels;  // row by row from the top; of a coloured image the red channel
+};
+
+// Throws InputError that names `file`. All colour types and depths, not interlaced. Checksums are not verified.
+GrayImage read_png(std::string_view bytes, const std::string& file);
+
+}  // namespace touchstone::mjcf

@@ -1,0 +1,38 @@
+// Adds the visual and collision geometry of URDF links to a model: unique names, colours, meshes.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "touchstone/io/urdf_document.hpp"
+#include "touchstone/io/urdf_resources.hpp"
+#include "touchstone/model/builder.hpp"
+
+namespace touchstone {
+
+class UrdfShapes {
+ public:
+  UrdfShapes(const UrdfRobot& robot, UrdfResources& resources, UrdfNotes& notes, ModelBuilder& builder);
+
+  // All geometry of a link whose pose in the body is X_BL.
+  void add(const UrdfLink& link, int body, const Transform& X_BL);
+
+ private:
+  void add_one(const UrdfLink& link, const UrdfGeometry& geometry, bool visual, int body, const Transform& X_BL);
+  bool read_mesh(const UrdfGeometry& geometry, bool visual, ShapeElement& element);
+  void apply_material(const UrdfGeometry& geometry, ShapeElement& element);
+  void add_visual_material(const UrdfMaterial& material, const std::string& name);
+  void define(const UrdfMaterial& material, bool global);
+  std::string unique_name(const std::string& wanted);
+
+  UrdfResources& resources_;
+  UrdfNotes& notes_;
+  ModelBuilder& builder_;
+  std::unordered_map<std::string, const UrdfMaterial*> materials_;  // the first definition of each name
+  std::unordered_set<std::string> added_materials_;                 // names given to the builder
+  std::unordered_set<std::string> names_;                           // of shapes
+  std::unordered_map<std::string, int> name_counts_;
+};
+
+}  // namespace touchstone

@@ -1,0 +1,260 @@
+// Runs the program `touchstone`, which is built beside this test, as a user does. TOUCHSTONE_BINARY overrides its path.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string read_file(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, error;
+};
+
+class CommandLine : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* given = std::getenv("TOUCHSTONE_BINARY");
+    binary_ = given != nullptr ? fs::path(given) : fs::read_symlink("/proc/self/exe").parent_path() / "touchstone";
+    if (!fs::exists(binary_)) GTEST_SKIP() << "there is no " << binary_;
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() / ("touchstone_cli_" + std::string(test->name()) + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+
+  // `arguments` are words of a shell command; the working folder is a fresh one.
+  Outcome run(const std::string& arguments, const std::string& environment = "") const {
+    const fs::path error_file = folder_ / "stderr.txt";
+    const std::string command = "cd '" + folder_.string() + "' && " + environment + " '" + binary_.string() + "' " +
+                                arguments + " 2>'" + error_file.string() + "'";
+    Outcome outcome;
+    FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) return outcome;
+    char buffer[4096];
+    for (std::size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.out.append(buffer, n);
+    const int status = pclose(pipe);
+    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    outcome.error = read_file(error_file);
+    return outcome;
+  }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+
+  fs::path binary_, folder_;
+};
+
+// One line, as the manual promises.
+void expect_error(const Outcome& outcome, const std::string& part) {
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.error, StartsWith("touchstone: error: "));
+  EXPECT_THAT(outcome.error, HasSubstr(part));
+  EXPECT_EQ(std::count(outcome.error.begin(), outcome.error.end(), '\n'), 1) << outcome.error;
+}
+
+TEST_F(CommandLine, HelpTeaches) {
+  const Outcome outcome = run("--help");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.error, "");
+  for (const char* part : {"info", "scenes", "demo", "Examples:", "Exit codes:", "touchstone info quadruped"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(part));
+  }
+  for (const char* command : {"info", "scenes", "demo"}) {
+    const Outcome help = run(std::string(command) + " --help");
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_THAT(help.out, HasSubstr("Examples:")) << command;
+  }
+}
+
+TEST_F(CommandLine, VersionIsOneLine) {
+  const Outcome outcome = run("--version");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_TRUE(std::regex_match(outcome.out, std::regex("touchstone [0-9]+\\.[0-9]+\\.[0-9]+\n"))) << outcome.out;
+}
+
+TEST_F(CommandLine, WithoutCommandShowsHelpAndFails) {
+  const Outcome outcome = run("");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.error, HasSubstr("Examples:"));
+}
+
+TEST_F(CommandLine, UsageErrorsAreOneLine) {
+  expect_error(run("frobnicate"), "frobnicate");
+  expect_error(run("info"), "touchstone info --help");
+  expect_error(run("info quadruped --frobnicate"), "--frobnicate");
+  expect_error(run("info quadruped --search-path /nonexistent-folder"), "/nonexistent-folder");
+  expect_error(run("demo --time minus"), "--time");
+  expect_error(run("demo --time -1"), "--time");
+  expect_error(run("demo --time nan"), "--time");
+  expect_error(run("demo --time 11"), "--time");
+  expect_error(run("demo --step 0"), "--step");
+}
+
+TEST_F(CommandLine, BadModelsAreOneLine) {
+  expect_error(run("info no-such-scene"), "no-such-scene");
+  expect_error(run("info no/such/file.xml"), "no/such/file.xml");
+  write("broken.xml", "<mujoco><worldbody>");
+  expect_error(run("info broken.xml"), "broken.xml");
+  write("bytes.xml", std::string("\x7f\0ELF\xff\xfe", 7));
+  expect_error(run("info bytes.xml"), "bytes.xml");
+  write("empty.xml", "");
+  expect_error(run("info empty.xml"), "empty.xml");
+  write("limits.xml",
+        "<mujoco>\n<worldbody><body><joint name='knee' range='1 -1' limited='true'/>\n"
+        "<geom size='.1'/></body></worldbody></mujoco>");
+  expect_error(run("info limits.xml"), "knee");
+  fs::create_directory(folder_ / "folder");
+  expect_error(run("info folder"), "folder");
+}
+
+TEST_F(CommandLine, VerboseExplainsErrors) {
+  write("broken.xml", "<mujoco><worldbody>");
+  for (const char* arguments : {"-v info broken.xml", "info broken.xml --verbose"}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.error, StartsWith("touchstone: error: "));
+    EXPECT_THAT(outcome.error, HasSubstr("\n  problem: "));
+  }
+}
+
+TEST_F(CommandLine, ScenesAreListedAndLoad) {
+  const Outcome list = run("scenes");
+  EXPECT_EQ(list.exit_code, 0);
+  std::istringstream lines(list.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const std::string name = line.substr(0, line.find(' '));
+    EXPECT_EQ(run("info " + name).exit_code, 0) << name;
+  }
+  EXPECT_GE(count, 4);
+}
+
+TEST_F(CommandLine, InfoDrawsTheTree) {
+  const Outcome outcome = run("info quadruped");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.error, "");
+  for (const char* part : {"18 degrees of freedom", "12.1600 kg", "└─ trunk", "free root", "hinge FL_knee (dof 8, y)",
+                           "[-2.6, -0.2]", "12 actuators", "position (kp 100, kv 2.5)", "keyframes", "home"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(part));
+  }
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b"))) << "colours although the output is not a terminal";
+  EXPECT_THAT(run("info quadruped -v").out, HasSubstr("FL_knee_position"));
+}
+
+TEST_F(CommandLine, InfoJsonIsComplete) {
+  const Outcome outcome = run("info quadruped --json");
+  ASSERT_EQ(outcome.exit_code, 0);
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["nq"], 19);
+  EXPECT_EQ(json["nv"], 18);
+  EXPECT_EQ(json["nu"], 12);
+  EXPECT_NEAR(json["total_mass"].get<double>(), 12.16, 1e-12);
+  EXPECT_EQ(json["bodies"].size(), 14u);
+  EXPECT_EQ(json["bodies"][0]["parent"], nullptr);
+  EXPECT_EQ(json["bodies"][2]["parent"], "trunk");
+  EXPECT_EQ(json["joints"][0]["type"], "free");
+  EXPECT_EQ(json["joints"][1]["range"], nlohmann::json({-0.9, 0.9}));
+  EXPECT_EQ(json["actuators"][0]["target"], "FL_abduction");
+  EXPECT_EQ(json["keyframes"][0]["name"], "home");
+  EXPECT_EQ(json["keyframes"][0]["q"].size(), 19u);
+  EXPECT_TRUE(json["warnings"].empty());
+}
+
+TEST_F(CommandLine, InfoReadsFilesAndUrdfOptions) {
+  write("arm.urdf",
+        "<robot name='arm'><link name='base'><inertial><mass value='2'/>"
+        "<inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial></link>"
+        "<link name='tool'><inertial><mass value='1'/>"
+        "<inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial></link>"
+        "<joint name='flange' type='fixed'><parent link='base'/><child link='tool'/></joint></robot>");
+  const auto merged = nlohmann::json::parse(run("info arm.urdf --json --floating-base").out);
+  EXPECT_EQ(merged["nv"], 6);
+  EXPECT_NEAR(merged["total_mass"].get<double>(), 3.0, 1e-12);
+  const auto kept = nlohmann::json::parse(run("info arm.urdf --json --floating-base --keep-fixed").out);
+  EXPECT_EQ(kept["nv"], 6);
+  EXPECT_EQ(kept["bodies"].size(), merged["bodies"].size() + 1);
+}
+
+TEST_F(CommandLine, InfoSurvivesALongChain) {
+  std::string open, close;
+  for (int i = 0; i < 2000; ++i) {
+    open += "<body pos='0 0 -1'><joint/><geom size='.1' mass='1'/>";
+    close += "</body>";
+  }
+  write("chain.xml", "<mujoco><worldbody>" + open + close + "</worldbody></mujoco>");
+  const Outcome outcome = run("info chain.xml");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("2000 degrees of freedom"));
+  EXPECT_LT(outcome.out.size(), 1'000'000u);
+}
+
+TEST_F(CommandLine, DemoPassesItsChecks) {
+  const Outcome outcome = run("demo --time 0.3 --out flight/report.html");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("5 of 5 checks passed"));
+  const std::string report = read_file(folder_ / "flight" / "report.html");
+  EXPECT_THAT(report, HasSubstr("prefers-color-scheme: dark"));
+  EXPECT_THAT(report, HasSubstr("Certificate"));
+  EXPECT_THAT(report, Not(HasSubstr("http"))) << "the report must need nothing from elsewhere";
+  EXPECT_THAT(report, Not(HasSubstr("nan")));
+}
+
+TEST_F(CommandLine, DemoChoosesAReport) {
+  EXPECT_EQ(run("demo --time 0.01").exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "touchstone-demo.html"));
+  fs::create_directory(folder_ / "build");
+  EXPECT_EQ(run("demo --time 0.01").exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "build" / "demo.html"));
+}
+
+TEST_F(CommandLine, DemoFailsWhenACheckFails) {
+  const Outcome outcome = run("demo --step 0.05 --out coarse.html");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("FAILED"));
+  EXPECT_TRUE(fs::exists(folder_ / "coarse.html"));
+}
+
+TEST_F(CommandLine, DemoSaysWhenTheReportCannotBeWritten) {
+  write("file", "");
+  const Outcome outcome = run("demo --time 0.01 --out file/report.html");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.error, HasSubstr("file/report.html"));
+}
+
+TEST_F(CommandLine, FullDiskIsAnError) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP();
+  const Outcome outcome = run("info quadruped --json >/dev/full");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.error, StartsWith("touchstone: error: "));
+}
+
+}  // namespace
