@@ -4,6 +4,7 @@ find_package(fmt REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(pugixml REQUIRED)
 find_package(assimp REQUIRED)
+find_package(PNG REQUIRED)
 find_package(Qhull REQUIRED)
 
 # The reentrant C library; qhull builds that are static only name it otherwise.

@@ -3,6 +3,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/recursion.hpp"
+#include "touchstone/model/mass_rows.hpp"
 
 namespace touchstone {
 
@@ -34,22 +35,6 @@ void fill_row(const Model& model, int i, Data& data) {
   }
 }
 
-// A tendon's armature a adds a c_i c_j for each pair of its joints on one path to the root.
-void add_tendon_armature(const Model& model, const Parameters& parameters, Data& data) {
-  for (int t = 0; t < model.ntendon; ++t) {
-    const double armature = parameters.tendon_armature[t];
-    if (armature == 0.0) continue;
-    for (const Tendon::Term& row : model.tendons[t].terms) {
-      for (const Tendon::Term& column : model.tendons[t].terms) {
-        const int i = model.joint_dof[row.joint], j = model.joint_dof[column.joint];
-        if (j > i) continue;
-        const int k = model.row_start[i] + model.row_length[j] - 1;
-        if (model.row_dof[k] == j) data.M[k] += armature * row.coefficient * column.coefficient;
-      }
-    }
-  }
-}
-
 }  // namespace
 
 void crba(const Model& model, const Parameters& parameters, Data& data) {
@@ -58,7 +43,7 @@ void crba(const Model& model, const Parameters& parameters, Data& data) {
     fill_row(model, i, data);
     data.M[model.row_start[i] + model.row_length[i] - 1] += parameters.dof_armature[i];
   }
-  if (model.ntendon > 0) add_tendon_armature(model, parameters, data);
+  add_tendon_armature(model, parameters.tendon_armature, data.M);
 }
 
 void multiply_mass(const Model& model, const Data& data, const ConstVectorRef& x, VectorRef y) {

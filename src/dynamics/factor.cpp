@@ -1,64 +1,25 @@
-// The tree factor M = L' D L without fill-in (Featherstone, ch. 8.5): eliminating from the leaves to the root, dof k
-// only touches its ancestors. With rows stored root first, the row of an ancestor is a prefix of row k, so each
-// elimination is a contiguous vector update. Cost O(n depth^2) to factor, O(n depth) to solve.
+// Solving with the mass matrix; the factor itself is in model/mass_rows.
 #include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
-#include "touchstone/math/vec3.hpp"
+#include "touchstone/model/mass_rows.hpp"
 
 namespace touchstone {
 
-namespace {
-
-Lanes& lanes_at(double* p) { return *reinterpret_cast<Lanes*>(p); }
-
-// Removes dof k: row_i -= (row_k[i] / D) row_k for every ancestor i; then scales row k.
-double eliminate(const Model& model, int k, double* L) {
-  double* row = L + model.row_start[k];
-  const int* dof = model.row_dof.data() + model.row_start[k];
-  const int last = model.row_length[k] - 1;
-  const double inverse = 1.0 / row[last];
-  for (int j = 0; j < last; ++j) {
-    double* target = L + model.row_start[dof[j]];
-    const Lanes scale = broadcast(row[j] * inverse);
-    for (int t = 0; t <= j; t += 4) lanes_at(target + t) -= scale * lanes_at(row + t);
-  }
-  for (int j = 0; j < last; ++j) row[j] *= inverse;
-  return inverse;
-}
-
-bool eliminate_all(const Model& model, Data& data) {
-  bool positive = true;
-  for (int k = model.nv - 1; k >= 0; --k) {
-    const double pivot = data.L[model.row_start[k] + model.row_length[k] - 1];
-    positive = positive && pivot > 0.0;  // false for NaN
-    data.D_inverse[k] = eliminate(model, k, data.L.data());
-  }
-  return positive;
-}
-
-}  // namespace
-
 bool factorize(const Model& model, Data& data) {
   data.L = data.M;
-  return eliminate_all(model, data);
+  return factorize_rows(model, data.L, data.D_inverse);
 }
 
 bool factorize(const Model& model, const ConstVectorRef& shift, Data& data) {
   require_size("shift", shift.size(), model.nv);
   data.L = data.M;
   for (int i = 0; i < model.nv; ++i) data.L[model.row_start[i] + model.row_length[i] - 1] += shift[i];
-  return eliminate_all(model, data);
+  return factorize_rows(model, data.L, data.D_inverse);
 }
 
 void half_solve(const Model& model, const Data& data, VectorRef x) {
   require_size("x", x.size(), model.nv);
-  for (int k = model.nv - 1; k >= 0; --k) {
-    const double xk = x[k];
-    if (xk == 0.0) continue;
-    const double* row = data.L.data() + model.row_start[k];
-    const int* dof = model.row_dof.data() + model.row_start[k];
-    for (int j = 0; j < model.row_length[k] - 1; ++j) x[dof[j]] -= row[j] * xk;
-  }
+  half_solve_rows(model, data.L, x);
 }
 
 void solve(const Model& model, const Data& data, VectorRef x) {

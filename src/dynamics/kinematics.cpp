@@ -56,7 +56,10 @@ void forward_acceleration(const Model& model, const ConstVectorRef& v, const Con
   data.acceleration[0] = Motion();
   for (int b = 1; b < model.nbody; ++b) {
     const BodyKernel& body = model.body_kernels[b];
-    if (body.tree < 0) continue;
+    if (body.tree < 0) {
+      data.acceleration[b] = Motion();
+      continue;
+    }
     Motion velocity = data.velocity[body.parent];
     Motion acceleration = data.acceleration[body.parent];
     detail::move_body<true>(model, body, v.data(), data, velocity, acceleration);

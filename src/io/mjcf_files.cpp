@@ -22,7 +22,8 @@ struct Included {
 Included included_elements(XmlDocument& document, const XmlElement& include, const FileSource& files,
                            const std::string& folder, std::set<std::string>& seen, const OpenFiles& open) {
   const std::string name = required_attribute<std::string>(include, "file");
-  const std::optional<std::string> path = files.find(folder, name);
+  std::optional<std::string> path = files.find(folder, name);
+  if (!path && include.file) path = files.find(folder_of(*include.file), name);
   if (!path) {
     fail_attribute(include, "file", "no such file", "include files are relative to the folder of the main file");
   }

@@ -34,8 +34,8 @@ class FileSource {
 // Folder of a path, for resolving what a file there names; empty for the current one.
 std::string folder_of(const std::string& path);
 
-// Replaces every <include> below `root`; files are relative to `folder`, that of the main file. Each file may be
-// included once.
+// Replaces every <include> below `root`; files are relative to `folder`, that of the main file, or else to the folder
+// of the file that includes them. Each file may be included once.
 void expand_includes(XmlDocument& document, XmlElement& root, const FileSource& files, const std::string& folder);
 
 }  // namespace touchstone::mjcf

@@ -189,6 +189,27 @@ void Parser::read_servo_damping(const XmlElement& element, ActuatorSpec& spec) c
   if (has_ratio) spec.actuator.bias[2] = ratio;
 }
 
+void Parser::read_position_servo(const XmlElement& element, ActuatorSpec& spec, const Actuator& inherited) const {
+  Actuator& actuator = spec.actuator;
+  double kp = inherited.gain[0];
+  read(element, "kp", kp);
+  actuator.gain[0] = kp;
+  actuator.bias_type = ActuatorBias::kAffine;
+  actuator.bias = {0.0, -kp, inherited.bias[2]};
+  read_servo_damping(element, spec);
+  if (spec.shortcut == Shortcut::kIntVelocity) {
+    actuator.dynamics = ActuatorDynamics::kIntegrator;
+    return;
+  }
+  double time_constant = inherited.dynamics == ActuatorDynamics::kFilterExact ? inherited.time_constant : 0.0;
+  read(element, "timeconst", time_constant);
+  if (time_constant < 0.0) fail_attribute(element, "timeconst", "it is negative");
+  if (time_constant > 0.0) {
+    actuator.dynamics = ActuatorDynamics::kFilterExact;
+    actuator.time_constant = time_constant;
+  }
+}
+
 void Parser::read_shortcut(const XmlElement& element, ActuatorSpec& spec, Shortcut shortcut, int class_index) const {
   const ActuatorSpec* source = shortcut_source(spec, shortcut, class_index);
   const Actuator inherited = source ? source->actuator : Actuator{};
@@ -197,26 +218,9 @@ void Parser::read_shortcut(const XmlElement& element, ActuatorSpec& spec, Shortc
   spec.shortcut = shortcut;
   switch (shortcut) {
     case Shortcut::kPosition:
-    case Shortcut::kIntVelocity: {
-      double kp = inherited.gain[0];
-      read(element, "kp", kp);
-      actuator.gain[0] = kp;
-      actuator.bias_type = ActuatorBias::kAffine;
-      actuator.bias = {0.0, -kp, inherited.bias[2]};
-      read_servo_damping(element, spec);
-      if (shortcut == Shortcut::kIntVelocity) {
-        actuator.dynamics = ActuatorDynamics::kIntegrator;
-        break;
-      }
-      double time_constant = inherited.dynamics == ActuatorDynamics::kFilterExact ? inherited.time_constant : 0.0;
-      read(element, "timeconst", time_constant);
-      if (time_constant < 0.0) fail_attribute(element, "timeconst", "it is negative");
-      if (time_constant > 0.0) {
-        actuator.dynamics = ActuatorDynamics::kFilterExact;
-        actuator.time_constant = time_constant;
-      }
+    case Shortcut::kIntVelocity:
+      read_position_servo(element, spec, inherited);
       break;
-    }
     case Shortcut::kVelocity: {
       double kv = inherited.gain[0];
       read(element, "kv", kv);

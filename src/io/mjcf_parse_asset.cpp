@@ -26,7 +26,10 @@ std::string Parser::optional_asset_file(const XmlElement& element, const std::st
   if (compiler_->strip_path) file = fs::path(file).filename().string();
   const fs::path asset_path(portable(asset_folder));
   const fs::path folder = asset_path.is_absolute() ? asset_path : fs::path(folder_) / asset_path;
-  return context_.files.find(folder.string(), file).value_or(std::string{});
+  std::optional<std::string> path = context_.files.find(folder.string(), file);
+  // Else beside the included file that names it.
+  if (!path && element.file) path = context_.files.find(folder_of(*element.file), file);
+  return path.value_or(std::string{});
 }
 
 std::string Parser::asset_file(const XmlElement& element, const std::string& asset_folder) const {

@@ -1,4 +1,4 @@
-// Just enough PNG for height fields, so that no image library is needed.
+// PNG images as height fields (libpng).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct GrayImage {
   std::vector<std::uint8_t> pixels;  // row by row from the top; of a coloured image the red channel
 };
 
-// Throws InputError that names `file`. All colour types and depths, not interlaced. Checksums are not verified.
+// Throws InputError that names `file` if it is not a PNG, is damaged, or has more than a hundred million pixels.
 GrayImage read_png(std::string_view bytes, const std::string& file);
 
 }  // namespace touchstone::mjcf

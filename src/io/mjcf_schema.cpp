@@ -28,7 +28,7 @@ constexpr Row kRows[] = {
      "o_friction integrator cone jacobian solver iterations ls_iterations "
      "noslip_iterations ccd_iterations sdf_iterations sdf_initpoints actuatorgroupdisable"},
     {"option", "flag",
-     "constraint equality frictionloss limit contact spring damper gravity clampctrl "
+     "constraint equality frictionloss limit contact passive spring damper gravity clampctrl "
      "warmstart filterparent actuation refsafe sensor midphase eulerdamp autoreset "
      "nativeccd island multiccd override energy fwdinv invdiscrete sleep diagexact ipc "
      "speculative"},

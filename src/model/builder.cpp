@@ -63,7 +63,7 @@ Joint part(const Joint& whole, int number, JointType type, const Vector3& axis) 
 
 }  // namespace
 
-int ModelBuilder::add_planar_joint(Joint joint) {
+int ModelBuilder::add_planar_joint(const Joint& joint) {
   const Matrix3 frame = rotation_from_z(joint.axis).toRotationMatrix();
   const int first = add_joint(part(joint, 1, JointType::kSlide, frame.col(0)));
   add_joint(part(joint, 2, JointType::kSlide, frame.col(1)));
@@ -71,13 +71,13 @@ int ModelBuilder::add_planar_joint(Joint joint) {
   return first;
 }
 
-int ModelBuilder::add_universal_joint(Joint joint, const Vector3& second_axis) {
+int ModelBuilder::add_universal_joint(const Joint& joint, const Vector3& second_axis) {
   const int first = add_joint(part(joint, 1, JointType::kHinge, joint.axis));
   add_joint(part(joint, 2, JointType::kHinge, second_axis));
   return first;
 }
 
-int ModelBuilder::add_cylindrical_joint(Joint joint) {
+int ModelBuilder::add_cylindrical_joint(const Joint& joint) {
   const int first = add_joint(part(joint, 1, JointType::kSlide, joint.axis));
   add_joint(part(joint, 2, JointType::kHinge, joint.axis));
   return first;

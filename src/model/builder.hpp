@@ -37,9 +37,10 @@ class ModelBuilder {
 
   // Joints made of simpler ones, named "<name>/1", "<name>/2", ...; return the index of the first.
   // The properties of `joint` (damping, armature, ...) go to each part.
-  int add_planar_joint(Joint joint);  // slides along x and y of the joint frame, then a hinge about its z = joint.axis
-  int add_universal_joint(Joint joint, const Vector3& second_axis);  // two hinges through the anchor
-  int add_cylindrical_joint(Joint joint);                            // a slide and a hinge along joint.axis
+  int add_planar_joint(
+      const Joint& joint);  // slides along x and y of the joint frame, then a hinge about its z = joint.axis
+  int add_universal_joint(const Joint& joint, const Vector3& second_axis);  // two hinges through the anchor
+  int add_cylindrical_joint(const Joint& joint);                            // a slide and a hinge along joint.axis
 
   // For loaders that complete an element later.
   Body& body(int index);

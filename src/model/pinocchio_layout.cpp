@@ -73,7 +73,7 @@ PinocchioLayout::PinocchioLayout(const Model& model, const std::vector<std::stri
 }
 
 void PinocchioLayout::add_entry(const Model& model, const Parts& parts, bool continuous) {
-  const auto joint = [&](int i) -> const Joint& { return model.joints[static_cast<std::size_t>(parts.first + i)]; };
+  const auto joint = [&](int i) -> const Joint& { return model.joints[parts.first + i]; };
   Entry entry;
   entry.our_q = model.joint_q[static_cast<std::size_t>(parts.first)];
   entry.our_v = model.joint_dof[static_cast<std::size_t>(parts.first)];

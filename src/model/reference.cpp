@@ -1,7 +1,9 @@
 #include "touchstone/model/reference.hpp"
 
+#include <algorithm>
 #include <cmath>
 
+#include "touchstone/model/mass_rows.hpp"
 #include "touchstone/model/validate.hpp"
 
 namespace touchstone {
@@ -56,7 +58,7 @@ ReferenceKinematics reference_kinematics(const Model& m) {
   return k;
 }
 
-VectorX reference_inertia_diagonal(const Model& m, const ReferenceKinematics& k) {
+VectorX reference_mass_matrix(const Model& m, const ReferenceKinematics& k) {
   std::vector<SpatialInertia> composite(m.nbody);
   for (int b = m.nbody - 1; b > 0; --b) {
     const int tree = m.body_kernels[b].tree;
@@ -65,52 +67,53 @@ VectorX reference_inertia_diagonal(const Model& m, const ReferenceKinematics& k)
     composite[b] += world_inertia(inertia, k.X_WB[b].R, k.X_WB[b] * inertia.com - k.reference_point[tree]);
     if (m.body_kernels[m.bodies[b].parent].tree >= 0) composite[m.bodies[b].parent] += composite[b];
   }
-  VectorX diagonal(m.nv);
+  VectorX M = VectorX::Zero(m.row_start.back());
   for (int i = 0; i < m.nv; ++i) {
-    diagonal[i] = m.defaults.dof_armature[i] + dot(k.S[i], composite[m.dof_body[i]] * k.S[i]);
+    const Force F = composite[m.dof_body[i]] * k.S[i];
+    const int start = m.row_start[i], last = start + m.row_length[i] - 1;
+    for (int entry = start; entry <= last; ++entry) M[entry] = dot(k.S[m.row_dof[entry]], F);
+    M[last] += m.defaults.dof_armature[i];
   }
-  for (int t = 0; t < m.ntendon; ++t) {
-    for (const Tendon::Term& term : m.tendons[t].terms) {
-      diagonal[m.joint_dof[term.joint]] += m.tendons[t].armature * term.coefficient * term.coefficient;
-    }
-  }
-  return diagonal;
+  add_tendon_armature(m, m.defaults.tendon_armature, M);
+  return M;
 }
 
-void require_inertia(const Model& m, const VectorX& diagonal) {
+void require_inertia(const Model& m, const VectorX& M) {
   constexpr double kSmallest = 1e-15;  // as MuJoCo's mjMINVAL
   for (int i = 0; i < m.nv; ++i) {
-    if (diagonal[i] > kSmallest) continue;
+    const double inertia = M[m.row_start[i] + m.row_length[i] - 1];
+    if (inertia > kSmallest) continue;
     throw InputError({.where = origin_of(m, ElementKind::kJoint, m.dof_joint[i]),
                       .message = fmt::format("it moves no inertia (body '{}' and what hangs on it give {})",
-                                             m.bodies[m.dof_body[i]].name, diagonal[i]),
+                                             m.bodies[m.dof_body[i]].name, inertia),
                       .remedy = "give the body mass and inertia, or the joint armature"});
   }
 }
 
-// kd = 2 ratio sqrt(kp m), with m the inertia of the moved dofs seen through the transmission.
-double damping_from_ratio(const Model& m, const ReferenceKinematics& k, const Actuator& actuator,
-                          const VectorX& diagonal) {
-  VectorX moment(m.nv);
-  transmission_length(m, {k.X_WB, k.S, k.reference_point}, actuator, m.reference_q, moment);
-  double reflected = 0.0;
-  for (int i = 0; i < m.nv; ++i) {
-    const double squared = moment[i] * moment[i];
-    if (squared > 1e-15) reflected += diagonal[i] / squared;
+// kd = 2 ratio sqrt(kp m), with m = 1 / (J M^-1 J') the inertia seen through the transmission.
+void resolve_damping_ratios(Model& m, const ReferenceKinematics& k, VectorX M) {
+  VectorX D_inverse(m.nv), moment(m.nv);
+  factorize_rows(m, M, D_inverse);
+  for (Actuator& actuator : m.actuators) {
+    if (actuator.damping_ratio <= 0.0) continue;
+    transmission_length(m, {k.X_WB, k.S, k.reference_point}, actuator, m.reference_q, moment);
+    half_solve_rows(m, M, moment);
+    const double mobility = moment.dot(D_inverse.cwiseProduct(moment));
+    if (mobility > 0.0) actuator.bias[2] = -2.0 * actuator.damping_ratio * std::sqrt(actuator.gain[0] / mobility);
   }
-  return 2.0 * actuator.damping_ratio * std::sqrt(actuator.gain[0] * reflected);
 }
 
 }  // namespace
 
 void finish_with_reference_inertia(Model& m) {
   const ReferenceKinematics k = reference_kinematics(m);
-  const VectorX diagonal = reference_inertia_diagonal(m, k);
-  require_inertia(m, diagonal);
+  const VectorX M = reference_mass_matrix(m, k);
+  require_inertia(m, M);
+  const auto has_ratio = [](const Actuator& actuator) { return actuator.damping_ratio > 0.0; };
+  if (std::any_of(m.actuators.begin(), m.actuators.end(), has_ratio)) resolve_damping_ratios(m, k, M);
   m.defaults.actuator_gain.clear();
   m.defaults.actuator_bias.clear();
-  for (Actuator& actuator : m.actuators) {
-    if (actuator.damping_ratio > 0.0) actuator.bias[2] = -damping_from_ratio(m, k, actuator, diagonal);
+  for (const Actuator& actuator : m.actuators) {
     m.defaults.actuator_gain.push_back(actuator.gain);
     m.defaults.actuator_bias.push_back(actuator.bias);
   }

@@ -19,6 +19,16 @@ TEST(MjcfInclude, FilesAreRelativeToTheMainFile) {
   EXPECT_EQ(model->bodies[3].name, "a");
 }
 
+TEST(MjcfInclude, OrElseToTheFileThatIncludesThem) {
+  const Files files{{"sub/a.xml", "<x><include file=\"b.xml\"/><include file=\"c.xml\"/></x>"},
+                    {"sub/b.xml", "<x><body name=\"beside\"/></x>"},
+                    {"sub/c.xml", "<x><body name=\"beside too\"/></x>"},
+                    {"c.xml", "<x><body name=\"main\"/></x>"}};
+  const ModelPtr model = load("<worldbody><include file=\"sub/a.xml\"/></worldbody>", files);
+  EXPECT_EQ(model->bodies[1].name, "beside");
+  EXPECT_EQ(model->bodies[2].name, "main");
+}
+
 TEST(MjcfInclude, FilesOnDisk) {
   const std::filesystem::path folder = std::filesystem::path(TOUCHSTONE_SOURCE_DIR) / "tests/data/mjcf";
   const ModelPtr model = load_mjcf(folder / "scene.xml");

@@ -138,6 +138,24 @@ TEST(Builder, DampingRatioBecomesDamping) {
   EXPECT_NEAR(b.build()->defaults.actuator_bias[0][2], -2 * 0.7 * std::sqrt(40 * 2.5), 1e-12);
 }
 
+// Through a tendon the servo feels 1 / (J M^-1 J'): two slides of masses 2 and 3, coefficients 1 and 2.
+TEST(Builder, DampingRatioOnATendon) {
+  ModelBuilder b;
+  for (const double mass : {2.0, 3.0}) {
+    const int body = b.add_body({.inertia = {mass, Vector3::Zero(), Matrix3::Identity()}});
+    b.add_joint({.body = body, .type = JointType::kSlide});
+  }
+  b.add_tendon({.terms = {{.joint = 0, .coefficient = 1.0}, {.joint = 1, .coefficient = 2.0}}});
+  b.add_actuator({.transmission = TransmissionType::kTendon,
+                  .target = 0,
+                  .bias_type = ActuatorBias::kAffine,
+                  .gain = {10, 0, 0},
+                  .bias = {0, -10, 0},
+                  .damping_ratio = 1.0});
+  const double inertia = 1.0 / (1.0 / 2.0 + 4.0 / 3.0);
+  EXPECT_NEAR(b.build()->defaults.actuator_bias[0][2], -2.0 * std::sqrt(10 * inertia), 1e-12);
+}
+
 TEST(Builder, TendonSpringRestsAtTheReference) {
   ModelBuilder b;
   const int body = b.add_body({.inertia = unit_inertia()});

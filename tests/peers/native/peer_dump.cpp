@@ -147,7 +147,7 @@ class Dump {
   }
 
   void add_forces(const Sample& s, Results& out) {
-    forward_dynamics(model_, parameters_, s.state, s.input, data_, x_);
+    if (!forward_dynamics(model_, parameters_, s.state, s.input, data_, x_)) throw Error("M is not positive definite");
     out.add("acceleration", x_);
     out.add("M", data_.M);
     out.add("bias", data_.bias);

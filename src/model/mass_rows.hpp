@@ -1,0 +1,21 @@
+// The arithmetic of matrices in the sparse row layout of a model (Model::row_start): what the dynamics and the builder
+// both need of the mass matrix.
+#pragma once
+
+#include "touchstone/model/model.hpp"
+
+namespace touchstone {
+
+// Adds the armature of each tendon: a c_i c_j for each pair of its joints.
+void add_tendon_armature(const Model& model, const VectorX& armature, VectorX& M);
+
+// Turns the rows of a matrix into its tree factor L' D L (Featherstone, ch. 8.5): unit diagonal implied, the diagonal
+// slots keep D. Eliminating from the leaves to the root, dof k only touches its ancestors, so nothing fills in. With
+// rows stored root first, an ancestor's row is a prefix of row k and each elimination is a contiguous vector update.
+// Cost O(n depth^2). False if a pivot is not positive.
+bool factorize_rows(const Model& model, VectorX& L, VectorX& D_inverse);
+
+// x <- L^-T x. Cost O(n depth).
+void half_solve_rows(const Model& model, const VectorX& L, VectorRef x);
+
+}  // namespace touchstone
