@@ -114,7 +114,7 @@ test_peers() {
 }
 
 test_long_properties() {
-  TOUCHSTONE_LONG=1 run_ctest release
+  TOUCHSTONE_LONG=1 run_ctest asan -R '^(dynamics|model)\.'
 }
 
 fuzz_seconds=60
@@ -166,7 +166,7 @@ run_tests() {
   fi
   build_and_test "address and undefined-behaviour sanitizers (clang)" asan
   if [ "$long" ]; then
-    stage "properties of 1,000 random models" test_long_properties
+    stage "properties of 1,000 random models, with sanitizers" test_long_properties
     stage "fuzzing, $fuzz_seconds s a target" fuzz
     build_and_test "thread sanitizer (clang)" tsan
   fi

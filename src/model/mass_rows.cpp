@@ -1,5 +1,7 @@
 #include "touchstone/model/mass_rows.hpp"
 
+#include <algorithm>
+
 #include "touchstone/math/vec3.hpp"
 
 namespace touchstone {
@@ -20,20 +22,71 @@ void add_tendon_armature(const Model& model, const VectorX& armature, VectorX& M
 namespace {
 
 Lanes& lanes_at(double* p) { return *reinterpret_cast<Lanes*>(p); }
+Lanes lanes_at(const double* p) { return *reinterpret_cast<const Lanes*>(p); }
 
-// Removes dof k: row_i -= (row_k[i] / D) row_k for every ancestor i; then scales row k.
+// One elimination as it goes on: row k, its ancestors, and the inverse of its pivot.
+struct Elimination {
+  const double* row;
+  const int* dof;        // of each entry of the row
+  const int* row_start;  // of each dof
+  double* L;
+  double inverse;
+
+  double* target(int j) const { return L + row_start[dof[j]]; }
+  Lanes scale(int j) const { return broadcast(row[j] * inverse); }
+};
+
+// row_i -= (row_k[i] / D) row_k for the ancestors at the positions [from, to), whose rows reach into the N-th group of
+// four entries: N is known, so the part of row k stays in registers.
+template <int N>
+void update_ancestors(const Elimination& e, int from, int to) {
+  Lanes part[N];
+  for (int t = 0; t < N; ++t) part[t] = lanes_at(e.row + 4 * t);
+  for (int j = from; j < to; ++j) {
+    double* target = e.target(j);
+    const Lanes scale = e.scale(j);
+    for (int t = 0; t < N; ++t) lanes_at(target + 4 * t) -= scale * part[t];
+  }
+}
+
+void update_deep_ancestors(const Elimination& e, int from, int to) {
+  for (int j = from; j < to; ++j) {
+    double* target = e.target(j);
+    const Lanes scale = e.scale(j);
+    for (int t = 0; t <= j; t += 4) lanes_at(target + t) -= scale * lanes_at(e.row + t);
+  }
+}
+
+// Removes dof k from the rows of its ancestors; then scales row k.
 double eliminate(const Model& model, int k, double* L) {
   double* row = L + model.row_start[k];
-  const int* dof = model.row_dof.data() + model.row_start[k];
   const int last = model.row_length[k] - 1;
-  const double inverse = 1.0 / row[last];
-  for (int j = 0; j < last; ++j) {
-    double* target = L + model.row_start[dof[j]];
-    const Lanes scale = broadcast(row[j] * inverse);
-    for (int t = 0; t <= j; t += 4) lanes_at(target + t) -= scale * lanes_at(row + t);
+  const Elimination e{row, model.row_dof.data() + model.row_start[k], model.row_start.data(), L, 1.0 / row[last]};
+  for (int from = 0; from < last; from += 4) {
+    const int to = std::min(from + 4, last);
+    switch (from / 4) {
+      case 0:
+        update_ancestors<1>(e, from, to);
+        break;
+      case 1:
+        update_ancestors<2>(e, from, to);
+        break;
+      case 2:
+        update_ancestors<3>(e, from, to);
+        break;
+      case 3:
+        update_ancestors<4>(e, from, to);
+        break;
+      case 4:
+        update_ancestors<5>(e, from, to);
+        break;
+      default:
+        update_deep_ancestors(e, from, to);
+        break;
+    }
   }
-  for (int j = 0; j < last; ++j) row[j] *= inverse;
-  return inverse;
+  for (int j = 0; j < last; ++j) row[j] *= e.inverse;
+  return e.inverse;
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 namespace touchstone::test {
 
-// How many random models a property is tried on: few by default, 1,000 when TOUCHSTONE_LONG is set.
+// How many random models a property is tried on: 1,000 in optimised builds or when TOUCHSTONE_LONG is set, few in the
+// slow builds with sanitizers.
 int property_count();
 
 struct RandomModelOptions {
