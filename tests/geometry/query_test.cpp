@@ -1,0 +1,275 @@
+#include "touchstone/geometry/query.hpp"
+
+#include <gtest/gtest.h>
+
+#include "geometry/collision_support.hpp"
+#include "support/allocation_guard.hpp"
+
+namespace touchstone {
+namespace {
+
+using test::Random;
+using test::uniform;
+
+// One shape of each kind, with random sizes.
+ConvexShape random_shape(Random& random, int kind, double size) {
+  const auto u = [&] { return size * uniform(random, 0.2, 1.0); };
+  switch (kind) {
+    case 0:
+      return ConvexShape::sphere(u());
+    case 1:
+      return ConvexShape::capsule(u(), u());
+    case 2:
+      return ConvexShape::box({u(), u(), u()});
+    case 3:
+      return ConvexShape::ellipsoid({u(), u(), u()});
+    case 4:
+      return ConvexShape::cylinder(u(), u());
+    case 5:
+      return ConvexShape::cone(u(), u());
+    case 6:
+      return ConvexShape::polytope(test::random_points(random, 40, size));
+    case 7:
+      return ConvexShape::box({u(), u(), u()}, 0.3 * u());
+    default:
+      return ConvexShape::half_space();
+  }
+}
+constexpr int kKinds = 9;
+
+// How far along n the shape reaches, its radius included.
+double reach(const ConvexShape& shape, const Pose& X, Vec3 n) {
+  int vertex = -1;
+  if (!shape.bounded()) return dot(n, X.p) + shape.radius();
+  return dot(n, X * shape.support(transpose_times(X.R, n), vertex)) + shape.radius();
+}
+
+bool is_smooth(const ConvexShape& shape) { return !shape.polyhedral() && shape.bounded(); }
+
+// The definition of a contact, whatever the pair: both shapes lie on their sides of planes through the witness points.
+void expect_contact(const ContactResult& c, const ConvexShape& A, const Pose& X_WA, const ConvexShape& B,
+                    const Pose& X_WB, double tolerance) {
+  ASSERT_EQ(c.status, QueryStatus::kConverged);
+  EXPECT_NEAR(norm(c.normal), 1.0, 1e-12);
+  EXPECT_LT(norm(c.point_B - c.point_A - c.distance * c.normal), tolerance);
+  // Points within the tolerance of their supporting planes are on the surfaces.
+  if (A.bounded()) {
+    EXPECT_NEAR(dot(c.normal, c.point_A), reach(A, X_WA, c.normal), tolerance);
+  }
+  if (B.bounded()) {
+    EXPECT_NEAR(-dot(c.normal, c.point_B), reach(B, X_WB, -c.normal), tolerance);
+  }
+}
+
+TEST(Query, EveryPairIsAContactByDefinition) {
+  Random random(1);
+  QueryWorkspace workspace;
+  for (int a = 0; a < kKinds; ++a) {
+    for (int b = 0; b < kKinds; ++b) {
+      for (int i = 0; i < 200; ++i) {
+        const ConvexShape A = random_shape(random, a, 1.0), B = random_shape(random, b, 1.0);
+        if (!A.bounded() && !B.bounded()) continue;
+        const Pose X_WA = test::random_pose(random, 1.5), X_WB = test::random_pose(random, 1.5);
+        const ContactResult c = collide(A, X_WA, B, X_WB, workspace);
+        SCOPED_TRACE(testing::Message() << a << " " << b << " case " << i << " distance " << c.distance);
+        const bool smooth = is_smooth(A) || is_smooth(B);
+        expect_contact(c, A, X_WA, B, X_WB, smooth ? 1e-5 : 1e-11);
+        // The signed distance is the gap between supporting planes: to first order exact, whatever the normal's error.
+        if (A.bounded() && B.bounded()) {
+          EXPECT_NEAR(c.distance, -reach(A, X_WA, c.normal) - reach(B, X_WB, -c.normal), smooth ? 2e-8 : 1e-11);
+        }
+        const ContactResult swapped = collide(B, X_WB, A, X_WA, workspace);
+        EXPECT_NEAR(swapped.distance, c.distance, smooth ? 1e-7 : 1e-11);
+        if (c.distance > 1e-3) {
+          EXPECT_LT(norm(swapped.normal + c.normal), smooth ? 1e-3 : 1e-9);
+        }
+        const OverlapStatus overlap = overlaps(A, X_WA, B, X_WB);
+        if (std::abs(c.distance) > 1e-7) {
+          EXPECT_EQ(overlap, c.distance > 0.0 ? OverlapStatus::kSeparated : OverlapStatus::kOverlapping);
+        }
+        const double plain = distance(A, X_WA, B, X_WB).distance;
+        if (c.distance > 1e-9) {
+          EXPECT_NEAR(plain, c.distance, 1e-9);
+        } else {
+          EXPECT_LE(plain, 1e-9);
+        }
+      }
+    }
+  }
+}
+
+TEST(Query, InvariantUnderMotionAndScaling) {
+  Random random(2);
+  QueryWorkspace workspace;
+  for (int i = 0; i < 1000; ++i) {
+    const std::vector<Vector3> a = test::random_points(random, 20, 1.0), b = test::random_points(random, 30, 1.0);
+    const Vector3 semi(0.3, 0.5, 0.9);
+    const bool smooth = i % 2 == 0;
+    const auto shape_B = [&](double scale) {
+      if (smooth) return ConvexShape::ellipsoid(scale * semi);
+      std::vector<Vector3> points = b;
+      for (Vector3& p : points) p *= scale;
+      return ConvexShape::polytope(points);
+    };
+    const Pose X_WA = test::random_pose(random, 1.2), X_WB = test::random_pose(random, 1.2);
+    const ConvexShape A = ConvexShape::polytope(a);
+    const ContactResult c = collide(A, X_WA, shape_B(1.0), X_WB, workspace);
+    const Pose move = test::random_pose(random, 3.0);
+    const ContactResult moved = collide(A, move * X_WA, shape_B(1.0), move * X_WB, workspace);
+    EXPECT_NEAR(moved.distance, c.distance, smooth ? 1e-8 : 1e-12);
+    const double scale = std::pow(10.0, uniform(random, -4.0, 3.0));
+    std::vector<Vector3> scaled_a = a;
+    for (Vector3& p : scaled_a) p *= scale;
+    const ContactResult scaled = collide(ConvexShape::polytope(scaled_a), Pose(X_WA.R, scale * X_WA.p), shape_B(scale),
+                                         Pose(X_WB.R, scale * X_WB.p), workspace);
+    EXPECT_NEAR(scaled.distance / scale, c.distance, smooth ? 1e-8 : 1e-12);
+  }
+}
+
+// The closed forms against GJK and EPA on the same sets, given as other shapes.
+TEST(Query, ClosedFormsAgreeWithTheGeneralPath) {
+  Random random(3);
+  QueryWorkspace workspace;
+  for (int i = 0; i < 1000; ++i) {
+    const double r = uniform(random, 0.1, 0.5), h = uniform(random, 0.1, 1.0);
+    const Vector3 half(uniform(random, 0.1, 1.0), uniform(random, 0.1, 1.0), uniform(random, 0.1, 1.0));
+    const Pose X_WA = test::random_pose(random, 1.0), X_WB = test::random_pose(random, 1.0);
+    const ConvexShape sphere = ConvexShape::sphere(r), capsule = ConvexShape::capsule(r, h),
+                      box = ConvexShape::box(half);
+    const ConvexShape sphere_2 = ConvexShape::polytope({{0, 0, 0}}, r);
+    const ConvexShape capsule_2 = ConvexShape::polytope({{0, 0, -h}, {0, 0, h}}, r);
+    const auto compare = [&](const ConvexShape& A, const ConvexShape& B, const ConvexShape& general) {
+      const ContactResult fast = collide(A, X_WA, B, X_WB, workspace),
+                          slow = collide(general, X_WA, B, X_WB, workspace);
+      EXPECT_NEAR(fast.distance, slow.distance, 1e-12);
+      EXPECT_LT(norm(fast.normal - slow.normal), 1e-7);
+    };
+    compare(sphere, sphere, sphere_2);
+    compare(sphere, capsule, sphere_2);
+    compare(capsule, capsule, capsule_2);
+    compare(sphere, box, sphere_2);
+  }
+}
+
+TEST(Query, SpheresAndCapsulesAtTheSamePlace) {
+  QueryWorkspace workspace;
+  const ConvexShape sphere = ConvexShape::sphere(0.5), capsule = ConvexShape::capsule(0.2, 1.0);
+  for (const ConvexShape& A : {sphere, capsule}) {
+    for (const ConvexShape& B : {sphere, capsule}) {
+      const ContactResult c = collide(A, Pose(), B, Pose(), workspace);
+      EXPECT_EQ(c.status, QueryStatus::kConverged);
+      EXPECT_NEAR(c.distance, -(A.radius() + B.radius()), 1e-15);
+      EXPECT_NEAR(norm(c.normal), 1.0, 1e-15);
+    }
+  }
+  const Pose lying(Mat3(Vec3(0, 0, -1), Vec3(0, 1, 0), Vec3(1, 0, 0)), Vec3());
+  const ContactResult crossed = collide(capsule, Pose(), capsule, lying, workspace);
+  EXPECT_NEAR(crossed.distance, -0.4, 1e-15);
+  EXPECT_NEAR(std::abs(crossed.normal.y()), 1.0, 1e-15);
+}
+
+// Slabs and needles of aspect 1:10,000 against the oracles.
+TEST(Query, ExtremeAspectRatios) {
+  Random random(4);
+  QueryWorkspace workspace;
+  for (int i = 0; i < 400; ++i) {
+    const Vector3 slab(1.0, 1.0, 1e-4), needle(1e-4, 1e-4, 1.0);
+    const std::vector<Vector3> a = test::box_points(i % 2 == 0 ? slab : needle), b = test::box_points(slab);
+    const Pose X_WA = test::random_pose(random, 1.0), X_WB = test::random_pose(random, 1.0);
+    const ContactResult c = collide(ConvexShape::polytope(a), X_WA, ConvexShape::box(slab), X_WB, workspace);
+    ASSERT_TRUE(c.valid());
+    const double expected = test::minimum_norm(test::minkowski(test::moved(a, X_WA), test::moved(b, X_WB)));
+    if (expected > 1e-12) {
+      EXPECT_NEAR(c.distance, expected, 1e-11);
+    } else {
+      const ConvexShape A = ConvexShape::polytope(a), B = ConvexShape::polytope(b);
+      EXPECT_NEAR(c.distance, -test::sat_depth(test::sat_shape(A, X_WA), test::sat_shape(B, X_WB)), 1e-9);
+    }
+  }
+}
+
+// Sliding through contact, the signed distance is continuous and the normal stays.
+TEST(Query, TouchingBoxes) {
+  QueryWorkspace workspace;
+  const ConvexShape box = ConvexShape::box({0.5, 0.5, 0.5});
+  for (const double gap : {1e-3, 1e-6, 1e-9, 1e-12, 1e-15, 0.0, -1e-15, -1e-12, -1e-9, -1e-6, -1e-3}) {
+    const ContactResult c = collide(box, Pose(), box, Pose(Mat3::identity(), Vec3(0.1, 0.2, 1.0 + gap)), workspace);
+    EXPECT_EQ(c.status, QueryStatus::kConverged);
+    EXPECT_NEAR(c.distance, gap, 1e-15);
+    EXPECT_NEAR(c.normal.z(), 1.0, 1e-9);
+  }
+}
+
+TEST(Query, MarginsAndHalfSpaces) {
+  const ConvexShape box = ConvexShape::box({0.5, 0.5, 0.5}), ground = ConvexShape::half_space();
+  const Pose X(Mat3::identity(), Vec3(0, 0, 0.7));
+  QueryWorkspace workspace;
+  const ContactResult c = collide(ground, Pose(), box, X, workspace);
+  EXPECT_NEAR(c.distance, 0.2, 1e-15);
+  EXPECT_EQ(c.normal.eigen(), Vector3(0, 0, 1));
+  EXPECT_EQ(overlaps(ground, Pose(), box, X), OverlapStatus::kSeparated);
+  EXPECT_EQ(overlaps(ground, Pose(), box, X, 0.25), OverlapStatus::kOverlapping);
+  EXPECT_EQ(collide(ground, Pose(), ground, X, workspace).status, QueryStatus::kUnbounded);
+}
+
+TEST(Query, BadPosesAreAStatus) {
+  QueryWorkspace workspace;
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  Random random(5);
+  for (int a = 0; a < kKinds; ++a) {
+    for (int b = 0; b < kKinds; ++b) {
+      const ConvexShape A = random_shape(random, a, 1.0), B = random_shape(random, b, 1.0);
+      for (const double bad : {nan, infinity, -infinity, 1e200}) {
+        Pose X;
+        X.p = Vec3(0.0, bad, 0.0);
+        EXPECT_EQ(collide(A, Pose(), B, X, workspace).status, QueryStatus::kInvalid);
+        EXPECT_EQ(distance(A, X, B, Pose()).status, QueryStatus::kInvalid);
+        EXPECT_EQ(overlaps(A, X, B, Pose()), OverlapStatus::kInvalid);
+      }
+    }
+  }
+}
+
+TEST(Query, CachesGiveTheSameAnswer) {
+  Random random(6);
+  QueryWorkspace workspace;
+  const ConvexShape A = ConvexShape::polytope(test::random_points(random, 400, 0.5)),
+                    B = ConvexShape::cylinder(0.3, 0.4);
+  Pose X = Pose(Transform{Vector3(0.2, 0.1, 1.2), test::random_rotation(random)});
+  QueryCache cache;
+  int warm = 0, cold = 0;
+  for (int step = 0; step < 200; ++step) {
+    X.p = Vec3(0.2, 0.1, 1.2 - 0.004 * step);
+    const ContactResult with = collide(A, Pose(), B, X, workspace, {}, &cache),
+                        without = collide(A, Pose(), B, X, workspace);
+    EXPECT_NEAR(with.distance, without.distance, 1e-8);
+    warm += with.gjk_iterations;
+    cold += without.gjk_iterations;
+  }
+  EXPECT_LE(warm, cold + 200);
+}
+
+TEST(Query, NothingIsAllocated) {
+  if (!test::AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
+  Random random(7);
+  QueryWorkspace workspace;
+  std::vector<ConvexShape> shapes;
+  for (int k = 0; k < kKinds; ++k) shapes.push_back(random_shape(random, k, 1.0));
+  std::vector<Pose> poses;
+  for (int k = 0; k < 100; ++k) poses.push_back(test::random_pose(random, 1.0));
+  double total = 0.0;
+  const test::AllocationGuard guard;
+  for (const ConvexShape& A : shapes) {
+    for (const ConvexShape& B : shapes) {
+      for (const Pose& X : poses) {
+        total += collide(A, Pose(), B, X, workspace).normal.x() + distance(A, Pose(), B, X).normal.x();
+        total += overlaps(A, Pose(), B, X) == OverlapStatus::kOverlapping ? 1.0 : 0.0;
+      }
+    }
+  }
+  EXPECT_EQ(guard.allocations(), 0u);
+  EXPECT_TRUE(std::isfinite(total));
+}
+
+}  // namespace
+}  // namespace touchstone
