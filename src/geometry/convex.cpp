@@ -220,8 +220,10 @@ Vec3 ConvexShape::polytope_support(Vec3 d, int& vertex) const {
   if (count <= kExhaustiveLimit || polytope.triangles.empty()) {
     vertex = exhaustive(polytope, d);
   } else {
-    const bool has_hint = vertex >= 0 && vertex < count;
-    vertex = climb(polytope, d, has_hint ? vertex : polytope.octant_start[octant(d)]);
+    int start = polytope.octant_start[octant(d)];
+    const auto along = [&](int v) { return dot(polytope.vertices[static_cast<std::size_t>(v)], d); };
+    if (vertex >= 0 && vertex < count && along(vertex) > along(start)) start = vertex;
+    vertex = climb(polytope, d, start);
   }
   return polytope.vertices[static_cast<std::size_t>(vertex)];
 }

@@ -43,8 +43,8 @@ struct Polytope {
 };
 
 // Vertices above which climbing along edges beats looking at all of them, four at a time. Measured on random hulls:
-// with a hint from a nearby direction climbing takes 9 ns at 16 to 64 vertices, as long as looking at 16; without one
-// 20 ns, as long as looking at 32 to 64.
+// looking at 32 takes 12 ns, at 48 18 ns, at 256 70 ns; climbing with a hint from a nearby direction 12 ns at 48 and
+// 14 ns at 256 vertices, without one 21 and 28 ns.
 inline constexpr int kExhaustiveLimit = 32;
 
 class ConvexShape {

@@ -188,6 +188,35 @@ TEST(Query, ExtremeAspectRatios) {
   }
 }
 
+// Boxes on a grid, turned by right angles: parallel faces and edges, exact touching and coincidence everywhere.
+TEST(Query, BoxesOnAGrid) {
+  Random random(8);
+  QueryWorkspace workspace;
+  const auto pick = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
+  int touching = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const auto half = [&] { return Vector3(0.25 * (1 + pick(3)), 0.25 * (1 + pick(3)), 0.25 * (1 + pick(3))); };
+    const Vector3 half_A = half(), half_B = half();
+    Mat3 R = Mat3::identity();
+    for (int k = pick(3); k > 0; --k) R = Mat3(R.c1, R.c2, R.c0);
+    const Pose X(R, 0.25 * Vec3(pick(9) - 4, pick(9) - 4, pick(9) - 4));
+    const ConvexShape A = ConvexShape::box(half_A), B = ConvexShape::polytope(test::box_points(half_B));
+    // Gaps between intervals: the distance is the norm of the positive ones, the depth the largest when there are none.
+    const Vector3 gaps = X.p.eigen().cwiseAbs() - half_A - R.eigen().cwiseAbs() * half_B;
+    const double outside = gaps.cwiseMax(0.0).norm();
+    const double expected = outside > 0.0 ? outside : gaps.maxCoeff();
+    touching += expected == 0.0 ? 1 : 0;
+    const ContactResult c = collide(A, Pose(), B, X, workspace);
+    ASSERT_EQ(c.status, QueryStatus::kConverged);
+    EXPECT_NEAR(c.distance, expected, 1e-14);
+    EXPECT_LT(norm(c.point_B - c.point_A - c.distance * c.normal), 1e-13);
+    EXPECT_LE((c.point_A.eigen().cwiseAbs() - half_A).maxCoeff(), 1e-13);
+    const Vector3 b = transpose_times(X.R, c.point_B - X.p).eigen();
+    EXPECT_LE((b.cwiseAbs() - half_B).maxCoeff(), 1e-13);
+  }
+  EXPECT_GT(touching, 100);
+}
+
 // Sliding through contact, the signed distance is continuous and the normal stays.
 TEST(Query, TouchingBoxes) {
   QueryWorkspace workspace;
