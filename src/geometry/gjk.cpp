@@ -81,10 +81,8 @@ class Gjk {
     squared_ = projection.squared;
     has_simplex_ = true;
     const double touching = kTouching * D_.scale();
-    if (projection.contains || squared_ <= touching * touching)
-      stop(GjkStatus::kOverlapping);
-    else if (options_.boolean && squared_ <= options_.threshold * options_.threshold)
-      stop(GjkStatus::kOverlapping);
+    const double near = options_.boolean ? std::max(touching, options_.threshold) : touching;
+    if (projection.contains || squared_ <= near * near) stop(GjkStatus::kOverlapping);
     return true;
   }
 

@@ -36,12 +36,14 @@ inline Pose random_pose(Random& random, double reach) {
 inline std::vector<Vector3> random_points(Random& random, int count, double size) {
   std::vector<Vector3> points;
   const Vector3 stretch(uniform(random, 0.3, 1.0), uniform(random, 0.3, 1.0), uniform(random, 0.3, 1.0));
+  points.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) points.push_back(size * stretch.cwiseProduct(random_unit(random)));
   return points;
 }
 
 inline std::vector<Vector3> box_points(const Vector3& half) {
   std::vector<Vector3> points;
+  points.reserve(8);
   for (int i = 0; i < 8; ++i) {
     points.emplace_back((i & 1) != 0 ? half.x() : -half.x(), (i & 2) != 0 ? half.y() : -half.y(),
                         (i & 4) != 0 ? half.z() : -half.z());
@@ -51,12 +53,14 @@ inline std::vector<Vector3> box_points(const Vector3& half) {
 
 inline std::vector<Vector3> moved(const std::vector<Vector3>& points, const Pose& X) {
   std::vector<Vector3> result;
+  result.reserve(points.size());
   for (const Vector3& p : points) result.push_back((X * Vec3(p)).eigen());
   return result;
 }
 
 inline std::vector<Vector3> minkowski(const std::vector<Vector3>& a, const std::vector<Vector3>& b) {
   std::vector<Vector3> d;
+  d.reserve(a.size() * b.size());
   for (const Vector3& p : a) {
     for (const Vector3& q : b) d.push_back(p - q);
   }

@@ -48,6 +48,7 @@ TEST(Epa, DepthOfEllipsoids) {
   Random random(2);
   EpaWorkspace workspace;
   std::vector<Vector3> directions;
+  directions.reserve(2000);
   for (int i = 0; i < 2000; ++i) directions.push_back(test::random_unit(random));
   int limited = 0;
   for (int i = 0; i < 300; ++i) {

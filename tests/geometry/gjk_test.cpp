@@ -30,6 +30,7 @@ TEST(SimplexProjection, AgreesWithTheActiveSetMethod) {
   for (int i = 0; i < 20000; ++i) {
     const int count = 1 + i % 4;
     std::vector<Vector3> points;
+    points.reserve(4);
     for (int k = 0; k < count; ++k)
       points.push_back(2.0 * test::random_unit(random) + Vector3(uniform(random, 0, 2), 0, 0));
     if (i % 5 == 0) points.back() = points.front();                                         // a double vertex

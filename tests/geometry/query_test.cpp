@@ -283,8 +283,10 @@ TEST(Query, NothingIsAllocated) {
   Random random(7);
   QueryWorkspace workspace;
   std::vector<ConvexShape> shapes;
+  shapes.reserve(kKinds);
   for (int k = 0; k < kKinds; ++k) shapes.push_back(random_shape(random, k, 1.0));
   std::vector<Pose> poses;
+  poses.reserve(100);
   for (int k = 0; k < 100; ++k) poses.push_back(test::random_pose(random, 1.0));
   double total = 0.0;
   const test::AllocationGuard guard;
