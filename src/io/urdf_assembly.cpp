@@ -132,7 +132,7 @@ class Assembler {
     joint.origin = source.origin;
     switch (source.type) {
       case UrdfJointType::kPlanar:
-        builder_.add_planar_joint(std::move(joint));
+        builder_.add_planar_joint(joint);
         return;
       case UrdfJointType::kFloating:
         if (!to_world) return add_relative_free_joint(joint);

@@ -262,6 +262,8 @@ TEST(Tendons, ArmatureEntersTheMassMatrix) {
   crba(*plain, plain->defaults, plain_data);
   Eigen::Matrix2d expected;
   expected << 0.75, -3.0, -3.0, 12.0;
+  VectorX a(2);
+  EXPECT_THROW(aba(*m, m->defaults, state.q, state.v, VectorX::Zero(2), data, a), Error);
   EXPECT_LT((dense_mass_matrix(*m, data) - dense_mass_matrix(*plain, plain_data) - expected).norm(), 1e-13);
 }
 
