@@ -35,6 +35,7 @@ class Assembler {
         placements_(robot.links.size()) {}
 
   void run() {
+    builder_.set_allow_massless(options_.allow_ignored);
     for (const int link : tree_.order) {
       placements_[index(link)] = link == tree_.root ? place_root(link) : place_below(link);
       add_contents(link);

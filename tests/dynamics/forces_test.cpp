@@ -44,7 +44,7 @@ struct Evaluated {
     forward_kinematics(m, m.defaults, state, data);
     compute_tendons(m, state.q, state.v, data);
     compute_passive(m, m.defaults, state.q, state.v, data);
-    compute_actuation(m, m.defaults, state, input, data);
+    compute_actuation(m, m.defaults, state, input, m.options.time_step, data);
   }
 };
 
