@@ -19,7 +19,7 @@ void add_info_command(CLI::App& app, Context& context) {
 
   CLI::App* command = app.add_subcommand("info", "Show what a model is made of: tree, joints, masses, actuators, ...");
   add_model_options(*command, options->model);
-  command->add_flag("--json", options->json, "Everything, machine-readable");
+  command->add_flag("--json", options->json, "The model, for programs");
   command->footer(R"(Examples:
   touchstone info quadruped
   touchstone info talos.urdf --floating-base --search-path ~/robots

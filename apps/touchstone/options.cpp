@@ -13,7 +13,7 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   command
       .add_option("--search-path", options.search_paths,
                   "Further folder for meshes, includes and ROS packages; may be repeated")
-      ->type_name("DIR")
+      ->option_text("DIR")
       ->check(CLI::ExistingDirectory)
       ->allow_extra_args(false);
   command.add_flag("--floating-base", options.floating_base, "URDF: the root link moves freely");

@@ -5,7 +5,8 @@ from html import escape
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; width: 100%; } th, td { padding: .25rem .6rem; text-align: right; }
+table { border-collapse: collapse; width: 100%; }
+th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
 tr.first td { border-top: 1px solid #ccc; } small { color: #666; } .slow { color: #a02020; font-weight: 600; }
 """

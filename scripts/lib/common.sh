@@ -55,6 +55,21 @@ quietly() {
   return $status
 }
 
+is_recent_python() {
+  "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
+# Says at once what would else be a puzzling error in the middle of a build.
+check_tools() {
+  local version
+  version=$(cmake --version | head -n 1 | grep -oE '[0-9]+\.[0-9]+')
+  [ "$(printf '3.25\n%s\n' "$version" | sort -V | head -n 1)" = 3.25 ] ||
+    fail "CMake $version is too old; 3.25 or newer is needed (Debian 12, Ubuntu 24.04)"
+  version=$("${CXX:-g++}" -dumpversion)
+  [ "${version%%.*}" -ge 12 ] ||
+    fail "${CXX:-g++} $version is too old; g++ 12 or clang 14 is needed (Debian 12, Ubuntu 24.04)"
+}
+
 # ensure_venv DIRECTORY REQUIREMENTS: a Python environment with exactly those versions.
 ensure_venv() {
   local venv=$1 requirements=$2 python=/usr/bin/python3 stamp
@@ -62,7 +77,8 @@ ensure_venv() {
   stamp=$(sha256sum <"$requirements")
   if ! "$venv/bin/python" -c '' 2>/dev/null; then
     rm -rf "$venv"
-    [ -x "$python" ] || python=$(command -v python3) || fail "python3 not found; install Python 3.11 or newer"
+    is_recent_python "$python" || python=$(command -v python3) || fail "python3 not found; install Python 3.11 or newer"
+    is_recent_python "$python" || fail "$("$python" --version) is too old; install Python 3.11 or newer"
     "$python" -c 'import ensurepip, venv' 2>/dev/null || ensure_packages python3-venv
     quietly venv "$python" -m venv "$venv"
   fi
@@ -77,6 +93,7 @@ ensure_venv() {
 configure() {
   local preset=$1
   shift
+  check_tools
   quietly "configure-$preset" cmake --preset "$preset" "$@"
 }
 

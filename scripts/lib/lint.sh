@@ -3,9 +3,12 @@
 
 # list_sources PATTERN...: our files, committed or not.
 list_sources() {
-  git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
+  local files file
+  files=$(git ls-files --cached --others --exclude-standard -- "$@") || fail "git cannot list the files of this folder"
+  [ "$files" ] || fail "git knows no file like $*"
+  while read -r file; do
     if [ -f "$file" ]; then echo "$file"; fi
-  done
+  done <<<"$files"
 }
 
 check_format() {

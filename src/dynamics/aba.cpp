@@ -110,6 +110,15 @@ void acceleration_pass(const Model& model, const Parameters& parameters, Data& d
   }
 }
 
+// The recursion knows one dof at a time and cannot see inertia that couples several.
+void refuse_tendon_armature(const Model& model, const Parameters& parameters) {
+  for (int t = 0; t < model.ntendon; ++t) {
+    if (parameters.tendon_armature[t] == 0.0) continue;
+    throw Error("aba: tendon '{}' has armature {}, which couples joints; use forward_dynamics", model.tendons[t].name,
+                parameters.tendon_armature[t]);
+  }
+}
+
 }  // namespace
 
 void aba(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const ConstVectorRef& v,
@@ -118,6 +127,7 @@ void aba(const Model& model, const Parameters& parameters, const ConstVectorRef&
   require_size("v", v.size(), model.nv);
   require_size("a", a.size(), model.nv);
   require_size("tau", tau.size(), model.nv);
+  refuse_tendon_armature(model, parameters);
   detail::place_all_angles(model, q, data);
   forward_pass(model, parameters, q.data(), v.data(), data);
   backward_pass(model, parameters, tau.data(), data);

@@ -1,5 +1,6 @@
 // The classical recursions in reduced coordinates: RNEA, CRBA, ABA (Featherstone, "Rigid Body Dynamics
-// Algorithms", ch. 5-7) and the tree factor of the mass matrix (ch. 8.5).
+// Algorithms", ch. 5-7) and the tree factor of the mass matrix (ch. 8.5). Where a function takes q instead of a state,
+// mocap bodies are at their reference poses.
 #pragma once
 
 #include "touchstone/dynamics/data.hpp"
@@ -37,7 +38,8 @@ void multiply_mass(const Model& model, const Data& data, const ConstVectorRef& x
 // Dense, symmetric copy of data.M.
 MatrixX dense_mass_matrix(const Model& model, const Data& data);
 
-// a = M^-1 (tau - bias) in O(n), with armature; independent of crba and factorize. Computes kinematics on the way.
+// a = M^-1 (tau - bias) in O(n), with armature; independent of crba and factorize. Computes
+// kinematics on the way. Throws Error for tendons with armature, which couple joints: use forward_dynamics.
 void aba(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const ConstVectorRef& v,
          const ConstVectorRef& tau, Data& data, VectorRef a);
 

@@ -21,7 +21,7 @@ Quaternion quaternion_at(const ConstVectorRef& q, int i) {
 
 double joint_spring_energy(const Model& model, const Parameters& parameters, const ConstVectorRef& q, int joint) {
   const double k = parameters.joint_stiffness[joint];
-  if (k == 0.0) return 0.0;
+  if (k == 0.0 || !model.options.springs_enabled) return 0.0;
   const VectorX& rest = parameters.spring_reference;
   int i = model.joint_q[joint];
   double squared = 0.0;
@@ -75,7 +75,7 @@ double potential_energy(const Model& model, const Parameters& parameters, const 
   for (int j = 0; j < model.njoint; ++j) energy += joint_spring_energy(model, parameters, q, j);
   for (int t = 0; t < model.ntendon; ++t) {
     const double k = parameters.tendon_stiffness[t];
-    if (k == 0.0) continue;
+    if (k == 0.0 || !model.options.springs_enabled) continue;
     const double length = tendon_length(model, model.tendons[t], q);
     const Vector2& band = parameters.tendon_spring_length[t];
     const double stretch = length - std::clamp(length, band[0], band[1]);

@@ -41,6 +41,11 @@ void compute_tendons(const Model& model, const ConstVectorRef& q, const ConstVec
 
 namespace {
 
+// As in MuJoCo, without springs and dampers there is no gravity compensation either.
+bool passive_forces_enabled(const Model& model) {
+  return model.options.springs_enabled || model.options.dampers_enabled;
+}
+
 void add_joint_springs(const Model& model, const Parameters& parameters, const ConstVectorRef& q, VectorRef tau) {
   const VectorX& rest = parameters.spring_reference;
   for (int j = 0; j < model.njoint; ++j) {
@@ -69,8 +74,9 @@ void add_tendon_forces(const Model& model, const Parameters& parameters, const D
     const Vector2& band = parameters.tendon_spring_length[t];
     const double length = data.tendon_length[t];
     const double stretch = length - std::clamp(length, band[0], band[1]);
-    const double force =
-        -parameters.tendon_stiffness[t] * stretch - parameters.tendon_damping[t] * data.tendon_velocity[t];
+    double force = 0.0;
+    if (model.options.springs_enabled) force -= parameters.tendon_stiffness[t] * stretch;
+    if (model.options.dampers_enabled) force -= parameters.tendon_damping[t] * data.tendon_velocity[t];
     if (force == 0.0) continue;
     for (const Tendon::Term& term : model.tendons[t].terms) {
       tau[model.joint_dof[term.joint]] += term.coefficient * force;
@@ -108,12 +114,10 @@ void compute_passive(const Model& model, const Parameters& parameters, const Con
                      Data& data) {
   require_size("q", q.size(), model.nq);
   require_size("v", v.size(), model.nv);
-  if (!model.options.passive_forces_enabled) {
-    data.passive.setZero();
-    return;
-  }
-  data.passive.noalias() = -parameters.dof_damping.cwiseProduct(v);
-  add_joint_springs(model, parameters, q, data.passive);
+  data.passive.setZero();
+  if (!passive_forces_enabled(model)) return;
+  if (model.options.dampers_enabled) data.passive.noalias() -= parameters.dof_damping.cwiseProduct(v);
+  if (model.options.springs_enabled) add_joint_springs(model, parameters, q, data.passive);
   add_tendon_forces(model, parameters, data, data.passive);
   add_gravity_compensation(model, parameters, false, data, data.passive);
 }
@@ -165,7 +169,7 @@ double next_activation(const Actuator& actuator, double activation, double rate,
 namespace {
 
 double actuator_force(const Model& model, const Parameters& parameters, const State& state, const Input& input, int u,
-                      Data& data) {
+                      double h, Data& data) {
   const Actuator& actuator = model.actuators[u];
   auto moment = data.actuator_moment.col(u);
   data.actuator_length[u] = transmission_length(model, view(data), actuator, state.q, moment);
@@ -175,9 +179,8 @@ double actuator_force(const Model& model, const Parameters& parameters, const St
   const int k = model.activation_index[u];
   if (k >= 0) {
     data.activation_rate[k] = activation_rate(actuator, signal, state.activation[k]);
-    signal = actuator.early_activation
-                 ? next_activation(actuator, state.activation[k], data.activation_rate[k], model.options.time_step)
-                 : state.activation[k];
+    signal = actuator.early_activation ? next_activation(actuator, state.activation[k], data.activation_rate[k], h)
+                                       : state.activation[k];
   }
   const double length = data.actuator_length[u], velocity = data.actuator_velocity[u];
   const auto& g = parameters.actuator_gain[u];
@@ -190,7 +193,7 @@ double actuator_force(const Model& model, const Parameters& parameters, const St
 }  // namespace
 
 void compute_actuation(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                       Data& data) {
+                       double h, Data& data) {
   require_size("state.activation", state.activation.size(), model.na);
   require_size("input.control", input.control.size(), model.nu);
   data.actuation.setZero();
@@ -199,14 +202,15 @@ void compute_actuation(const Model& model, const Parameters& parameters, const S
     data.activation_rate.setZero();
     return;
   }
-  for (int u = 0; u < model.nu; ++u) data.actuator_force[u] = actuator_force(model, parameters, state, input, u, data);
+  for (int u = 0; u < model.nu; ++u)
+    data.actuator_force[u] = actuator_force(model, parameters, state, input, u, h, data);
   limit_tendon_forces(model, data);
   for (int u = 0; u < model.nu; ++u) {
     const Actuator& actuator = model.actuators[u];
     data.actuator_force[u] = clamped(data.actuator_force[u], actuator.force_limited, actuator.force_range);
   }
   if (model.nu > 0) data.actuation.noalias() = data.actuator_moment * data.actuator_force;
-  if (model.options.passive_forces_enabled) add_gravity_compensation(model, parameters, true, data, data.actuation);
+  if (passive_forces_enabled(model)) add_gravity_compensation(model, parameters, true, data, data.actuation);
   for (int j = 0; j < model.njoint; ++j) {
     const Joint& joint = model.joints[j];
     double& force = data.actuation[model.joint_dof[j]];
@@ -231,14 +235,14 @@ void add_applied_wrenches(const Model& model, const Parameters& parameters, cons
 namespace {
 
 void compute_smooth_force(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                          Data& data) {
+                          double h, Data& data) {
   require_size("input.applied_force", input.applied_force.size(), model.nv);
   forward_kinematics(model, parameters, state, data);
   crba(model, parameters, data);
   compute_bias(model, parameters, state.v, data);
   compute_tendons(model, state.q, state.v, data);
   compute_passive(model, parameters, state.q, state.v, data);
-  compute_actuation(model, parameters, state, input, data);
+  compute_actuation(model, parameters, state, input, h, data);
   data.smooth_force.noalias() = data.passive + data.actuation + input.applied_force - data.bias;
   add_applied_wrenches(model, parameters, input.applied_wrench, data, data.smooth_force);
 }
@@ -248,7 +252,7 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
 bool forward_dynamics(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                       Data& data, VectorRef a) {
   require_size("a", a.size(), model.nv);
-  compute_smooth_force(model, parameters, state, input, data);
+  compute_smooth_force(model, parameters, state, input, model.options.time_step, data);
   const bool ok = factorize(model, data);
   a = data.smooth_force;
   solve(model, data, a);
@@ -257,11 +261,12 @@ bool forward_dynamics(const Model& model, const Parameters& parameters, const St
 
 bool compute_free_motion(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                          double h, Data& data) {
-  compute_smooth_force(model, parameters, state, input, data);
-  data.scratch.noalias() = h * parameters.dof_damping;
+  compute_smooth_force(model, parameters, state, input, h, data);
+  data.scratch.setZero();
+  if (model.options.dampers_enabled) data.scratch = h * parameters.dof_damping;
   for (int j = 0; j < model.njoint; ++j) {
     const double k = parameters.joint_stiffness[j];
-    if (k == 0.0) continue;
+    if (k == 0.0 || !model.options.springs_enabled) continue;
     const int n = dof_count(model.joints[j].type);
     const int dof = model.joint_dof[j];
     data.scratch.segment(dof, n).array() += h * h * k;

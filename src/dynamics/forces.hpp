@@ -14,9 +14,10 @@ void compute_passive(const Model& model, const Parameters& parameters, const Con
                      Data& data);
 
 // data.actuator_length, _velocity, _moment, _force, activation_rate and actuation. Needs forward_kinematics,
-// compute_tendons and, with gravity compensation by actuators, compute_passive.
+// compute_tendons and, with gravity compensation by actuators, compute_passive. The step h matters only to actuators
+// that use their activation at the end of the step.
 void compute_actuation(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                       Data& data);
+                       double h, Data& data);
 
 // Adds the generalised force of the wrenches [force; torque] at the bodies' centres of mass. Needs forward_kinematics.
 void add_applied_wrenches(const Model& model, const Parameters& parameters, const std::vector<Vector6>& wrenches,

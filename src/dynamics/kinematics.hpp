@@ -5,7 +5,8 @@
 
 namespace touchstone {
 
-// Fills X_WB, reference_point, S, body_com from q (and the mocap poses).
+// Fills X_WB, reference_point, S, body_com from q and the mocap poses; the second form leaves mocap bodies at their
+// reference poses.
 void forward_kinematics(const Model& model, const Parameters& parameters, const State& state, Data& data);
 void forward_kinematics(const Model& model, const Parameters& parameters, const ConstVectorRef& q, Data& data);
 

@@ -1,8 +1,8 @@
 // The distance of two convex cores by the algorithm of Gilbert, Johnson and Keerthi and its accelerations.
 //
 // Problem: min |x|^2 over x in D = A - B, the Minkowski difference, given by its support function.
-// Method: paper 004 (Montaut, Le Lidec, Petrik, Sivic, Carpentier, "GJK++: Leveraging Acceleration Methods for Faster
-//   Collision Detection"): GJK is the fully corrective Frank-Wolfe algorithm (Alg. 4); a momentum on the direction of
+// Method: Montaut, Le Lidec, Petrik, Sivic, Carpentier, "GJK++: Leveraging Acceleration Methods for Faster
+//   Collision Detection": GJK is the fully corrective Frank-Wolfe algorithm (Alg. 4); a momentum on the direction of
 //   support gives its Polyak and Nesterov versions (Alg. 6), normalised for shapes that are not strictly convex
 //   (Alg. 7, Eq. 33).
 // Stopping: for s the support point along -x, x.(x - s) bounds the error (the duality gap, Eq. 16-18): |x| is an upper

@@ -1,24 +1,16 @@
 #include "touchstone/io/load.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "touchstone/io/mesh_file.hpp"
 #include "touchstone/io/mjcf.hpp"
 #include "touchstone/io/urdf.hpp"
 #include "touchstone/io/xml.hpp"
 
 namespace touchstone {
 namespace {
-
-std::string lower_extension(const std::filesystem::path& file) {
-  std::string extension = file.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
-}
 
 [[noreturn]] void fail_sdf(const std::filesystem::path& file) {
   throw InputError(ErrorDetail{.where = {file.string(), 0, {}},

@@ -23,12 +23,16 @@ std::string read_bytes(const std::filesystem::path& path) {
   return bytes;
 }
 
+}  // namespace
+
 std::string lower_extension(const std::filesystem::path& path) {
   std::string extension = path.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return extension;
 }
+
+namespace {
 
 MeshFile read_obj(const std::filesystem::path& path) {
   ObjMaterial material;

@@ -21,6 +21,9 @@ struct MeshFile {
   Eigen::Vector4d color{0.7, 0.7, 0.7, 1.0};  // of the first material, if the file has one
 };
 
+// ".obj" for "Hand.OBJ".
+std::string lower_extension(const std::filesystem::path& file);
+
 // Throws Error naming the file and what is wrong with it.
 MeshFile read_mesh_file(const std::filesystem::path& file);
 

@@ -29,18 +29,15 @@ void index_by_name(const std::vector<Spec>& specs, std::unordered_map<std::strin
   }
 }
 
-std::string lower_extension(const std::string& file) {
-  std::string extension = std::filesystem::path(file).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
-}
-
 TriangleMesh read_mesh_data(const MeshSpec& spec, const FileSource& files) {
   const std::string& type = spec.content_type;
   const std::string extension = lower_extension(spec.file);
-  if (type == "model/obj" || (type.empty() && extension == ".obj"))
-    return parse_obj(files.read(spec.file), spec.file).mesh;
+  if (type == "model/obj" || (type.empty() && extension == ".obj")) {
+    MeshFile file = parse_obj(files.read(spec.file), spec.file);
+    // MuJoCo takes the faces of the first object or group only, but all vertices.
+    file.mesh.triangles.resize(file.first_part);
+    return std::move(file.mesh);
+  }
   if (type == "model/stl" || (type.empty() && extension == ".stl"))
     return parse_stl(files.read(spec.file), spec.file).mesh;
   if (type == "model/vnd.mujoco.msh" || (type.empty() && extension == ".msh")) {

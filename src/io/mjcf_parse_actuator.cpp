@@ -82,8 +82,21 @@ bool Parser::read_actuator(const XmlElement& element, ActuatorSpec& spec, int cl
     unsupported.clear();
     read_shortcut(element, spec, shortcut, class_index);
   }
+  read_inherited_range(element, spec);
   read_transmission(element, spec, unsupported);
   return unsupported.empty();
+}
+
+// A servo may take its range from its target. Between class and element the more specific one of inheritrange and the
+// range itself wins; on one element they contradict each other.
+void Parser::read_inherited_range(const XmlElement& element, ActuatorSpec& spec) const {
+  const bool integrates = spec.actuator.dynamics == ActuatorDynamics::kIntegrator;
+  const std::string_view attribute = integrates ? "actrange" : "ctrlrange";
+  const bool given = element.has(attribute);
+  const bool inherits = element.has("inheritrange") && spec.inherit_range > 0.0;
+  if (given && inherits) fail(element, fmt::format("inheritrange and {} are both given", attribute));
+  if (given) spec.inherit_range = 0.0;
+  if (inherits) (integrates ? spec.activation : spec.control).range.setZero();
 }
 
 void Parser::read_actuator_common(const XmlElement& element, ActuatorSpec& spec) {
@@ -271,14 +284,7 @@ void Parser::finish_actuator(const XmlElement& element, ActuatorSpec& spec) {
     fail(element, fmt::format("cranklength is {}", actuator.crank_length), "it must be positive");
   }
   if (spec.damping[1] != 0.0 || spec.damping[2] != 0.0) refuse(element, "polynomial damping");
-  if (spec.inherit_range > 0.0) {
-    const bool integrates = actuator.dynamics == ActuatorDynamics::kIntegrator;
-    const LimitSpec& limit = integrates ? spec.activation : spec.control;
-    if (!limit.range.isZero(0.0)) {
-      fail(element, fmt::format("inheritrange and {} are both given", integrates ? "actrange" : "ctrlrange"));
-    }
-  }
-  const bool will_inherit = spec.inherit_range > 0.0;
+  const bool will_inherit = spec.inherit_range > 0.0 && is_position_servo(actuator);
   if (!will_inherit || actuator.dynamics == ActuatorDynamics::kIntegrator)
     finish_limit(element, "ctrlrange", spec.control);
   if (!will_inherit || actuator.dynamics != ActuatorDynamics::kIntegrator)

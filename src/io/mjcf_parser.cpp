@@ -159,18 +159,17 @@ void Parser::parse_option_flags(const XmlElement& flags) {
   flag("actuation", o.actuation_enabled);
   flag("clampctrl", o.clamp_controls);
   flag("eulerdamp", o.implicit_damping);
-  flag("passive", o.passive_forces_enabled);  // before MuJoCo 3.3.6 one flag for springs and dampers
-  bool constraints = true, springs = true, dampers = true, override_contacts = false;
+  flag("filterparent", o.filter_parent_contacts);
+  flag("refsafe", o.safe_references);
+  bool constraints = true, passive = true, override_contacts = false;
+  flag("passive", passive);  // before MuJoCo 3.3.6 one flag for springs and dampers
+  if (!passive) o.springs_enabled = o.dampers_enabled = false;
   flag("constraint", constraints);
   if (!constraints) {
     o.contacts_enabled = o.limits_enabled = o.equalities_enabled = o.friction_loss_enabled = false;
   }
-  flag("spring", springs);
-  flag("damper", dampers);
-  if (!springs && !dampers)
-    o.passive_forces_enabled = false;
-  else if (springs != dampers)
-    refuse(flags, "only one of springs and dampers disabled");
+  flag("spring", o.springs_enabled);
+  flag("damper", o.dampers_enabled);
   flag("override", override_contacts);
   if (override_contacts) refuse(flags, "overridden contact parameters (override)");
 }

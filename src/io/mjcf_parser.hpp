@@ -99,6 +99,7 @@ class Parser {
   void read_general(const XmlElement& element, ActuatorSpec& spec, std::string& unsupported) const;
   void read_shortcut(const XmlElement& element, ActuatorSpec& spec, Shortcut shortcut, int class_index) const;
   const ActuatorSpec* shortcut_source(const ActuatorSpec& spec, Shortcut shortcut, int class_index) const;
+  void read_inherited_range(const XmlElement& element, ActuatorSpec& spec) const;
   void read_position_servo(const XmlElement& element, ActuatorSpec& spec, const Actuator& inherited) const;
   void read_servo_damping(const XmlElement& element, ActuatorSpec& spec) const;
   void finish_actuator(const XmlElement& element, ActuatorSpec& spec);

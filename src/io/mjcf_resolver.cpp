@@ -254,10 +254,9 @@ void Compiler::compile_actuators() {
     actuator.force_range = spec.force.range;
     actuator.activation_limited = spec.activation.limited == Switch::kTrue;
     actuator.activation_range = spec.activation.range;
-    if (spec.inherit_range > 0.0) inherit_range(spec, actuator);
-    // A positive velocity bias on what is otherwise a position servo is a damping ratio.
-    const bool servo = actuator.gain_type == ActuatorGain::kFixed && actuator.bias_type == ActuatorBias::kAffine &&
-                       actuator.gain[0] == -actuator.bias[1];
+    // Only a position servo inherits a range, and on it a positive velocity bias is a damping ratio.
+    const bool servo = is_position_servo(actuator);
+    if (servo && spec.inherit_range > 0.0) inherit_range(spec, actuator);
     if (servo && actuator.bias[2] > 0.0) {
       actuator.damping_ratio = actuator.bias[2];
       actuator.bias[2] = 0.0;

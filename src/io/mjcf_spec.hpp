@@ -194,6 +194,12 @@ struct TendonSpec {
 
 enum class Shortcut { kNone, kGeneral, kMotor, kPosition, kVelocity, kIntVelocity, kDamper, kCylinder };
 
+// Pulls its target to the position that the control gives.
+inline bool is_position_servo(const Actuator& actuator) {
+  return actuator.gain_type == ActuatorGain::kFixed && actuator.bias_type == ActuatorBias::kAffine &&
+         actuator.gain[0] == -actuator.bias[1];
+}
+
 struct ActuatorSpec {
   int id = 0;
   Actuator actuator;

@@ -35,6 +35,7 @@ class Assembler {
         placements_(robot.links.size()) {}
 
   void run() {
+    builder_.set_allow_massless(options_.allow_ignored);
     for (const int link : tree_.order) {
       placements_[index(link)] = link == tree_.root ? place_root(link) : place_below(link);
       add_contents(link);
@@ -132,7 +133,7 @@ class Assembler {
     joint.origin = source.origin;
     switch (source.type) {
       case UrdfJointType::kPlanar:
-        builder_.add_planar_joint(std::move(joint));
+        builder_.add_planar_joint(joint);
         return;
       case UrdfJointType::kFloating:
         if (!to_world) return add_relative_free_joint(joint);

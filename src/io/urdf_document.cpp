@@ -48,6 +48,9 @@ void read_other(const XmlElement& element, UrdfNotes& notes) {
                "write the robot as MJCF with <equality>, or ignore the loop on purpose (allow_ignored)");
     return;
   }
+  for (const char* tag : {"gazebo", "transmission", "ros2_control"}) {
+    if (element.tag == tag) return;  // for other programs; nearly every ROS file has them
+  }
   notes.warn_once("robot/" + element.tag, origin(element), fmt::format("<{}> is ignored", element.tag));
 }
 

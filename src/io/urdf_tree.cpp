@@ -109,7 +109,6 @@ UrdfTree make_urdf_tree(const UrdfRobot& robot) {
     above = static_cast<int>(j);
     children[static_cast<std::size_t>(parent)].push_back(child);
     tree.parent_link.push_back(parent);
-    tree.child_link.push_back(child);
   }
   find_root(robot, tree);
   order_links(robot, children, tree);

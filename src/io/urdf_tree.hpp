@@ -12,7 +12,6 @@ struct UrdfTree {
   std::vector<int> order;         // links, depth first from the root, children in the order of the joints
   std::vector<int> parent_joint;  // for each link: the joint it hangs on, -1 for the root
   std::vector<int> parent_link;   // for each joint
-  std::vector<int> child_link;    // for each joint
 };
 
 // Throws InputError unless names are unique, joints name links, and all links hang together below one root.

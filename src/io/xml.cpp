@@ -134,14 +134,6 @@ const XmlElement* XmlElement::child(std::string_view child_tag) const {
   return nullptr;
 }
 
-std::vector<const XmlElement*> XmlElement::children_named(std::string_view child_tag) const {
-  std::vector<const XmlElement*> found;
-  for (const XmlElement* element : children) {
-    if (element->tag == child_tag) found.push_back(element);
-  }
-  return found;
-}
-
 XmlElement& XmlDocument::parse(std::string_view text, const std::string& file) {
   const std::vector<std::size_t> starts = line_starts(text);
   // The parser below takes a zero byte for the end of the text.
@@ -216,8 +208,6 @@ std::string read_text_file(const std::filesystem::path& file) {
   }
   return std::move(content).str();
 }
-
-int line_of(const XmlElement& element) { return element.line; }
 
 Origin origin(const XmlElement& element) {
   const std::string* name = element.find("name");

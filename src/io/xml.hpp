@@ -34,8 +34,6 @@ struct XmlElement {
   bool has(std::string_view attribute) const { return find(attribute) != nullptr; }
   // The first child with the tag, nullptr if there is none.
   const XmlElement* child(std::string_view child_tag) const;
-  // All children with the tag, in order.
-  std::vector<const XmlElement*> children_named(std::string_view child_tag) const;
 };
 
 // Owns elements. Several files may be parsed into one document, so that their trees can be joined.
@@ -58,7 +56,6 @@ class XmlDocument {
 // The whole file; throws InputError that names it if it cannot be read.
 std::string read_text_file(const std::filesystem::path& file);
 
-int line_of(const XmlElement& element);
 Origin origin(const XmlElement& element);                   // element reads: joint 'knee', or: joint
 SourceLocation source_location(const XmlElement& element);  // the same for errors
 SourceLocation source_location(const Origin& origin);

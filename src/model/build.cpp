@@ -218,7 +218,6 @@ void connect(Model& m) {
     kernel.parent = body.parent;
     kernel.first_joint = joint;
     kernel.first_dof = joint < m.njoint ? m.joint_dof[joint] : m.nv;
-    kernel.has_mass = body.inertia.mass > 0.0;
     if (body.mocap) {
       kernel.mocap = m.nmocap++;
       m.mocap_body.push_back(b);
@@ -430,7 +429,7 @@ ModelPtr ModelBuilder::build() const {
   if (!m.options.gravity_enabled) m.defaults.gravity.setZero();
   fill_body_and_joint_parameters(m);
   fill_tendon_and_shape_parameters(m);
-  finish_with_reference_inertia(m);
+  finish_with_reference_inertia(m, allow_massless_);
   for (std::size_t k = 0; k < m.keyframes.size(); ++k) complete_keyframe(m, m.keyframes[k], static_cast<int>(k));
   return model;
 }

@@ -56,6 +56,9 @@ class ModelBuilder {
   void set_gravity(const Vector3& gravity) { draft_.defaults.gravity = gravity; }
   void set_file(std::string file) { draft_.file = std::move(file); }
   void set_name(std::string name) { draft_.name = std::move(name); }
+  // Joints that move no mass become warnings instead of errors: kinematics and inverse dynamics work, forward
+  // dynamics does not.
+  void set_allow_massless(bool allow) { allow_massless_ = allow; }
   SimulationOptions& options() { return draft_.options; }
 
   // Validates and freezes. Throws Error that names the element, the value and the remedy. The builder may be
@@ -64,6 +67,7 @@ class ModelBuilder {
 
  private:
   Model draft_;
+  bool allow_massless_ = false;
 };
 
 }  // namespace touchstone

@@ -297,8 +297,8 @@ struct SimulationOptions {
   double friction_impedance_ratio = 1.0;  // impratio
   Vector3 magnetic_field{0.0, -0.5, 0.0};
   bool contacts_enabled = true, gravity_enabled = true, limits_enabled = true, equalities_enabled = true,
-       passive_forces_enabled = true, actuation_enabled = true, friction_loss_enabled = true, clamp_controls = true,
-       implicit_damping = true;
+       springs_enabled = true, dampers_enabled = true, actuation_enabled = true, friction_loss_enabled = true,
+       clamp_controls = true, filter_parent_contacts = true, safe_references = true, implicit_damping = true;
 };
 
 }  // namespace touchstone

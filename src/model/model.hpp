@@ -28,8 +28,7 @@ struct BodyKernel {
   int first_dof = 0;
   int dof_count = 0;
   int mocap = -1;
-  bool rotated = false;   // X_PB.R is not the identity
-  bool has_mass = false;  // with the default parameters
+  bool rotated = false;  // X_PB.R is not the identity
 };
 
 enum class AxisCode { kX, kY, kZ, kGeneral };

@@ -78,15 +78,21 @@ VectorX reference_mass_matrix(const Model& m, const ReferenceKinematics& k) {
   return M;
 }
 
-void require_inertia(const Model& m, const VectorX& M) {
+void require_inertia(Model& m, const VectorX& M, bool allow_massless) {
   constexpr double kSmallest = 1e-15;  // as MuJoCo's mjMINVAL
   for (int i = 0; i < m.nv; ++i) {
     const double inertia = M[m.row_start[i] + m.row_length[i] - 1];
     if (inertia > kSmallest) continue;
-    throw InputError({.where = origin_of(m, ElementKind::kJoint, m.dof_joint[i]),
-                      .message = fmt::format("it moves no inertia (body '{}' and what hangs on it give {})",
-                                             m.bodies[m.dof_body[i]].name, inertia),
-                      .remedy = "give the body mass and inertia, or the joint armature"});
+    Origin where = origin_of(m, ElementKind::kJoint, m.dof_joint[i]);
+    std::string message = fmt::format("it moves no inertia (body '{}' and what hangs on it give {})",
+                                      m.bodies[m.dof_body[i]].name, inertia);
+    if (allow_massless) {
+      m.warnings.push_back({std::move(where), message + "; forward dynamics will not work"});
+      continue;
+    }
+    throw InputError({.where = std::move(where),
+                      .message = std::move(message),
+                      .remedy = "give the body mass and inertia or the joint armature, or load with allow_ignored"});
   }
 }
 
@@ -96,6 +102,13 @@ void resolve_damping_ratios(Model& m, const ReferenceKinematics& k, VectorX M) {
   factorize_rows(m, M, D_inverse);
   for (Actuator& actuator : m.actuators) {
     if (actuator.damping_ratio <= 0.0) continue;
+    if (actuator.gain[0] < 0.0) {
+      Origin where = actuator.origin;
+      if (where.element.empty()) where.element = fmt::format("actuator '{}'", actuator.name);
+      throw InputError({.where = std::move(where),
+                        .message = fmt::format("a damping ratio on a servo with the gain {}", actuator.gain[0]),
+                        .remedy = "the gain (kp) must be positive"});
+    }
     transmission_length(m, {k.X_WB, k.S, k.reference_point}, actuator, m.reference_q, moment);
     half_solve_rows(m, M, moment);
     const double mobility = moment.dot(D_inverse.cwiseProduct(moment));
@@ -105,10 +118,10 @@ void resolve_damping_ratios(Model& m, const ReferenceKinematics& k, VectorX M) {
 
 }  // namespace
 
-void finish_with_reference_inertia(Model& m) {
+void finish_with_reference_inertia(Model& m, bool allow_massless) {
   const ReferenceKinematics k = reference_kinematics(m);
   const VectorX M = reference_mass_matrix(m, k);
-  require_inertia(m, M);
+  require_inertia(m, M, allow_massless);
   const auto has_ratio = [](const Actuator& actuator) { return actuator.damping_ratio > 0.0; };
   if (std::any_of(m.actuators.begin(), m.actuators.end(), has_ratio)) resolve_damping_ratios(m, k, M);
   m.defaults.actuator_gain.clear();

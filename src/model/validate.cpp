@@ -1,5 +1,6 @@
 #include "touchstone/model/validate.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <unordered_map>
@@ -164,15 +165,18 @@ void check_shape_size(const Checker& check, const Shape& shape) {
                 "it is a height field without data", "give a height field");
 }
 
+void check_dimension(const Checker& check, int dimension) {
+  check.require(dimension == 1 || dimension == 3 || dimension == 4 || dimension == 6,
+                fmt::format("contact dimension is {}", dimension), "it must be 1, 3, 4 or 6");
+}
+
 void check_shapes_and_sites(const Model& m) {
   for (const ShapeElement& shape : m.shapes) {
     const Checker check("shape", shape);
     check.index("body", shape.body, m.bodies.size());
     check.pose("pose", shape.pose);
     check_shape_size(check, shape.shape);
-    const int dimension = shape.contact_dimension;
-    check.require(dimension == 1 || dimension == 3 || dimension == 4 || dimension == 6,
-                  fmt::format("contact dimension is {}", dimension), "it must be 1, 3, 4 or 6");
+    check_dimension(check, shape.contact_dimension);
     for (int i = 0; i < 3; ++i) check.not_negative("friction", shape.material.friction[i]);
     check.not_negative("restitution", shape.material.restitution);
     check.not_negative("stiffness", shape.material.stiffness);
@@ -195,12 +199,16 @@ void check_tendons(const Model& m) {
   for (const Tendon& tendon : m.tendons) {
     const Checker check("tendon", tendon);
     check.require(!tendon.terms.empty(), "it has no joints", "name at least one joint");
+    std::vector<int> seen;
     for (const Tendon::Term& term : tendon.terms) {
       check.index("joint", term.joint, m.joints.size());
       check.require(is_scalar(m.joints[term.joint]),
                     fmt::format("joint '{}' is not a hinge or slide", m.joints[term.joint].name),
                     "a tendon acts on joints with one coordinate");
       check.finite("coefficient", term.coefficient);
+      check.require(std::find(seen.begin(), seen.end(), term.joint) == seen.end(),
+                    fmt::format("joint '{}' is named twice", m.joints[term.joint].name), "add the coefficients up");
+      seen.push_back(term.joint);
     }
     check.range("range", tendon.limited, tendon.range);
     check.range("actuator force range", tendon.actuator_force_limited, tendon.actuator_force_range);
@@ -209,6 +217,12 @@ void check_tendons(const Model& m) {
     check.not_negative("armature", tendon.armature);
     check.not_negative("friction", tendon.friction);
     check.finite("spring length", tendon.spring_length);
+    check.require(tendon.spring_length[0] <= tendon.spring_length[1],
+                  fmt::format("spring length is [{}, {}]", tendon.spring_length[0], tendon.spring_length[1]),
+                  "write the shorter length first");
+    check.finite("limit margin", tendon.limit_margin);
+    check.impedance(tendon.limit_impedance);
+    check.impedance(tendon.friction_impedance);
   }
 }
 
@@ -271,7 +285,10 @@ void check_contacts_and_sensors(const Model& m) {
     const Checker check("contact pair", pair);
     check.index("first shape", pair.shape_a, m.shapes.size());
     check.index("second shape", pair.shape_b, m.shapes.size());
+    check_dimension(check, pair.contact_dimension);
     for (double mu : pair.friction) check.not_negative("friction", mu);
+    check.finite("margin", pair.margin);
+    check.finite("gap", pair.gap);
     check.impedance(pair.impedance);
   }
   for (const ContactExclusion& exclusion : m.contact_exclusions) {

@@ -44,7 +44,7 @@ struct Evaluated {
     forward_kinematics(m, m.defaults, state, data);
     compute_tendons(m, state.q, state.v, data);
     compute_passive(m, m.defaults, state.q, state.v, data);
-    compute_actuation(m, m.defaults, state, input, data);
+    compute_actuation(m, m.defaults, state, input, m.options.time_step, data);
   }
 };
 
@@ -262,6 +262,8 @@ TEST(Tendons, ArmatureEntersTheMassMatrix) {
   crba(*plain, plain->defaults, plain_data);
   Eigen::Matrix2d expected;
   expected << 0.75, -3.0, -3.0, 12.0;
+  VectorX a(2);
+  EXPECT_THROW(aba(*m, m->defaults, state.q, state.v, VectorX::Zero(2), data, a), Error);
   EXPECT_LT((dense_mass_matrix(*m, data) - dense_mass_matrix(*plain, plain_data) - expected).norm(), 1e-13);
 }
 

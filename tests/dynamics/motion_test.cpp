@@ -247,6 +247,31 @@ TEST(FreeMotion, SatisfiesItsEquation) {
   EXPECT_LT(relative_error(A * (data.v_free - state.v), h * (f - h * K.cwiseProduct(state.v))), 1e-12);
 }
 
+// Springs and dampers that are switched off neither pull, nor brake, nor hold energy.
+TEST(FreeMotion, DisabledSpringsAndDampersDoNothing) {
+  ModelBuilder b("idle");
+  const int body = b.add_body({.inertia = point_mass(2.0, {0, 0, 0}, 1e-3)});
+  b.add_joint({.body = body, .type = JointType::kSlide, .stiffness = 1e3, .damping = 50.0});
+  State state;
+  const auto free_velocity = [&](bool springs, bool dampers) {
+    b.options().springs_enabled = springs;
+    b.options().dampers_enabled = dampers;
+    const ModelPtr m = b.build();
+    state = State(*m);
+    state.q[0] = 0.1;
+    state.v[0] = 1.0;
+    Data data(*m);
+    EXPECT_TRUE(compute_free_motion(*m, m->defaults, state, Input(*m), 0.01, data));
+    const double weight = 2.0 * kGravity * 0.1;
+    EXPECT_NEAR(potential_energy(*m, m->defaults, state.q, data), weight + (springs ? 0.5 * 1e3 * 0.01 : 0.0), 1e-12);
+    return data.v_free[0];
+  };
+  const double h = 0.01;
+  EXPECT_NEAR(free_velocity(false, false), 1.0 - h * kGravity, 1e-14);
+  EXPECT_NEAR(free_velocity(false, true), 1.0 + h * (-2.0 * kGravity - 50.0) / (2.0 + h * 50.0), 1e-14);
+  EXPECT_NEAR(free_velocity(true, false), 1.0 + h * (-2.0 * kGravity - 100.0 - h * 1e3) / (2.0 + h * h * 1e3), 1e-14);
+}
+
 // A stiff spring and damper at a step far beyond the explicit limit stay bounded because they are implicit.
 TEST(FreeMotion, ImplicitJointTermsAreStable) {
   ModelBuilder b("stiff");

@@ -156,6 +156,17 @@ TEST(Builder, DampingRatioOnATendon) {
   EXPECT_NEAR(b.build()->defaults.actuator_bias[0][2], -2.0 * std::sqrt(10 * inertia), 1e-12);
 }
 
+TEST(Builder, MasslessJointsMayBeAllowed) {
+  ModelBuilder b;
+  const int body = b.add_body({.name = "ghost"});
+  b.add_joint({.body = body});
+  EXPECT_THROW(b.build(), InputError);
+  b.set_allow_massless(true);
+  const ModelPtr m = b.build();
+  ASSERT_EQ(m->warnings.size(), 1u);
+  EXPECT_NE(m->warnings[0].message.find("'ghost'"), std::string::npos);
+}
+
 TEST(Builder, TendonSpringRestsAtTheReference) {
   ModelBuilder b;
   const int body = b.add_body({.inertia = unit_inertia()});
@@ -222,6 +233,17 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"ActuatorTarget", [](ModelBuilder& b, int) { b.add_actuator({.name = "u", .target = 9}); }, {"actuator 'u'", "joint is 9"}},
         BadInput{"ActuatorRange", [](ModelBuilder& b, int) { b.add_actuator({.name = "u", .target = 0, .control_limited = true, .control_range = {2, 2}}); }, {"control range is [2, 2]"}},
         BadInput{"EmptyTendon", [](ModelBuilder& b, int) { b.add_tendon({.name = "t"}); }, {"tendon 't'", "no joints"}},
+        BadInput{"ReversedSpringLength",
+                 [](ModelBuilder& b, int) { b.add_tendon({.name = "t", .terms = {{0, 1.0}}, .spring_length = {0.3, 0.1}}); },
+                 {"tendon 't'", "spring length is [0.3, 0.1]"}},
+        BadInput{"JointTwiceInTendon",
+                 [](ModelBuilder& b, int) { b.add_tendon({.name = "t", .terms = {{0, 1.0}, {0, 2.0}}}); },
+                 {"tendon 't'", "'arm_joint' is named twice"}},
+        BadInput{"DampingRatioOfANegativeServo",
+                 [](ModelBuilder& b, int) {
+                   b.add_actuator({.name = "u", .target = 0, .gain = {-3, 0, 0}, .damping_ratio = 1.0});
+                 },
+                 {"actuator 'u'", "gain -3", "positive"}},
         BadInput{"Gravity", [](ModelBuilder& b, int) { b.set_gravity({0, 0, kNan}); }, {"gravity"}}),
     [](const auto& test) { return std::string(test.param.name); });
 

@@ -171,8 +171,10 @@ class Dump {
   void add_recursions(const Sample& s, Results& out) {
     rnea(model_, parameters_, s.state.q, s.state.v, s.a, data_, x_);
     out.add("rnea", x_);
-    aba(model_, parameters_, s.state.q, s.state.v, s.tau, data_, x_);
-    out.add("aba", x_);
+    if (parameters_.tendon_armature.isZero(0.0)) {  // aba refuses it
+      aba(model_, parameters_, s.state.q, s.state.v, s.tau, data_, x_);
+      out.add("aba", x_);
+    }
     forward_kinematics(model_, parameters_, s.state, data_);
     gravity_force(model_, parameters_, data_, x_);
     out.add("gravity_force", x_);
