@@ -15,10 +15,6 @@ Vec3 world_com(const Model& model, const Parameters& parameters, const Data& dat
   return data.body_com[body] + data.reference_point[tree];
 }
 
-Quaternion quaternion_at(const ConstVectorRef& q, int i) {
-  return Quaternion(q[i], q[i + 1], q[i + 2], q[i + 3]).normalized();
-}
-
 double joint_spring_energy(const Model& model, const Parameters& parameters, const ConstVectorRef& q, int joint) {
   const double k = parameters.joint_stiffness[joint];
   if (k == 0.0 || !model.options.springs_enabled) return 0.0;
@@ -31,7 +27,8 @@ double joint_spring_energy(const Model& model, const Parameters& parameters, con
       i += 3;
       [[fallthrough]];
     case JointType::kBall:
-      squared += so3_log(quaternion_at(rest, i).conjugate() * quaternion_at(q, i)).squaredNorm();
+      squared +=
+          so3_log(quaternion_at(rest, i).normalized().conjugate() * quaternion_at(q, i).normalized()).squaredNorm();
       break;
     default:
       squared = (q[i] - rest[i]) * (q[i] - rest[i]);

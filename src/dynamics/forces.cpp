@@ -20,10 +20,6 @@ double clamped(double value, bool limited, const Vector2& range) {
   return limited ? std::clamp(value, range[0], range[1]) : value;
 }
 
-Quaternion quaternion_at(const ConstVectorRef& q, int i) {
-  return Quaternion(q[i], q[i + 1], q[i + 2], q[i + 3]).normalized();
-}
-
 }  // namespace
 
 void compute_tendons(const Model& model, const ConstVectorRef& q, const ConstVectorRef& v, Data& data) {
@@ -60,7 +56,8 @@ void add_joint_springs(const Model& model, const Parameters& parameters, const C
         dof += 3;
         [[fallthrough]];
       case JointType::kBall:
-        tau.segment<3>(dof) -= k * so3_log(quaternion_at(rest, i).conjugate() * quaternion_at(q, i));
+        tau.segment<3>(dof) -=
+            k * so3_log(quaternion_at(rest, i).normalized().conjugate() * quaternion_at(q, i).normalized());
         break;
       default:
         tau[dof] -= k * (q[i] - rest[i]);

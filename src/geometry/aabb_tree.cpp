@@ -228,8 +228,7 @@ int AabbTree::build(int* leaves, int count, int parent) {
     centres = join(centres, {c, c});
   }
   const Vec3 extent = centres.upper - centres.lower;
-  const int axis =
-      extent.x() >= extent.y() && extent.x() >= extent.z() ? 0 : (extent.y() >= extent.z() ? 1 : 2);
+  const int axis = extent.x() >= extent.y() && extent.x() >= extent.z() ? 0 : (extent.y() >= extent.z() ? 1 : 2);
   const int half = count / 2;
   std::nth_element(leaves, leaves + half, leaves + count, [&](int a, int b) {
     const double ca = node(a).box.centre()[axis], cb = node(b).box.centre()[axis];

@@ -1,11 +1,10 @@
 // Which of many boxes may touch: the broad phase.
 //
 // Method: each proxy keeps a fat box in a tree (aabb_tree.hpp). A proxy that stays in its fat box costs one comparison;
-// one that leaves it is put back with a new fat box and asks the trees for its partners. Pairs live as long as their fat
-// boxes overlap, so that in a slow scene almost nothing is done. Fixed proxies have a tree of their own, and never meet
-// each other.
-// Half-spaces are no boxes: they are kept beside the trees and meet every moving proxy whose box reaches below them.
-// Order: pairs come sorted by proxy, whatever the order of the updates.
+// one that leaves it is put back with a new fat box and asks the trees for its partners. Pairs live as long as their
+// fat boxes overlap, so that in a slow scene almost nothing is done. Fixed proxies have a tree of their own, and never
+// meet each other. Half-spaces are no boxes: they are kept beside the trees and meet every moving proxy whose box
+// reaches below them. Order: pairs come sorted by proxy, whatever the order of the updates.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,9 @@ namespace touchstone {
 // Unit quaternion of the rotation by the vector w (angle |w| about w/|w|). Accurate down to w = 0.
 Quaternion so3_exp(const Vector3& w);
 
+// The quaternion w, x, y, z that starts at entry i of a configuration, as it stands there.
+inline Quaternion quaternion_at(const ConstVectorRef& q, int i) { return {q[i], q[i + 1], q[i + 2], q[i + 3]}; }
+
 // The rotation vector of a unit quaternion, of length at most pi.
 Vector3 so3_log(const Quaternion& q);
 

@@ -10,8 +10,6 @@ namespace touchstone {
 
 namespace {
 
-Quaternion quaternion_at(const ConstVectorRef& q, int i) { return {q[i], q[i + 1], q[i + 2], q[i + 3]}; }
-
 void store(const Quaternion& rotation, VectorRef q, int i) {
   q[i] = rotation.w();
   q.segment<3>(i + 1) = rotation.vec();

@@ -13,10 +13,6 @@ Pose site_pose(const Model& model, const KinematicsView& k, int site) {
   return k.X_WB[s.body] * Pose(s.pose);
 }
 
-Quaternion joint_quaternion(const ConstVectorRef& q, int start) {
-  return Quaternion(q[start], q[start + 1], q[start + 2], q[start + 3]).normalized();
-}
-
 double joint_length(const Model& model, const Actuator& actuator, const ConstVectorRef& q, VectorRef moment) {
   const auto j = static_cast<std::size_t>(actuator.target);
   const int dof = model.joint_dof[j];
@@ -26,13 +22,13 @@ double joint_length(const Model& model, const Actuator& actuator, const ConstVec
   switch (model.joints[j].type) {
     case JointType::kFree: {
       Vector3 rotation_gear(gear[3], gear[4], gear[5]);
-      if (in_parent) rotation_gear = joint_quaternion(q, start + 3).conjugate() * rotation_gear;
+      if (in_parent) rotation_gear = quaternion_at(q, start + 3).normalized().conjugate() * rotation_gear;
       for (int i = 0; i < 3; ++i) moment[dof + i] = gear[i];
       moment.segment<3>(dof + 3) = rotation_gear;
       return 0.0;
     }
     case JointType::kBall: {
-      const Quaternion rotation = joint_quaternion(q, start);
+      const Quaternion rotation = quaternion_at(q, start).normalized();
       Vector3 axis_gear(gear[0], gear[1], gear[2]);
       const double length = so3_log(rotation).dot(axis_gear);
       if (in_parent) axis_gear = rotation.conjugate() * axis_gear;

@@ -163,9 +163,8 @@ TEST(BroadPhase, EqualsTheDoubleLoopWhileBoxesMove) {
       }
     }
     ASSERT_EQ(near_pairs(broad), expected) << "step " << step;
-    ASSERT_TRUE(std::is_sorted(broad.pairs().begin(), broad.pairs().end(), [](const auto& p, const auto& q) {
-      return std::pair(p.a, p.b) < std::pair(q.a, q.b);
-    }));
+    ASSERT_TRUE(std::is_sorted(broad.pairs().begin(), broad.pairs().end(),
+                               [](const auto& p, const auto& q) { return std::pair(p.a, p.b) < std::pair(q.a, q.b); }));
   }
 }
 
