@@ -72,6 +72,7 @@ int run(int argc, char** argv, Context& context) {
   app.require_subcommand(0, 1);
   add_info_command(app, context);
   add_scenes_command(app, context);
+  add_decompose_command(app, context);
   add_demo_command(app, context);
 
   try {

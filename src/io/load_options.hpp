@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "touchstone/geometry/shape.hpp"
+
 namespace touchstone {
 
 // Gives the content of a file that a model refers to, for models that do not live in the file system; nullopt
@@ -24,6 +26,10 @@ struct LoadOptions {
   bool floating_base = false;
   // URDF: links behind fixed joints become part of their parent.
   bool merge_fixed = true;
+  // How meshes that have triangles collide. kPieces: as the convex pieces of `pieces_folder` (empty: the default, see
+  // convex_pieces.hpp), where it has them.
+  MeshCollision mesh_collision = MeshCollision::kHull;
+  std::filesystem::path pieces_folder;
   // A guard against absurd input, such as replicate count="1000000000".
   std::size_t max_elements = 1'000'000;
 };

@@ -1,5 +1,6 @@
 #include "touchstone/io/mjcf.hpp"
 
+#include "touchstone/io/convex_pieces.hpp"
 #include "touchstone/io/mjcf_compiler.hpp"
 #include "touchstone/io/mjcf_files.hpp"
 #include "touchstone/io/mjcf_parser.hpp"
@@ -10,7 +11,7 @@ ModelPtr load_mjcf(const std::filesystem::path& file, const LoadOptions& options
   const mjcf::FileSource files(options.search_paths);
   mjcf::ParseContext context{.options = options, .files = files, .next_id = 1, .element_count = 0, .open_models = {}};
   const mjcf::ModelSpec spec = mjcf::parse_file(context, file.string(), nullptr);
-  return mjcf::Compiler(spec, files).compile();
+  return with_mesh_collision(mjcf::Compiler(spec, files).compile(), options);
 }
 
 ModelPtr load_mjcf_string(std::string_view xml, const LoadOptions& options, const FileResolver& files,
@@ -18,7 +19,7 @@ ModelPtr load_mjcf_string(std::string_view xml, const LoadOptions& options, cons
   const mjcf::FileSource source(files);
   mjcf::ParseContext context{.options = options, .files = source, .next_id = 1, .element_count = 0, .open_models = {}};
   const mjcf::ModelSpec spec = mjcf::parse_text(context, xml, name, {});
-  return mjcf::Compiler(spec, source).compile();
+  return with_mesh_collision(mjcf::Compiler(spec, source).compile(), options);
 }
 
 }  // namespace touchstone

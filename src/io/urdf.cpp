@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "touchstone/io/convex_pieces.hpp"
 #include "touchstone/io/urdf_assembly.hpp"
 #include "touchstone/io/urdf_document.hpp"
 #include "touchstone/io/urdf_resources.hpp"
@@ -27,7 +28,7 @@ ModelPtr load(std::string_view xml, const std::string& file, const std::filesyst
   if (file != kNoFile) builder.set_file(file);
   assemble_urdf(robot, tree, options, resources, notes, builder);
   for (const Warning& warning : notes.warnings()) builder.add_warning(warning);
-  return builder.build();
+  return with_mesh_collision(builder.build(), options);
 }
 
 }  // namespace

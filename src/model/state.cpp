@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/hash.hpp"
 #include "touchstone/model/model.hpp"
 
 namespace touchstone {
@@ -76,12 +77,6 @@ namespace {
 constexpr char kMagic[8] = {'T', 'S', 'S', 'T', 'A', 'T', 'E', '1'};
 constexpr std::size_t kHeader = sizeof(kMagic) + 4 * sizeof(std::uint64_t);
 constexpr std::uint64_t kDoublesPerPose = 7;
-
-std::uint64_t fnv1a(const std::uint8_t* data, std::size_t size) {
-  std::uint64_t hash = 14695981039346656037ull;
-  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ data[i]) * 1099511628211ull;
-  return hash;
-}
 
 void append(std::vector<std::uint8_t>& bytes, const void* data, std::size_t size) {
   if (size == 0) return;

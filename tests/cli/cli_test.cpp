@@ -146,6 +146,33 @@ TEST_F(CommandLine, VerboseExplainsErrors) {
   }
 }
 
+constexpr const char* kPlate = R"(<mujoco><asset><mesh name="plate" vertex="
+  0 0 0  1 0 0  0 1 0  0 0 1" face="0 2 1 0 1 3 0 3 2 1 2 3"/></asset>
+  <worldbody><body><freejoint/><geom type="mesh" mesh="plate"/></body></worldbody></mujoco>)";
+
+// A stand-in for Python with coacd: it writes one piece wherever it is told to.
+TEST_F(CommandLine, DecomposeKeepsPieces) {
+  write("plate.xml", kPlate);
+  write("python", "#!/bin/sh\nprintf 'o p\\nv 0 0 0\\nv 1 0 0\\nv 0 1 0\\nv 0 0 1\\n' > \"$4\"\n");
+  fs::permissions(folder_ / "python", fs::perms::owner_all);
+  const std::string command = "decompose plate.xml --folder cache --python ./python";
+  EXPECT_THAT(run(command).out, HasSubstr("--all"));  // the hull fits
+  const Outcome first = run(command + " --all");
+  EXPECT_EQ(first.exit_code, 0) << first.error;
+  EXPECT_THAT(first.out, HasSubstr("plate: 1 pieces\n"));
+  EXPECT_THAT(run(command + " --all").out, HasSubstr("prepared earlier"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "cache"), fs::directory_iterator()), 1);
+}
+
+TEST_F(CommandLine, DecomposeSaysWhatIsMissing) {
+  write("plate.xml", kPlate);
+  expect_error(run("decompose plate.xml --all --folder cache --python ./nowhere"), "./nowhere");
+  write("python", "#!/bin/sh\nexit 10\n");
+  fs::permissions(folder_ / "python", fs::perms::owner_all);
+  expect_error(run("decompose plate.xml --all --folder cache --python ./python"), "pip install coacd");
+  EXPECT_TRUE(fs::is_empty(folder_ / "cache"));
+}
+
 TEST_F(CommandLine, ScenesAreListedAndLoad) {
   const Outcome list = run("scenes");
   EXPECT_EQ(list.exit_code, 0);

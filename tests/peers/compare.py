@@ -29,6 +29,9 @@ class Comparison:
                 f"{name}{list(place)}: {ours[worst]:.15g} here, {theirs[worst]:.15g} there, relative {relative:.2g}"
             )
 
+    def fail(self, message):
+        self.failures.append(message)
+
     def equal(self, name, ours, theirs):
         if ours != theirs:
             self.failures.append(f"{name}: {ours!r} here, {theirs!r} there")

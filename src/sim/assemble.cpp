@@ -1,0 +1,348 @@
+#include "touchstone/sim/assemble.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "touchstone/math/so3.hpp"
+
+namespace touchstone {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// A body length for rows in rad/s: metres that a turn of one radian moves a typical point.
+constexpr double kBodyLength = 0.1;
+
+const double kZeros[6] = {};
+const double kOnes[6] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+const double kRotation[1] = {kBodyLength};
+
+class Assembler {
+ public:
+  Assembler(const Model& model, const Parameters& parameters, const State& state, const Data& data, double h,
+            const SimulatorOptions& options, Constraints& constraints)
+      : model_(model),
+        parameters_(parameters),
+        state_(state),
+        data_(data),
+        h_(h),
+        options_(options),
+        c_(constraints),
+        writer_(model, data, constraints) {}
+
+  void add_contacts(std::span<const Contact> contacts) {
+    for (std::size_t i = 0; i < contacts.size(); ++i) add_contact(contacts[i], static_cast<int>(i));
+  }
+
+  // A limit joins when it can be reached within the step.
+  void add_joint_limits() {
+    if (!model_.options.limits_enabled) return;
+    for (int j = 0; j < model_.njoint; ++j) {
+      const Joint& joint = model_.joints[at(j)];
+      if (!joint.limited) continue;
+      if (joint.type == JointType::kBall) {
+        add_ball_limit(j);
+        continue;
+      }
+      const double q = state_.q[model_.joint_q[at(j)]];
+      const int dof = model_.joint_dof[at(j)];
+      const double* length = joint.type == JointType::kSlide ? kOnes : kRotation;
+      const double range[2] = {joint.range[0], joint.range[1]};
+      for (int side = 0; side < 2; ++side) {
+        const double sign = side == 0 ? 1.0 : -1.0;
+        const double gap = sign * (q - range[side]) - joint.limit_margin;
+        if (!reached(gap, sign * state_.v[dof], sign * data_.v_free[dof])) continue;
+        begin_limit(ConstraintKind::kJointLimit, j, side);
+        writer_.add_dof(dof, 0, sign);
+        writer_.end(&gap, length);
+      }
+    }
+  }
+
+  void add_joint_friction() {
+    if (!model_.options.friction_loss_enabled) return;
+    for (int dof = 0; dof < model_.nv; ++dof) {
+      const double friction = parameters_.dof_friction[dof];
+      if (!(friction > 0.0)) continue;
+      writer_.begin(ConstraintKind::kJointFriction, dof);
+      writer_.blocks().add_box(-h_ * friction, h_ * friction);
+      writer_.add_dof(dof, 0, 1.0);
+      const bool slide = model_.joints[at(model_.dof_joint[at(dof)])].type == JointType::kSlide;
+      writer_.end(kZeros, slide ? kOnes : kRotation);
+    }
+  }
+
+  void add_tendon_limits() {
+    if (!model_.options.limits_enabled) return;
+    for (int t = 0; t < model_.ntendon; ++t) {
+      const Tendon& tendon = model_.tendons[at(t)];
+      if (!tendon.limited) continue;
+      for (int side = 0; side < 2; ++side) {
+        const double sign = side == 0 ? 1.0 : -1.0;
+        const double gap = sign * (data_.tendon_length[t] - tendon.range[side]) - tendon.limit_margin;
+        const double rate = sign * data_.tendon_velocity[t];
+        if (!reached(gap, rate, rate)) continue;
+        begin_limit(ConstraintKind::kTendonLimit, t, side);
+        add_tendon(tendon, sign);
+        writer_.end(&gap, kRotation);
+      }
+    }
+  }
+
+  void add_tendon_friction() {
+    if (!model_.options.friction_loss_enabled) return;
+    for (int t = 0; t < model_.ntendon; ++t) {
+      const double friction = parameters_.tendon_friction[t];
+      if (!(friction > 0.0)) continue;
+      writer_.begin(ConstraintKind::kTendonFriction, t);
+      writer_.blocks().add_box(-h_ * friction, h_ * friction);
+      add_tendon(model_.tendons[at(t)], 1.0);
+      writer_.end(kZeros, kRotation);
+    }
+  }
+
+  void add_equalities() {
+    if (!model_.options.equalities_enabled) return;
+    for (std::size_t i = 0; i < model_.equalities.size(); ++i) {
+      const Equality& equality = model_.equalities[i];
+      if (!equality.active) continue;
+      writer_.begin(ConstraintKind::kEquality, static_cast<int>(i));
+      switch (equality.type) {
+        case EqualityType::kConnect:
+          add_connect(equality);
+          break;
+        case EqualityType::kWeld:
+          add_weld(equality);
+          break;
+        case EqualityType::kJoint:
+          add_joint_coupling(equality);
+          break;
+        case EqualityType::kTendon:
+          add_tendon_coupling(equality);
+          break;
+      }
+    }
+  }
+
+ private:
+  // Components [t1, t2, spin, roll1, roll2, n] as far as the dimension goes; the normal last.
+  void add_contact(const Contact& contact, int index) {
+    const int m = contact.material.dimension;
+    const Vec3 t1 = contact.frame.c0, t2 = contact.frame.c1, n = contact.frame.c2, zero;
+    const Vec3 all_linear[6] = {t1, t2, zero, zero, zero, n}, all_angular[6] = {zero, zero, n, t1, t2, zero};
+    const double all_lengths[6] = {1.0, 1.0, kBodyLength, kBodyLength, kBodyLength, 1.0};
+    Vec3 linear[6], angular[6];
+    double lengths[6], position[6] = {};
+    for (int r = 0; r < m - 1; ++r) {
+      linear[r] = all_linear[r];
+      angular[r] = all_angular[r];
+      lengths[r] = all_lengths[r];
+    }
+    linear[m - 1] = n;
+    angular[m - 1] = zero;
+    lengths[m - 1] = 1.0;
+    position[m - 1] = contact.distance - contact.margin;
+    writer_.begin(ConstraintKind::kContact, index);
+    writer_.blocks().add_coulomb(contact.material.friction.data(), m - 1);
+    writer_.add_point(contact.body_b, contact.position, 1.0, linear, angular, m);
+    writer_.add_point(contact.body_a, contact.position, -1.0, linear, angular, m);
+    writer_.end(position, lengths);
+  }
+
+  void begin_limit(ConstraintKind kind, int index, int side) {
+    writer_.begin(kind, index, side);
+    writer_.blocks().add_nonnegative();
+  }
+
+  // Twice the way of a step: the constraint may speed things up, and one that stays open costs little.
+  bool reached(double gap, double rate, double free_rate) const {
+    return gap + 2.0 * h_ * std::min({rate, free_rate, 0.0}) <= options_.stabilisation.slop;
+  }
+
+  void add_ball_limit(int j) {
+    const Joint& joint = model_.joints[at(j)];
+    const int dof = model_.joint_dof[at(j)];
+    const Vector3 turn = so3_log(quaternion_at(state_.q, model_.joint_q[at(j)]).normalized());
+    const double angle = turn.norm(), gap = joint.range[1] - angle - joint.limit_margin;
+    if (!(angle > 0.0)) return;
+    const Vector3 axis = turn / angle;
+    if (!reached(gap, -axis.dot(state_.v.segment<3>(dof)), -axis.dot(data_.v_free.segment<3>(dof)))) return;
+    begin_limit(ConstraintKind::kJointLimit, j, 1);
+    for (int k = 0; k < 3; ++k) writer_.add_dof(dof + k, 0, -axis[k]);
+    writer_.end(&gap, kRotation);
+  }
+
+  void add_tendon(const Tendon& tendon, double sign) {
+    for (const Tendon::Term& term : tendon.terms) {
+      writer_.add_dof(model_.joint_dof[at(term.joint)], 0, sign * term.coefficient);
+    }
+  }
+
+  static void world_axes(double scale, Vec3* axes) {
+    axes[0] = Vec3(scale, 0, 0);
+    axes[1] = Vec3(0, scale, 0);
+    axes[2] = Vec3(0, 0, scale);
+  }
+
+  // The anchors of both bodies coincide: v_b - v_a at the anchor, error p_b - p_a.
+  void add_connect(const Equality& e) {
+    const int b = std::max(e.b, 0);
+    const Vec3 pa = data_.X_WB[at(e.a)] * Vec3(e.anchor_a), pb = data_.X_WB[at(b)] * Vec3(e.anchor_b);
+    const Vec3 error = pb - pa;
+    Vec3 linear[3], angular[3];
+    world_axes(1.0, linear);
+    writer_.blocks().add_equality(3);
+    writer_.add_point(b, pb, 1.0, linear, angular, 3);
+    writer_.add_point(e.a, pa, -1.0, linear, angular, 3);
+    const double position[3] = {error.x(), error.y(), error.z()};
+    writer_.end(position, kOnes);
+  }
+
+  // X_AB = relative_pose: the point anchor_a of body b, and the rotation.
+  void add_weld(const Equality& e) {
+    const int b = std::max(e.b, 0);
+    const Pose X_WT = data_.X_WB[at(e.a)] * Pose(e.relative_pose);  // where body b should be
+    const Vec3 pb = data_.X_WB[at(b)] * Vec3(e.anchor_a), pa = X_WT * Vec3(e.anchor_a);
+    const Quaternion R_TB(transpose(X_WT.R).eigen() * data_.X_WB[at(b)].R.eigen());
+    const Vec3 turn = X_WT.R * Vec3(so3_log(R_TB.normalized()));
+    const Vec3 error = pb - pa;
+    Vec3 linear[6], angular[6];
+    world_axes(1.0, linear);
+    world_axes(e.torque_scale, angular + 3);
+    writer_.blocks().add_equality(6);
+    writer_.add_point(b, pb, 1.0, linear, angular, 6);
+    writer_.add_point(e.a, pb, -1.0, linear, angular, 6);
+    const double s = e.torque_scale;
+    const double position[6] = {error.x(), error.y(), error.z(), s * turn.x(), s * turn.y(), s * turn.z()};
+    const double lengths[6] = {1.0, 1.0, 1.0, kBodyLength, kBodyLength, kBodyLength};
+    writer_.end(position, lengths);
+  }
+
+  struct Value {
+    double f = 0.0, slope = 0.0;
+  };
+  static Value polynomial(const std::array<double, 5>& c, double x) {
+    Value p;
+    for (int k = 4; k >= 0; --k) {
+      p.slope = p.slope * x + p.f;
+      p.f = p.f * x + c[at(k)];
+    }
+    return p;
+  }
+
+  double joint_displacement(int joint) const {
+    const int q = model_.joint_q[at(joint)];
+    return state_.q[q] - model_.reference_q[q];
+  }
+
+  // y - y0 = p(x - x0) for joints a (y) and b (x).
+  void add_joint_coupling(const Equality& e) {
+    const Value p = e.b >= 0 ? polynomial(e.polynomial, joint_displacement(e.b)) : Value{e.polynomial[0], 0.0};
+    const double error = joint_displacement(e.a) - p.f;
+    writer_.blocks().add_equality(1);
+    writer_.add_dof(model_.joint_dof[at(e.a)], 0, 1.0);
+    if (e.b >= 0) writer_.add_dof(model_.joint_dof[at(e.b)], 0, -p.slope);
+    const bool slide = model_.joints[at(e.a)].type == JointType::kSlide;
+    writer_.end(&error, slide ? kOnes : kRotation);
+  }
+
+  double tendon_displacement(int t) const {
+    double reference = 0.0;
+    for (const Tendon::Term& term : model_.tendons[at(t)].terms) {
+      reference += term.coefficient * model_.reference_q[model_.joint_q[at(term.joint)]];
+    }
+    return data_.tendon_length[t] - reference;
+  }
+
+  void add_tendon_coupling(const Equality& e) {
+    const Value p = e.b >= 0 ? polynomial(e.polynomial, tendon_displacement(e.b)) : Value{e.polynomial[0], 0.0};
+    const double error = tendon_displacement(e.a) - p.f;
+    writer_.blocks().add_equality(1);
+    add_tendon(model_.tendons[at(e.a)], 1.0);
+    if (e.b >= 0) add_tendon(model_.tendons[at(e.b)], -p.slope);
+    writer_.end(&error, kRotation);
+  }
+
+  const Model& model_;
+  const Parameters& parameters_;
+  const State& state_;
+  const Data& data_;
+  const double h_;
+  const SimulatorOptions& options_;
+  Constraints& c_;
+  ConstraintWriter writer_;
+};
+
+// Grows with room to spare, so that a few more contacts than ever before do not allocate each time.
+void ensure_size(VectorX& v, int size) {
+  if (v.size() < size) v.resize(2 * size);
+}
+
+// The speed at which a violation is left, 0 within the slop.
+double recovery(double gap, double h, const StabilisationOptions& s) {
+  return std::max(s.erp * std::min(0.0, gap + s.slop) / h, -s.recovery_speed);
+}
+
+// b_n of a hard contact or limit with gap phi. `w` and `w_free` are its velocities before the step and after it without
+// constraints. A true impact bounces; else the gap may close within the step, and a penetration is left slowly.
+double unilateral_bias(double phi, double w, double w_free, double restitution, double h,
+                       const StabilisationOptions& s) {
+  const double back = recovery(phi, h, s);
+  if (restitution > 0.0 && w < -s.restitution_threshold && phi + h * w_free <= 0.0) {
+    return std::min(restitution * w, back);
+  }
+  return std::max(0.0, phi) / h + back;
+}
+
+void set_rigid_laws(std::span<const Contact> contacts, double h, double remaining, const StabilisationOptions& s,
+                    Constraints& c) {
+  for (int block = 0; block < c.count(); ++block) {
+    const Constraint& constraint = c.list[at(block)];
+    const int first = c.blocks.row[at(block)], last = c.blocks.row[at(block + 1)] - 1;
+    for (int r = first; r <= last; ++r) c.bias[r] = c.compliance[r] = 0.0;
+    const double phi = c.position[at(last)], w = c.velocity[last], w_free = c.free_velocity[last];
+    switch (constraint.kind) {
+      case ConstraintKind::kContact: {
+        const ContactMaterial& material = contacts[at(constraint.index)].material;
+        if (material.stiffness > 0.0) {
+          c.compliance[last] = 1.0 / (h * remaining * material.stiffness);
+          c.bias[last] = phi / remaining;
+        } else {
+          c.bias[last] = unilateral_bias(phi, w, w_free, material.restitution, remaining, s);
+        }
+        break;
+      }
+      case ConstraintKind::kJointLimit:
+      case ConstraintKind::kTendonLimit:
+        c.bias[last] = unilateral_bias(phi, w, w_free, 0.0, remaining, s);
+        break;
+      case ConstraintKind::kEquality:
+        for (int r = first; r <= last; ++r) c.bias[r] = s.erp * c.position[at(r)] / remaining;
+        break;
+      case ConstraintKind::kJointFriction:
+      case ConstraintKind::kTendonFriction:
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+void assemble_constraints(const Model& model, const Parameters& parameters, const State& state, const Data& data,
+                          std::span<const Contact> contacts, double h, double remaining,
+                          const SimulatorOptions& options, Constraints& c) {
+  c.clear();
+  Assembler assembler(model, parameters, state, data, h, options, c);
+  assembler.add_contacts(contacts);
+  assembler.add_joint_limits();
+  assembler.add_joint_friction();
+  assembler.add_tendon_limits();
+  assembler.add_tendon_friction();
+  assembler.add_equalities();
+  for (VectorX* v : {&c.velocity, &c.free_velocity, &c.bias, &c.compliance}) ensure_size(*v, c.rows());
+  constraint_velocity(model, c, state.v, c.velocity);
+  constraint_velocity(model, c, data.v_free, c.free_velocity);
+  set_rigid_laws(contacts, h, remaining, options.stabilisation, c);
+}
+
+}  // namespace touchstone

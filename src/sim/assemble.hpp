@@ -1,0 +1,20 @@
+// From contacts, limits, friction and equalities of the model to the constraints of one step: stage 4.
+#pragma once
+
+#include <span>
+
+#include "touchstone/collision/contact.hpp"
+#include "touchstone/model/state.hpp"
+#include "touchstone/sim/constraints.hpp"
+#include "touchstone/sim/options.hpp"
+
+namespace touchstone {
+
+// Fills `constraints` but for Y. Needs compute_free_motion for the same state and step (kinematics, velocities, v_free).
+// `remaining` (s) is how long the next velocity will act on the configuration `state`: h for Euler's rule.
+// Order: contacts, joint limits, joint friction, tendon limits, tendon friction, equalities.
+void assemble_constraints(const Model& model, const Parameters& parameters, const State& state, const Data& data,
+                          std::span<const Contact> contacts, double h, double remaining,
+                          const SimulatorOptions& options, Constraints& constraints);
+
+}  // namespace touchstone

@@ -1,0 +1,86 @@
+#include "touchstone/sim/contact_cache.hpp"
+
+#include <algorithm>
+
+namespace touchstone {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// The rows of a contact are [t1, t2, spin, roll1, roll2, n] up to its dimension, the normal last.
+void to_world(const Contact& contact, const double* lambda, Vec3& impulse, Vec3& moment) {
+  const int m = contact.material.dimension;
+  const Mat3& F = contact.frame;
+  impulse = F.c2 * lambda[m - 1];
+  moment = Vec3();
+  if (m >= 3) impulse += F.c0 * lambda[0] + F.c1 * lambda[1];
+  if (m >= 4) moment += F.c2 * lambda[2];
+  if (m >= 6) moment += F.c0 * lambda[3] + F.c1 * lambda[4];
+}
+
+void to_rows(const Contact& contact, Vec3 impulse, Vec3 moment, double* lambda) {
+  const int m = contact.material.dimension;
+  const Mat3& F = contact.frame;
+  lambda[m - 1] = dot(F.c2, impulse);
+  if (m >= 3) {
+    lambda[0] = dot(F.c0, impulse);
+    lambda[1] = dot(F.c1, impulse);
+  }
+  if (m >= 4) lambda[2] = dot(F.c2, moment);
+  if (m >= 6) {
+    lambda[3] = dot(F.c0, moment);
+    lambda[4] = dot(F.c1, moment);
+  }
+}
+
+}  // namespace
+
+ContactCache::Key ContactCache::key_of(const Constraint& c, std::span<const Contact> contacts) {
+  if (c.kind == ConstraintKind::kContact) {
+    const Contact& contact = contacts[at(c.index)];
+    return {(static_cast<std::uint64_t>(contact.shape_a) << 32) | static_cast<std::uint32_t>(contact.shape_b),
+            contact.feature};
+  }
+  constexpr std::uint64_t kNotAContact = 1ull << 63;
+  return {kNotAContact | (static_cast<std::uint64_t>(c.kind) << 1) | static_cast<std::uint64_t>(c.side),
+          static_cast<std::uint64_t>(c.index)};
+}
+
+void ContactCache::store(const Constraints& c, std::span<const Contact> contacts, const VectorX& lambda) {
+  entries_.clear();
+  for (int block = 0; block < c.count(); ++block) {
+    const Constraint& constraint = c.list[at(block)];
+    const double* rows = lambda.data() + c.blocks.row[at(block)];
+    Entry entry;
+    entry.key = key_of(constraint, contacts);
+    if (constraint.kind == ConstraintKind::kContact) {
+      to_world(contacts[at(constraint.index)], rows, entry.impulse, entry.moment);
+    } else {
+      for (int r = 0; r < c.blocks.size(block); ++r) (r < 3 ? entry.impulse : entry.moment).lanes[r % 3] = rows[r];
+    }
+    entries_.push_back(entry);
+  }
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
+}
+
+int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts, VectorX& lambda) const {
+  int known = 0;
+  for (int block = 0; block < c.count(); ++block) {
+    const Constraint& constraint = c.list[at(block)];
+    double* rows = lambda.data() + c.blocks.row[at(block)];
+    std::fill(rows, rows + c.blocks.size(block), 0.0);
+    const Key key = key_of(constraint, contacts);
+    const auto found = std::lower_bound(entries_.begin(), entries_.end(), key,
+                                        [](const Entry& entry, const Key& k) { return entry.key < k; });
+    if (found == entries_.end() || !(found->key == key)) continue;
+    ++known;
+    if (constraint.kind == ConstraintKind::kContact) {
+      to_rows(contacts[at(constraint.index)], found->impulse, found->moment, rows);
+    } else {
+      for (int r = 0; r < c.blocks.size(block); ++r) rows[r] = (r < 3 ? found->impulse : found->moment)[r % 3];
+    }
+  }
+  return known;
+}
+
+}  // namespace touchstone

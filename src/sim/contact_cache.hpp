@@ -1,0 +1,39 @@
+// Impulses of the last step, to start the next solve from.
+//
+// Contacts are known by their shapes and the feature that touches, limits and the rest by what they belong to.
+// Impulses of contacts are kept in world axes, since contact frames turn.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "touchstone/collision/contact.hpp"
+#include "touchstone/sim/constraints.hpp"
+
+namespace touchstone {
+
+class ContactCache {
+ public:
+  void store(const Constraints& constraints, std::span<const Contact> contacts, const VectorX& lambda);
+  // Fills lambda (nrow) with what is known, zero elsewhere. Returns how many blocks were known.
+  int recall(const Constraints& constraints, std::span<const Contact> contacts, VectorX& lambda) const;
+  void clear() { entries_.clear(); }
+  int size() const { return static_cast<int>(entries_.size()); }
+
+ private:
+  struct Key {
+    std::uint64_t owner = 0, feature = 0;
+    bool operator<(const Key& o) const { return owner != o.owner ? owner < o.owner : feature < o.feature; }
+    bool operator==(const Key&) const = default;
+  };
+  struct Entry {
+    Key key;
+    Vec3 impulse, moment;  // contacts: in world axes; else the first and the last three rows
+  };
+  static Key key_of(const Constraint& constraint, std::span<const Contact> contacts);
+
+  std::vector<Entry> entries_;  // sorted by key
+};
+
+}  // namespace touchstone

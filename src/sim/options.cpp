@@ -1,0 +1,29 @@
+#include "touchstone/sim/options.hpp"
+
+#include <cmath>
+
+#include "touchstone/base/error.hpp"
+
+namespace touchstone {
+namespace {
+
+void require(bool ok, const char* field, double value, const char* allowed) {
+  if (!ok) throw Error(ErrorDetail{.where = {}, .message = fmt::format("{} is {}", field, value), .remedy = allowed});
+}
+
+}  // namespace
+
+void SimulatorOptions::validate() const {
+  require(std::isfinite(time_step) && time_step >= 0.0, "time_step", time_step,
+          "give a positive number of seconds, or 0 for that of the model");
+  require(std::isfinite(tolerance) && tolerance > 0.0, "tolerance", tolerance, "give a positive number, such as 1e-6");
+  require(max_iterations >= 0, "max_iterations", max_iterations, "give a positive number, or 0 for the solver's own");
+  const StabilisationOptions& s = stabilisation;
+  require(s.erp >= 0.0 && s.erp <= 1.0, "stabilisation.erp", s.erp, "give a share between 0 and 1");
+  require(std::isfinite(s.slop) && s.slop >= 0.0, "stabilisation.slop", s.slop, "give a length in metres, 0 or more");
+  require(s.recovery_speed >= 0.0, "stabilisation.recovery_speed", s.recovery_speed, "give a speed in m/s, 0 or more");
+  require(s.restitution_threshold >= 0.0, "stabilisation.restitution_threshold", s.restitution_threshold,
+          "give a speed in m/s, 0 or more");
+}
+
+}  // namespace touchstone

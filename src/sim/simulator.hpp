@@ -1,0 +1,111 @@
+// The simulator: a model, its state, and one function that moves it on.
+//
+//   Simulator sim(load_model("robot.xml"));
+//   sim.input().control[0] = 1.0;
+//   sim.step(1000);
+//   for (const ContactForce& c : sim.contacts()) ...
+//   if (sim.report().status != StepStatus::kOk) ...
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "touchstone/collision/detector.hpp"
+#include "touchstone/dynamics/data.hpp"
+#include "touchstone/model/state.hpp"
+#include "touchstone/sim/assemble.hpp"
+#include "touchstone/sim/contact_cache.hpp"
+#include "touchstone/sim/island_solver.hpp"
+#include "touchstone/sim/options.hpp"
+#include "touchstone/sim/report.hpp"
+
+namespace touchstone {
+
+// A contact of the last step with what it did.
+struct ContactForce {
+  const Contact* contact = nullptr;
+  Vec3 force;        // N, world axes, on body b at the contact's position; -force acts on body a
+  Vec3 torque;       // N m, world axes: torsional and rolling friction
+  Vec3 local_force;  // N, in the contact frame: t1, t2, n
+  Vec3 velocity;     // m/s, of body b against body a after the step, in the contact frame
+};
+
+class Simulator {
+ public:
+  explicit Simulator(ModelPtr model, const SimulatorOptions& options = {});
+
+  const Model& model() const { return *model_; }
+  const ModelPtr& model_ptr() const { return model_; }
+  const SimulatorOptions& options() const { return options_; }
+  double time_step() const { return h_; }
+
+  // Free to change between steps. Sizes must stay.
+  State& state() { return state_; }
+  const State& state() const { return state_; }
+  Input& input() { return input_; }
+  const Input& input() const { return input_; }
+  Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
+
+  // One step; never throws for numerical trouble. After kDiverged the state is that before the step.
+  const StepReport& step();
+  // Stops early when a step diverges.
+  const StepReport& step(int count);
+
+  // The reference configuration, a keyframe (by index or name) or a given state; contacts are forgotten.
+  void reset();
+  void reset(int keyframe);
+  void reset(std::string_view keyframe);
+  void reset(const State& state);
+
+  // Everything the next step depends on, so that a restored simulator goes on bit for bit.
+  struct Snapshot {
+    State state;
+    Input input;
+    ContactCache cache;
+    CollisionDetector detector;
+  };
+  Snapshot save() const { return {state_, input_, cache_, detector_}; }
+  void restore(const Snapshot& snapshot);
+
+  const StepReport& report() const { return report_; }
+  std::span<const ContactForce> contacts() const { return contact_forces_; }
+  // [force; torque] of all contacts on a body in the last step, world axes, about the body's origin at its start.
+  Vector6 contact_wrench(int body) const;
+  // Kinetic and potential energy of the current state, J. Computes kinematics.
+  double kinetic_energy();
+  double potential_energy();
+
+  // Of the last step, at its start (kMoreauMidpoint: half a step later).
+  const Data& data() const { return data_; }
+  const Constraints& constraints() const { return constraints_; }
+  const VectorX& impulses() const { return lambda_; }
+  const CollisionDetector& detector() const { return detector_; }
+
+ private:
+  bool free_motion();
+  void detect();
+  void assemble(double remaining);
+  void solve();
+  void integrate(double remaining);
+  void finish_report();
+  void fill_contact_forces();
+
+  ModelPtr model_;
+  SimulatorOptions options_;
+  double h_;
+  Parameters parameters_;
+  State state_, work_;  // work_: where forces are evaluated, and then the new state
+  Input input_;
+  Data data_;
+  CollisionDetector detector_;
+  Constraints constraints_;
+  ContactCache cache_;
+  IslandSolver solver_;
+  VectorX lambda_, v_next_, impulse_;
+  std::vector<ContactForce> contact_forces_;
+  StepReport report_;
+};
+
+}  // namespace touchstone
