@@ -265,5 +265,107 @@ TEST(Manifold, SymmetricAndInvariant) {
   EXPECT_LE(differ, 0.01 * total);
 }
 
+// Corner contacts report the features that derivatives need.
+TEST(Manifold, ActiveFeatures) {
+  QueryWorkspace workspace;
+  const ConvexShape box = ConvexShape::box({1, 1, 1});
+  // A corner down on a face.
+  const Mat3 on_corner(
+      Matrix3(Quaternion::FromTwoVectors(Vector3(1, 1, 1).normalized(), -Vector3::UnitZ()).toRotationMatrix()));
+  const Manifold corner =
+      collide_manifold(box, Pose(), box, Pose(on_corner, Vec3(0.1, 0.2, 1.0 + std::sqrt(3.0) - 1e-3)), 0.0, workspace);
+  ASSERT_EQ(corner.count, 1);
+  EXPECT_EQ(corner.active.A, face_name(4));
+  EXPECT_EQ(corner.active.B, vertex_name(0));
+  EXPECT_NEAR(corner.points[0].distance, -1e-3, 1e-12);
+  // Two edges across: both boxes turned by 45 degrees, about x and about y.
+  const auto about = [](const Vector3& axis) {
+    return Mat3(Matrix3(Eigen::AngleAxisd(0.25 * kPi, axis).toRotationMatrix()));
+  };
+  const Manifold crossing =
+      collide_manifold(box, Pose(about(Vector3::UnitX()), Vec3()), box,
+                       Pose(about(Vector3::UnitY()), Vec3(0.1, 0.2, 2.0 * std::sqrt(2.0) - 1e-3)), 0.0, workspace);
+  ASSERT_EQ(crossing.count, 1);
+  EXPECT_EQ(crossing.active.A.type, FeatureType::kEdge);
+  EXPECT_EQ(crossing.active.B.type, FeatureType::kEdge);
+  EXPECT_NEAR(crossing.points[0].distance, -1e-3, 1e-12);
+  EXPECT_NEAR(crossing.points[0].point_A.x(), 0.1, 1e-9);
+  EXPECT_NEAR(crossing.points[0].point_A.y(), 0.0, 1e-9);
+}
+
+// Faces are whole polygons: Euler's formula, normals, and every vertex knows its faces.
+TEST(Polytope, FacesAreMerged) {
+  Random random(13);
+  const auto check = [](const Polytope& p, int faces) {
+    EXPECT_EQ(static_cast<int>(p.face_normals.size()), faces);
+    for (std::size_t f = 0; f < p.face_normals.size(); ++f) {
+      const auto first = static_cast<std::size_t>(p.first_face_vertex[f]);
+      const auto last = static_cast<std::size_t>(p.first_face_vertex[f + 1]);
+      ASSERT_GE(last - first, 3u);
+      EXPECT_NEAR(norm(p.face_normals[f]), 1.0, 1e-14);
+      const double offset = dot(p.face_normals[f], p.vertices[static_cast<std::size_t>(p.face_vertices[first])]);
+      for (const Vec3& v : p.vertices) EXPECT_LE(dot(p.face_normals[f], v), offset + 1e-6);
+      for (std::size_t k = first; k < last; ++k) {
+        const int a = p.face_vertices[k], b = p.face_vertices[k + 1 == last ? first : k + 1];
+        const Vec3 va = p.vertices[static_cast<std::size_t>(a)], vb = p.vertices[static_cast<std::size_t>(b)];
+        EXPECT_NEAR(dot(p.face_normals[f], va), offset, 1e-6);
+        for (std::size_t m = first; m < last; ++m) {  // all others lie to the left
+          const Vec3 vm = p.vertices[static_cast<std::size_t>(p.face_vertices[m])];
+          EXPECT_GE(dot(cross(vb - va, vm - va), p.face_normals[f]), -1e-9);
+        }
+        const auto begin = p.vertex_faces.begin() + p.first_vertex_face[static_cast<std::size_t>(a)];
+        const auto end = p.vertex_faces.begin() + p.first_vertex_face[static_cast<std::size_t>(a) + 1];
+        EXPECT_NE(std::find(begin, end, static_cast<int>(f)), end);
+      }
+    }
+  };
+  for (int i = 0; i < 50; ++i) {
+    std::vector<Vector3> points = test::moved(test::box_points({1, 2, 3}), test::random_pose(random, 1.0));
+    check(*ConvexShape::polytope(points).polytope(), 6);
+    for (Vector3& p : points) p = p.cast<float>().cast<double>();  // as files store them
+    check(*ConvexShape::polytope(points).polytope(), 6);
+  }
+  std::vector<Vector3> prism;  // a 24-sided prism with points inside of its faces
+  for (int k = 0; k < 24; ++k) {
+    const double angle = 2.0 * kPi * k / 24;
+    for (const double z : {-1.0, 0.0, 1.0}) prism.emplace_back(std::cos(angle), std::sin(angle), z);
+  }
+  prism.emplace_back(0.1, 0.1, 1.0);
+  check(*ConvexShape::polytope(prism).polytope(), 26);
+  const ConvexShape ball = ConvexShape::polytope(test::random_points(random, 200, 1.0));
+  check(*ball.polytope(), static_cast<int>(ball.polytope()->triangles.size()));
+  check(*ConvexShape::polytope({{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0.5, 0.5, 0}}).polytope(), 2);
+}
+
+TEST(Manifold, BadPosesAreAStatus) {
+  QueryWorkspace workspace;
+  const ConvexShape box = ConvexShape::box({1, 1, 1});
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e200}) {
+    const Manifold m = collide_manifold(box, Pose(), box, Pose(Mat3::identity(), Vec3(0, 0, bad)), 1.0, workspace);
+    EXPECT_EQ(m.status, QueryStatus::kInvalid);
+    EXPECT_EQ(m.count, 0);
+  }
+  const ConvexShape ground = ConvexShape::half_space();
+  EXPECT_EQ(collide_manifold(ground, Pose(), ground, Pose(), 1.0, workspace).count, 0);
+}
+
+TEST(Manifold, NothingIsAllocated) {
+  if (!test::AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
+  Random random(14);
+  QueryWorkspace workspace;
+  QueryCache cache;
+  std::vector<RestingPair> pairs;
+  for (int a = 0; a < kKinds; ++a) {
+    for (int b = 0; b < kKinds; ++b) pairs.push_back(resting_pair(random, a, b));
+  }
+  int total = 0;
+  const test::AllocationGuard guard;
+  for (const RestingPair& pair : pairs) {
+    total += collide_manifold(pair.A, pair.X_WA, pair.B, pair.X_WB, 5e-3, workspace, {}, &cache).count;
+  }
+  EXPECT_EQ(guard.allocations(), 0u);
+  EXPECT_GT(total, 100);
+}
+
 }  // namespace
 }  // namespace touchstone
