@@ -115,6 +115,7 @@ std::shared_ptr<const Polytope> make_polytope(TriangleMesh mesh) {
   for (const Vector3& v : mesh.vertices) polytope->vertices.emplace_back(v);
   if (!polytope->triangles.empty()) connect(*polytope);
   fill_tables(*polytope);
+  build_faces(*polytope);
   return polytope;
 }
 
@@ -168,6 +169,24 @@ ConvexShape ConvexShape::polytope(const std::vector<Vector3>& points, double rad
   mesh.name = "points";
   mesh.vertices = points;
   return {CoreType::kPolytope, Vec3(), radius, make_polytope(std::move(mesh))};
+}
+
+ConvexShape ConvexShape::triangle(Vec3 a, Vec3 b, Vec3 c, double radius) {
+  ConvexShape shape(CoreType::kPoint, Vec3(), radius);
+  shape.core_ = CoreType::kTriangle;
+  shape.corners_[0] = a;
+  shape.corners_[1] = b;
+  shape.corners_[2] = c;
+  const Vec3 grow(radius, radius, radius);
+  for (int k = 0; k < 3; ++k) {
+    shape.lower_.lanes[k] = std::min({a[k], b[k], c[k]});
+    shape.upper_.lanes[k] = std::max({a[k], b[k], c[k]});
+  }
+  shape.lower_ -= grow;
+  shape.upper_ += grow;
+  shape.centre_ = 0.5 * (shape.lower_ + shape.upper_);
+  shape.extent_ = std::sqrt(std::max({dot(a, a), dot(b, b), dot(c, c)}));
+  return shape;
 }
 
 ConvexShape ConvexShape::make(const Shape& shape, double margin) {

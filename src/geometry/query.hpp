@@ -8,6 +8,7 @@
 // Shapes are their cores grown by their radii (convex.hpp). Numerical trouble is a status, never an exception.
 #pragma once
 
+#include "touchstone/geometry/contact_patch.hpp"
 #include "touchstone/geometry/epa.hpp"
 #include "touchstone/geometry/gjk.hpp"
 
@@ -21,12 +22,15 @@ struct QueryOptions {
 // Memory for the queries. Not for two threads at once.
 struct QueryWorkspace {
   EpaWorkspace epa;
+  PatchWorkspace patch;  // for manifolds
 };
 
 // What a query of a pair leaves for the next one of the same pair; valid for slowly moving shapes.
 struct QueryCache {
   Vec3 direction;  // from B to A, in the frame of A
   bool valid = false;
+  int feature_count = 0;  // ids of the last manifold's points
+  std::uint64_t features[4] = {};
 };
 
 enum class QueryStatus : std::uint8_t {
