@@ -1,0 +1,69 @@
+// The constraint blocks of a contact problem: which set each group of rows lives in.
+//
+//   Equality(m)       lambda free                                u = 0
+//   NonNegative       lambda >= 0, u >= 0, lambda u = 0          limits
+//   Box(lo, hi)       -u in the normal cone of [lo, hi]          joint friction, bounded actuators; bounds are impulses
+//   Coulomb(mu..)     |lambda_t / mu| <= lambda_n,               contacts: m = 1 (frictionless), 3, 4 (torsion), 6
+//   (rolling)
+//                     u + Gamma(u) in the dual cone, orthogonal
+//
+// The components of a Coulomb block are [t.., n], the normal last. Gamma(u) = [0, |mu u_t|] is De Saxce's correction.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "touchstone/math/types.hpp"
+
+namespace touchstone {
+
+enum class BlockType : std::uint8_t { kEquality, kNonNegative, kBox, kCoulomb };
+
+constexpr int kMaxBlockSize = 6;
+
+const char* block_type_name(BlockType type);
+
+struct Blocks {
+  std::vector<BlockType> type;  // nblock
+  std::vector<int> row{0};      // nblock + 1: first row of a block, then the number of rows
+  std::vector<double> mu;       // nrow: friction coefficient of a tangential row of a Coulomb block; else 0
+  std::vector<double> lo, hi;   // nrow: bounds of a Box row, may be infinite; else 0
+
+  int count() const { return static_cast<int>(type.size()); }
+  int rows() const { return row.back(); }
+  int size(int block) const { return row[block + 1] - row[block]; }
+  void clear();
+
+  // Each returns the index of the new block.
+  int add_equality(int size);
+  int add_nonnegative();
+  int add_box(double lo, double hi);
+  int add_coulomb(const double* friction, int tangents);  // tangents = m - 1
+  int add_coulomb(double friction);                       // m = 3, isotropic
+
+ private:
+  int add(BlockType block_type, int size);
+};
+
+// The set of one block: K for cones, [lo, hi] for a box, everything for an equality. x and y have the size of the block
+// and may be the same array.
+void project_block(const Blocks& blocks, int block, const double* x, double* y);
+
+// The product over all blocks.
+void project(const Blocks& blocks, const double* x, double* y);
+
+// |mu u_t|: what De Saxce's correction adds to the normal component; 0 for other blocks.
+double de_saxce(const Blocks& blocks, int block, const double* u);
+
+enum class ContactModel : std::uint8_t {
+  kNcp,  // Signorini, Coulomb, maximum dissipation
+  kCcp,  // without De Saxce's correction: a convex problem; sliding contacts lift off, u_n = |mu u_t|
+  kLcp,  // the cone replaced by the pyramid |lambda_tj| <= mu_j lambda_n, normal and tangential parts apart
+};
+
+// The natural map of one block, out = lambda - P(lambda - F(u) / d), with F(u) = u + Gamma(u) for the NCP; zero exactly
+// at solutions of the model. `d` > 0 is in units of G, so `out` is an impulse. Returns |out|.
+double natural_map_block(const Blocks& blocks, int block, ContactModel model, double d, const double* lambda,
+                         const double* u, double* out);
+
+}  // namespace touchstone

@@ -1,0 +1,214 @@
+#include "touchstone/contact/residuals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "touchstone/base/error.hpp"
+#include "touchstone/math/cones.hpp"
+
+namespace touchstone {
+namespace {
+
+constexpr double kGravity = 9.81;  // m/s^2
+constexpr double kFloor = 4.5e-16;
+
+// Keeps the larger; NaN wins, so that it cannot hide.
+void raise(double& largest, double value) {
+  if (!(value <= largest)) largest = value;
+}
+
+// u = G lambda + g, the change G lambda, and the diagonal of G, in the problem's units.
+void evaluate_dual(const DualData& dual, CertificateWorkspace& w) {
+  const int n = static_cast<int>(w.lambda.size());
+  switch (dual.form) {
+    case DualData::Form::kDense:
+      w.change.noalias() = dual.G_dense * w.lambda;
+      w.diagonal = dual.G_dense.diagonal();
+      break;
+    case DualData::Form::kSparse: {
+      const BlockSparseMatrix& G = dual.G_sparse;
+      G.multiply(w.lambda.data(), w.change.data());
+      w.diagonal.setZero(n);
+      for (int i = 0; i < G.block_rows(); ++i) {
+        const int entry = G.find(i, i);
+        if (entry >= 0) w.diagonal.segment(G.row_begin[i], G.row_size(i)) = G.block(i, entry).diagonal();
+      }
+      break;
+    }
+    case DualData::Form::kOperator:
+      dual.G_operator->multiply(w.lambda.data(), w.change.data());
+      dual.G_operator->diagonal(w.diagonal.data());
+      break;
+    case DualData::Form::kNone:
+      break;
+  }
+  w.u = w.change + dual.g;
+}
+
+void evaluate_primal(const PrimalData& primal, CertificateWorkspace& w) {
+  const int bad = w.factor.factorize(primal);
+  if (bad >= 0) throw Error("the inertia A of clique {} is not positive definite; check masses and inertias", bad);
+  w.v.setZero(primal.nv());
+  primal.J.multiply_transpose_add(w.lambda.data(), w.v.data());
+  w.factor.solve(primal, w.v);
+  primal.J.multiply(w.v.data(), w.change.data());
+  w.factor.half_solve_jacobian(primal, w.Y);
+  w.diagonal.setZero(w.lambda.size());
+  for (int i = 0; i < primal.J.block_rows(); ++i) {
+    for (int k = primal.J.start[i]; k < primal.J.start[i + 1]; ++k) {
+      const int n = primal.clique_size(primal.J.col[k]), m = primal.J.row_size(i);
+      const Eigen::Map<const MatrixX> Y(w.Y.data() + primal.J.offset[k], n, m);
+      w.diagonal.segment(primal.J.row_begin[i], m) += Y.colwise().squaredNorm().transpose();
+    }
+  }
+  if (primal.R.size() > 0) {
+    w.change += primal.R.cwiseProduct(w.lambda);
+    w.diagonal += primal.R;
+  }
+  w.u = w.change;
+  primal.J.multiply_add(primal.v_free.data(), w.u.data());
+  if (primal.b.size() > 0) w.u += primal.b;
+}
+
+// All rows to N s and m/s.
+void apply_lengths(const ContactProblem& problem, CertificateWorkspace& w) {
+  w.blocks = problem.blocks;
+  if (problem.row_length.empty()) return;
+  for (int i = 0; i < w.blocks.count(); ++i) {
+    const int last = w.blocks.row[i + 1] - 1;
+    for (int r = w.blocks.row[i]; r <= last; ++r) {
+      const double length = problem.row_length[r];
+      w.lambda[r] /= length;
+      w.u[r] *= length;
+      w.change[r] *= length;
+      w.diagonal[r] *= length * length;
+      w.blocks.mu[r] *= problem.row_length[last] / length;
+      w.blocks.lo[r] /= length;
+      w.blocks.hi[r] /= length;
+    }
+  }
+}
+
+double mean_diagonal(const CertificateWorkspace& w) {
+  double sum = 0.0;
+  int count = 0;
+  for (const double d : w.diagonal) {
+    if (d > 0.0) {
+      sum += d;
+      ++count;
+    }
+  }
+  return count > 0 ? sum / count : 1.0;
+}
+
+void certify_box(double lambda, double u, double lo, double hi, Residuals& out) {
+  raise(out.primal_cone, std::abs(lambda - project_interval(lambda, lo, hi)));
+  const double bound = u > 0.0 ? lo : hi;  // u pushes lambda against this one
+  if (std::isinf(bound)) {
+    raise(out.dual_cone, std::abs(u));
+  } else {
+    raise(out.complementarity, std::abs(u * (lambda - bound)));
+  }
+}
+
+void certify_contact(int m, const double* mu, const double* lambda, const double* u, Residuals& out) {
+  double shifted[kMaxConeSize], projected[kMaxConeSize];
+  const auto distance = [m](const double* a, const double* b) {
+    double sum = 0.0;
+    for (int k = 0; k < m; ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
+    return std::sqrt(sum);
+  };
+  project_cone(m, mu, lambda, projected);
+  raise(out.primal_cone, distance(lambda, projected));
+  std::copy(u, u + m, shifted);
+  double work = 0.0, slip = 0.0;
+  for (int j = 0; j < m - 1; ++j) {
+    work += lambda[j] * u[j];
+    slip += mu[j] * mu[j] * u[j] * u[j];
+  }
+  slip = std::sqrt(slip);
+  shifted[m - 1] += slip;
+  project_dual_cone(m, mu, shifted, projected);
+  raise(out.dual_cone, distance(shifted, projected));
+  raise(out.complementarity, std::abs(work + lambda[m - 1] * shifted[m - 1]));
+  raise(out.coulomb, std::max(0.0, cone_excess(m, mu, lambda)));
+  raise(out.signorini, std::abs(lambda[m - 1] * u[m - 1]));
+  raise(out.max_dissipation, std::abs(work + lambda[m - 1] * slip));
+}
+
+void certify_block(const Blocks& blocks, int i, const double* lambda, const double* u, Residuals& out) {
+  const int r = blocks.row[i];
+  switch (blocks.type[i]) {
+    case BlockType::kEquality:
+      raise(out.dual_cone, Eigen::Map<const VectorX>(u, blocks.size(i)).norm());
+      break;
+    case BlockType::kNonNegative:
+      raise(out.primal_cone, std::max(0.0, -lambda[0]));
+      raise(out.dual_cone, std::max(0.0, -u[0]));
+      raise(out.complementarity, std::abs(lambda[0] * u[0]));
+      break;
+    case BlockType::kBox:
+      certify_box(lambda[0], u[0], blocks.lo[r], blocks.hi[r], out);
+      break;
+    case BlockType::kCoulomb:
+      certify_contact(blocks.size(i), blocks.mu.data() + r, lambda, u, out);
+      break;
+  }
+}
+
+}  // namespace
+
+Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, CertificateWorkspace& w,
+                  ContactModel model) {
+  require_size("lambda", lambda.size(), problem.nrow());
+  Residuals out;
+  if (problem.nrow() == 0) return out;
+  w.lambda = lambda;
+  w.change.resize(problem.nrow());
+  w.diagonal.resize(problem.nrow());
+  if (problem.has_dual()) {
+    evaluate_dual(problem.dual, w);
+  } else {
+    evaluate_primal(problem.primal, w);
+  }
+  apply_lengths(problem, w);
+  const double fallback = mean_diagonal(w);
+  double scratch[kMaxBlockSize];
+  for (int i = 0; i < w.blocks.count(); ++i) {
+    const int r = w.blocks.row[i], m = w.blocks.size(i);
+    const double *l = w.lambda.data() + r, *u = w.u.data() + r;
+    const double mean = w.diagonal.segment(r, m).mean();
+    const double d = mean > 0.0 ? mean : fallback;
+    const double floor = kFloor * d * w.lambda.segment(r, m).norm();
+    const auto map = [&](ContactModel which, double step) {
+      return natural_map_block(w.blocks, i, which, step, l, u, scratch);
+    };
+    const double value = d * map(ContactModel::kNcp, d);
+    if (!(value <= out.natv) || !(floor <= out.natv)) {
+      out.natv = value < floor ? floor : value;
+      out.worst_block = i;
+    }
+    raise(out.natural_map, map(ContactModel::kNcp, 1.0));
+    if (model != ContactModel::kNcp) {
+      raise(out.model_natv, d * map(model, d));
+      raise(out.model_natv, floor);
+    }
+    certify_block(w.blocks, i, l, u, out);
+  }
+  if (model == ContactModel::kNcp) out.model_natv = out.natv;
+  const double free_speed = (w.u - w.change).lpNorm<Eigen::Infinity>();
+  const double scale = std::max(free_speed, kGravity * problem.time_step);
+  const double change = w.change.lpNorm<Eigen::Infinity>();
+  out.natv_relative = scale > 0.0 ? out.natv / scale : out.natv;
+  out.model_natv_relative = scale > 0.0 ? out.model_natv / scale : out.model_natv;
+  out.natv_relative_to_change = change > 0.0 ? out.natv / change : out.natv_relative;
+  return out;
+}
+
+Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, ContactModel model) {
+  CertificateWorkspace workspace;
+  return certify(problem, lambda, workspace, model);
+}
+
+}  // namespace touchstone

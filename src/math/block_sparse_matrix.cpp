@@ -1,0 +1,122 @@
+#include "touchstone/math/block_sparse_matrix.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace touchstone {
+
+void BlockSparseMatrix::set_pattern(const std::vector<int>& row_partition, const std::vector<int>& col_partition,
+                                    std::vector<std::pair<int, int>>& pattern) {
+  std::sort(pattern.begin(), pattern.end());
+  pattern.erase(std::unique(pattern.begin(), pattern.end()), pattern.end());
+  row_begin.assign(row_partition.begin(), row_partition.end());
+  col_begin.assign(col_partition.begin(), col_partition.end());
+  start.assign(row_begin.size(), 0);
+  col.clear();
+  offset.clear();
+  offset.push_back(0);
+  all_3x3 = true;
+  for (const auto& [i, j] : pattern) {
+    const int m = row_size(i), n = col_size(j);
+    all_3x3 = all_3x3 && m == 3 && n == 3;
+    ++start[static_cast<std::size_t>(i) + 1];
+    col.push_back(j);
+    offset.push_back(offset.back() + static_cast<std::size_t>(m) * static_cast<std::size_t>(n));
+  }
+  for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
+  values.assign(offset.back() + kPadding, 0.0);
+}
+
+void BlockSparseMatrix::set_zero() { std::fill(values.begin(), values.end(), 0.0); }
+
+bool BlockSparseMatrix::same_pattern(const BlockSparseMatrix& other) const {
+  return row_begin == other.row_begin && col_begin == other.col_begin && start == other.start && col == other.col;
+}
+
+int BlockSparseMatrix::find(int i, int j) const {
+  const auto first = col.begin() + start[i], last = col.begin() + start[i + 1];
+  const auto found = std::lower_bound(first, last, j);
+  return found != last && *found == j ? static_cast<int>(found - col.begin()) : -1;
+}
+
+void BlockSparseMatrix::multiply(const double* x, double* y) const {
+  std::fill(y, y + rows(), 0.0);
+  multiply_add(x, y);
+}
+
+void BlockSparseMatrix::multiply_add(const double* x, double* y) const {
+  if (all_3x3) {
+    for (int i = 0; i < block_rows(); ++i) {
+      const Lanes sum = row_product_3x3(*this, i, x, Lanes{0.0, 0.0, 0.0, 0.0});
+      for (int r = 0; r < 3; ++r) y[3 * i + r] += sum[r];
+    }
+    return;
+  }
+  for (int i = 0; i < block_rows(); ++i) add_row_product(i, x, y + row_begin[i]);
+}
+
+void BlockSparseMatrix::add_row_product(int i, const double* x, double* y) const {
+  const int m = row_size(i);
+  if (m == 3) {
+    const Lanes sum = row_product_3(*this, i, x, Lanes{0.0, 0.0, 0.0, 0.0});
+    for (int r = 0; r < 3; ++r) y[r] += sum[r];
+    return;
+  }
+  for (int k = start[i]; k < start[i + 1]; ++k) {
+    const double* block = data(k);
+    for (int c = col_begin[col[k]]; c < col_begin[col[k] + 1]; ++c, block += m) {
+      for (int r = 0; r < m; ++r) y[r] += block[r] * x[c];
+    }
+  }
+}
+
+void BlockSparseMatrix::multiply_transpose_add(const double* x, double* y) const {
+  for (int i = 0; i < block_rows(); ++i) {
+    const int m = row_size(i);
+    const double* xi = x + row_begin[i];
+    for (int k = start[i]; k < start[i + 1]; ++k) {
+      const double* block = data(k);
+      for (int c = col_begin[col[k]]; c < col_begin[col[k] + 1]; ++c, block += m) {
+        double sum = 0.0;
+        for (int r = 0; r < m; ++r) sum += block[r] * xi[r];
+        y[c] += sum;
+      }
+    }
+  }
+}
+
+VectorX BlockSparseMatrix::operator*(const ConstVectorRef& x) const {
+  VectorX y(rows());
+  multiply(x.data(), y.data());
+  return y;
+}
+
+MatrixX BlockSparseMatrix::dense() const {
+  MatrixX result = MatrixX::Zero(rows(), cols());
+  for (int i = 0; i < block_rows(); ++i) {
+    for (int k = start[i]; k < start[i + 1]; ++k) {
+      result.block(row_begin[i], col_begin[col[k]], row_size(i), col_size(col[k])) = block(i, k);
+    }
+  }
+  return result;
+}
+
+double relative_skew(const BlockSparseMatrix& M) {
+  double largest = 0.0, skew = 0.0;
+  for (int i = 0; i < M.block_rows(); ++i) {
+    for (int k = M.start[i]; k < M.start[i + 1]; ++k) {
+      const auto block = M.block(i, k);
+      const double size = block.size() > 0 ? block.lpNorm<Eigen::Infinity>() : 0.0;
+      largest = std::max(largest, size);
+      const int mirror = M.find(M.col[k], i);
+      if (mirror < 0) {
+        skew = std::max(skew, size);
+      } else if (mirror >= k) {
+        skew = std::max(skew, (block - M.block(M.col[k], mirror).transpose()).lpNorm<Eigen::Infinity>());
+      }
+    }
+  }
+  return largest > 0.0 ? skew / largest : 0.0;
+}
+
+}  // namespace touchstone

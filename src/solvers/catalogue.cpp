@@ -1,0 +1,69 @@
+#include "touchstone/solvers/catalogue.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "touchstone/base/error.hpp"
+#include "touchstone/solvers/nbgs.hpp"
+#include "touchstone/solvers/ncp_pgs.hpp"
+
+namespace touchstone {
+namespace {
+
+template <typename Solver>
+std::unique_ptr<ContactSolver> make() {
+  return std::make_unique<Solver>();
+}
+
+constexpr std::string_view kAll = "all";
+
+// One line each: name, model, algorithm, blocks, reference, own residual, factory.
+std::vector<CatalogueEntry> make_catalogue() {
+  return {
+      {"nbgs", "NCP", "nonlinear block Gauss-Seidel, contacts solved exactly", kAll, "001 Alg. 4+5", ContactModel::kNcp,
+       make<NbgsSolver>},
+      {"ncp-pgs", "NCP", "projected Gauss-Seidel", kAll, "000 Alg. 6, 001 Alg. 3+5", ContactModel::kNcp,
+       make<NcpPgsSolver>},
+  };
+}
+
+// Edit distance, to guess what was meant.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+const std::vector<CatalogueEntry>& solver_catalogue() {
+  static const std::vector<CatalogueEntry> catalogue = make_catalogue();
+  return catalogue;
+}
+
+const CatalogueEntry& find_solver(std::string_view name) {
+  for (const CatalogueEntry& entry : solver_catalogue()) {
+    if (entry.name == name) return entry;
+  }
+  std::vector<std::string_view> names;
+  for (const CatalogueEntry& entry : solver_catalogue()) names.push_back(entry.name);
+  std::stable_sort(names.begin(), names.end(),
+                   [name](std::string_view a, std::string_view b) { return distance(a, name) < distance(b, name); });
+  throw Error({.message = fmt::format("there is no solver '{}'", name),
+               .remedy = fmt::format("choose one of {}", fmt::join(names, ", "))});
+}
+
+std::unique_ptr<ContactSolver> make_solver(std::string_view name) { return find_solver(name).make(); }
+
+}  // namespace touchstone

@@ -1,0 +1,30 @@
+// The one table that names all solvers. The same names hold in C++, on the command line and in Python.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/contact/blocks.hpp"
+#include "touchstone/solvers/solver.hpp"
+
+namespace touchstone {
+
+struct CatalogueEntry {
+  std::string_view name;
+  std::string_view model;      // LCP, CCP, RaiSim, NCP, compliant
+  std::string_view algorithm;  // one line
+  std::string_view blocks;     // supported blocks, and what is needed of the problem
+  std::string_view reference;
+  ContactModel certificate;  // the model whose own residual should vanish (certify)
+  std::unique_ptr<ContactSolver> (*make)();
+};
+
+// In the order of the design: by model, then by algorithm.
+const std::vector<CatalogueEntry>& solver_catalogue();
+
+// Throws Error that lists all names, the nearest first, if there is no such solver.
+const CatalogueEntry& find_solver(std::string_view name);
+std::unique_ptr<ContactSolver> make_solver(std::string_view name);
+
+}  // namespace touchstone

@@ -1,0 +1,148 @@
+// The Gauss-Seidel family on problems with known answers.
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <Eigen/QR>
+
+#include "solver_support.hpp"
+#include "touchstone/contact/generate.hpp"
+#include "touchstone/solvers/local_contact.hpp"
+#include "touchstone/solvers/nbgs.hpp"
+
+namespace touchstone {
+namespace {
+
+using test::solve;
+using test::Solved;
+
+class NcpSolver : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(GaussSeidel, NcpSolver, ::testing::Values("nbgs", "ncp-pgs"),
+                         [](const auto& test) { return test.index == 0 ? "nbgs" : "ncp_pgs"; });
+
+// ALGORITHMS 9: the friction takes mu g h from the sliding speed.
+TEST_P(NcpSolver, SlidingCube) {
+  for (const auto& [speed, mu] : {std::pair{1.0, 0.95}, {3.0, 0.9}}) {
+    const ContactProblem problem = make_cube({0.0, speed, 0.0}, {.friction = mu});
+    const Solved s = solve(GetParam(), problem, {"relative_tolerance=1e-10", "max_iterations=5000"});
+    EXPECT_EQ(s.status, SolveStatus::kSolved);
+    EXPECT_LE(s.residuals.natv_relative, 1e-10);
+    const double expected = speed - mu * 9.81e-3;
+    EXPECT_NEAR(s.solution.v[1], expected, 1e-9);
+    EXPECT_NEAR(s.solution.v[2], 0.0, 1e-9);
+    for (int k = 0; k < 4; ++k) EXPECT_NEAR(s.solution.u.segment<3>(3 * k).norm(), expected, 1e-9);
+    double weight = 0.0;
+    for (int k = 0; k < 4; ++k) weight += s.solution.lambda[3 * k + 2];
+    EXPECT_NEAR(weight, 9.81e-3, 1e-9);
+  }
+}
+
+// ALGORITHMS 9: the interfaces carry 101 and 100 m g h.
+TEST_P(NcpSolver, SphereStack) {
+  const Solved s = solve(GetParam(), make_sphere_stack({1.0, 100.0}), {"max_iterations=10000"});
+  EXPECT_EQ(s.status, SolveStatus::kSolved);
+  EXPECT_NEAR(s.solution.lambda[2], 101 * 9.81e-3, 1e-5);
+  EXPECT_NEAR(s.solution.lambda[5], 100 * 9.81e-3, 1e-5);
+  EXPECT_LE(s.solution.v.norm(), 1e-8);
+}
+
+TEST_P(NcpSolver, BoxStack) {
+  const Solved s = solve(GetParam(), make_box_stack(5), {"max_iterations=20000"});
+  EXPECT_EQ(s.status, SolveStatus::kSolved);
+  double ground = 0.0, all = 0.0;
+  for (int k = 0; k < 20; ++k) {
+    all += s.solution.lambda[3 * k + 2];
+    if (k < 4) ground += s.solution.lambda[3 * k + 2];
+  }
+  EXPECT_NEAR(ground, 5 * 9.81e-3, 1e-6);
+  EXPECT_NEAR(all, 15 * 9.81e-3, 1e-5);
+}
+
+TEST_P(NcpSolver, RandomProblemsOfAllBlocks) {
+  for (std::uint32_t seed = 0; seed < 30; ++seed) {
+    const ContactProblem problem = make_random_problem({.contacts = 8,
+                                                        .equalities = 2,
+                                                        .limits = 3,
+                                                        .boxes = 3,
+                                                        .mixed_contacts = true,
+                                                        .hyperstaticity = seed % 2 == 0 ? 1.0 : 1.5,
+                                                        .skew = seed % 3 == 0 ? 1e-3 : 0.0},
+                                                       seed);
+    const Solved s = solve(GetParam(), problem, {"max_iterations=20000"});
+    EXPECT_EQ(s.status, SolveStatus::kSolved) << seed;
+    EXPECT_LE(s.residuals.natv_relative, 1.0001e-8) << seed;
+  }
+}
+
+TEST_P(NcpSolver, EqualitiesAloneEqualADirectSolve) {
+  const ContactProblem problem = make_random_problem({.contacts = 0, .equalities = 6, .hyperstaticity = 1.3}, 5);
+  const Solved s = solve(GetParam(), problem, {"relative_tolerance=1e-12", "max_iterations=20000"});
+  EXPECT_EQ(s.status, SolveStatus::kSolved);
+  const Eigen::CompleteOrthogonalDecomposition<MatrixX> direct(problem.dual.G_dense);
+  const VectorX expected = problem.dual.G_dense * direct.solve(-problem.dual.g);
+  EXPECT_LE((problem.dual.G_dense * s.solution.lambda - expected).norm(), 1e-10);
+}
+
+TEST_P(NcpSolver, WarmStartSavesSweeps) {
+  const ContactProblem problem = make_pile(90, 1);
+  const Solved cold = solve(GetParam(), problem, {});
+  ASSERT_EQ(cold.status, SolveStatus::kSolved);
+  const Solved warm = solve(GetParam(), problem, {"warm_start=true"}, &cold.solution);
+  EXPECT_EQ(warm.status, SolveStatus::kSolved);
+  EXPECT_EQ(warm.solution.iterations, 0);
+}
+
+TEST_P(NcpSolver, AllocatesNothingTheSecondTime) { test::expect_no_allocation(GetParam(), make_pile(60, 2)); }
+
+TEST_P(NcpSolver, Invariances) { test::expect_invariances(GetParam(), make_pile(30, 4), 1e-7); }
+
+TEST_P(NcpSolver, InvalidProblemsAreNamed) { test::expect_invalid_problems_are_named(GetParam()); }
+
+TEST_P(NcpSolver, HistoryEndsAtTheResult) {
+  const Solved s = solve(GetParam(), make_cube({0.0, 1.0, 0.0}), {"record_history=true"});
+  ASSERT_EQ(static_cast<int>(s.solution.history.size()), s.solution.iterations);
+  EXPECT_NEAR(s.solution.history.back(), s.residuals.natv_relative, 1e-12);
+}
+
+// A mass ratio of 1e6 is beyond Gauss-Seidel; it says so.
+TEST_P(NcpSolver, SaysWhenItDoesNotConverge) {
+  const Solved s = solve(GetParam(), make_box_stack(5, 1e6), {"max_iterations=200"});
+  EXPECT_EQ(s.status, SolveStatus::kMaxIterations);
+  EXPECT_GT(s.residuals.natv_relative, 1e-6);
+  EXPECT_FALSE(s.solution.message.empty());
+}
+
+// Each mode of a single contact, for every dimension, is met to rounding by one local solve.
+TEST(LocalContacts, AreExact) {
+  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+    const ContactProblem problem = make_random_problem(
+        {.contacts = 1, .mixed_contacts = seed % 2 == 0, .condition = 30.0, .min_friction = seed % 5 == 0 ? 0.0 : 0.1},
+        seed);
+    DualProblem dual;
+    ASSERT_TRUE(prepare_dual(problem, {}, dual).usable());
+    LocalContacts contacts;
+    contacts.prepare(dual);
+    VectorX lambda = VectorX::Zero(dual.nrow()), u = dual.g;
+    // The proximal shift of dimensions 4 and 6 needs a second pass.
+    for (int pass = 0; pass < 2; ++pass) {
+      contacts(0, u.data(), lambda.data());
+      compute_velocity(dual, lambda, u);
+    }
+    EXPECT_LE(natv(dual, ContactModel::kNcp, lambda, u), 2e-12 * dual.velocity_scale) << seed;
+  }
+}
+
+// A planar loop: a 5x5 block of rank 2 gets the smallest impulse.
+TEST(Nbgs, RankDeficientEqualityHasMinimumNorm) {
+  const MatrixX J = MatrixX::Random(5, 2);
+  ContactProblem problem;
+  problem.blocks.add_equality(5);
+  problem.dual.set(MatrixX(J * J.transpose()), VectorX(J * Vector2(1.0, -2.0)));
+  const Solved s = solve("nbgs", problem, {"relative_tolerance=1e-12"});
+  EXPECT_EQ(s.status, SolveStatus::kSolved);
+  const VectorX expected = Eigen::CompleteOrthogonalDecomposition<MatrixX>(problem.dual.G_dense).solve(-problem.dual.g);
+  EXPECT_LE((s.solution.lambda - expected).norm(), 1e-9 * expected.norm());
+}
+
+}  // namespace
+}  // namespace touchstone
