@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "touchstone/base/stopwatch.hpp"
+#include "touchstone/base/clock.hpp"
 
 namespace touchstone {
 namespace {

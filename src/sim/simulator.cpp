@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "touchstone/base/stopwatch.hpp"
+#include "touchstone/base/clock.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"

@@ -250,26 +250,40 @@ TEST(Detector, SameStateGivesTheSameContacts) {
       ASSERT_EQ(a[i].shape_a, b[i].shape_a);
       ASSERT_EQ(a[i].feature, b[i].feature);
       ASSERT_EQ(a[i].distance, b[i].distance);
-      if (i > 0) ASSERT_LE(std::pair(a[i - 1].shape_a, a[i - 1].shape_b), std::pair(a[i].shape_a, a[i].shape_b));
+      if (i > 0) {
+        ASSERT_LE(std::pair(a[i - 1].shape_a, a[i - 1].shape_b), std::pair(a[i].shape_a, a[i].shape_b));
+      }
     }
   }
 }
 
+// Features may change where an edge passes above another, and nowhere else.
 TEST(Detector, FeaturesAreUniqueInAPairAndStay) {
   World world(kPile);
-  std::vector<std::tuple<int, int, std::uint64_t>> before;
+  for (int body = 0; body < world.model->njoint; ++body) {
+    world.state.q[7 * body] += 0.004 * std::sin(3.0 * body);
+    world.state.q[7 * body + 1] += 0.004 * std::cos(5.0 * body);
+  }
+  using Name = std::tuple<int, int, std::uint64_t>;
+  std::vector<Name> before;
+  std::size_t points = 0, changes = 0;
   for (int step = 0; step < 30; ++step) {
     for (int body = 0; body < world.model->njoint; ++body) {
       world.state.q[7 * body] += 1e-5 * std::sin(body);
       world.state.q[7 * body + 1] += 1e-5 * std::cos(body);
     }
-    std::vector<std::tuple<int, int, std::uint64_t>> now;
+    std::vector<Name> now;
     for (const Contact& c : world.detect()) now.emplace_back(c.shape_a, c.shape_b, c.feature);
     std::sort(now.begin(), now.end());
     ASSERT_EQ(std::adjacent_find(now.begin(), now.end()), now.end());
-    if (step > 0) ASSERT_EQ(now, before);
+    std::vector<Name> fresh;
+    std::set_difference(now.begin(), now.end(), before.begin(), before.end(), std::back_inserter(fresh));
+    if (step > 0) changes += fresh.size();
+    points += now.size();
     before = now;
   }
+  EXPECT_GT(points, 10000u);
+  EXPECT_LT(changes, points / 200);
 }
 
 TEST(Detector, DoesNotAllocateOnceWarm) {
@@ -286,10 +300,12 @@ TEST(Detector, DoesNotAllocateOnceWarm) {
 
 TEST(Detector, ResetForgets) {
   World world(kPile);
-  const std::vector<Contact> first(world.detect().begin(), world.detector.contacts().end());
+  world.detect();
+  const std::vector<Contact> first(world.detector.contacts().begin(), world.detector.contacts().end());
+  const VectorX q = world.state.q;
   world.state.q[2] += 1.0;
   world.detect();
-  world.state.q[2] -= 1.0;
+  world.state.q = q;
   world.detector.reset();
   const std::span<const Contact> again = world.detect();
   ASSERT_EQ(again.size(), first.size());
@@ -314,36 +330,34 @@ TEST(Detector, RayFindsTheNearestShape) {
   EXPECT_EQ(world.detector.raycast(Vec3(0, 0, 1.5), Vec3(0, 0, 0)).shape, -1);
 }
 
-TEST(CollisionModel, WarnsOfHollowMeshes) {
-  // A cup: an octagonal wall and a bottom would be long; a U profile does it too.
-  const char* kU = R"(<asset><mesh name="u" vertex="
-      0 0 0  3 0 0  3 0 3  2 0 3  2 0 1  1 0 1  1 0 3  0 0 3
-      0 1 0  3 1 0  3 1 3  2 1 3  2 1 1  1 1 1  1 1 3  0 1 3" face="
-      0 1 4  0 4 5  1 2 3  1 3 4  0 5 6  0 6 7
-      8 12 9  8 13 12  9 11 10  9 12 11  8 14 13  8 15 14
+// A U profile with walls of thickness t: its volume is 9 t - 2 t^2, that of its hull 9.
+std::string u_profile(const std::string& t, const std::string& rest) {
+  std::string vertices;
+  for (const char* y : {" 0 ", " 1 "}) {
+    for (const auto& [x, z] : {std::pair<std::string, std::string>{"0", "0"},
+                               {"3", "0"},
+                               {"3", "3"},
+                               {rest, "3"},
+                               {rest, t},
+                               {t, t},
+                               {t, "3"},
+                               {"0", "3"}}) {
+      vertices += x + y + z + "  ";
+    }
+  }
+  return "<asset><mesh name='u' vertex='" + vertices + R"(' face='
+      0 1 4  0 4 5  1 2 3  1 3 4  0 5 6  0 6 7  8 12 9  8 13 12  9 11 10  9 12 11  8 14 13  8 15 14
       0 9 1  0 8 9  1 10 2  1 9 10  2 11 3  2 10 11  3 12 4  3 11 12  4 13 5  4 12 13  5 14 6  5 13 14
-      6 15 7  6 14 15  7 8 0  7 15 8"/></asset>
-    <worldbody><body><freejoint/><geom name="cup" type="mesh" mesh="u"/></body></worldbody>)";
-  World world(kU);
-  const std::vector<Warning>& warnings = world.detector.shapes().warnings();
-  ASSERT_EQ(warnings.size(), 0u);  // 9 to 7: not worth a word
-  std::string thin = kU;
-  const auto shrink = [&thin](const std::string& from, const std::string& to) {
-    for (std::size_t at = thin.find(from); at != std::string::npos; at = thin.find(from))
-      thin.replace(at, from.size(), to);
-  };
-  shrink("2 0 1 ", "2.9 0 .1 ");
-  shrink("1 0 1 ", ".1 0 .1 ");
-  shrink("2 0 3 ", "2.9 0 3 ");
-  shrink("1 0 3 ", ".1 0 3 ");
-  shrink("2 1 1 ", "2.9 1 .1 ");
-  shrink("1 1 1 ", ".1 1 .1 ");
-  shrink("2 1 3 ", "2.9 1 3 ");
-  shrink("1 1 3 ", ".1 1 3 ");
-  World hollow(thin);
-  ASSERT_EQ(hollow.detector.shapes().warnings().size(), 1u);
-  EXPECT_THAT(hollow.detector.shapes().warnings()[0].message,
-              testing::AllOf(testing::HasSubstr("'cup'"), testing::HasSubstr("times its volume")));
+      6 15 7  6 14 15  7 8 0  7 15 8'/></asset>
+    <worldbody><body><freejoint/><geom name='cup' type='mesh' mesh='u'/></body></worldbody>)";
+}
+
+TEST(CollisionModel, WarnsOfHollowMeshes) {
+  EXPECT_TRUE(World(u_profile("1", "2")).detector.shapes().warnings().empty());  // 9 to 7: not worth a word
+  World hollow(u_profile("0.1", "2.9"));
+  const std::vector<Warning>& warnings = hollow.detector.shapes().warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0].message, testing::AllOf(testing::HasSubstr("'cup'"), testing::HasSubstr("10.2 times")));
 }
 
 }  // namespace
