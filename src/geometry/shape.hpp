@@ -33,6 +33,15 @@ enum class ShapeType { kPlane, kSphere, kCapsule, kEllipsoid, kCylinder, kCone, 
 
 std::string_view to_string(ShapeType type);
 
+// What a mesh is for collision.
+enum class MeshCollision {
+  kHull,       // its convex hull
+  kTriangles,  // a surface, solid behind its triangles
+  kPieces,     // the convex hulls of Shape::pieces
+};
+
+std::string_view to_string(MeshCollision collision);
+
 // Sizes, all in metres:
 //   plane      half extents x, y for display (0 = infinite); the plane is z = 0, solid below
 //   sphere     radius
@@ -47,6 +56,8 @@ struct Shape {
   Vector3 size = Vector3::Zero();
   std::shared_ptr<const TriangleMesh> mesh;
   std::shared_ptr<const HeightField> height_field;
+  MeshCollision mesh_collision = MeshCollision::kHull;
+  std::vector<std::shared_ptr<const TriangleMesh>> pieces{};  // in the frame of the shape, for kPieces
 };
 
 }  // namespace touchstone
