@@ -44,7 +44,7 @@ class Patch {
   Patch(const PatchFrame& frame, Vec3 rim_direction, PatchWorkspace& workspace)
       : frame_(frame), rim_direction_(rim_direction), work_(workspace) {}
 
-  double run() {
+  double run(bool points_too) {
     work_.points.clear();
     flatten(work_.feature_A, work_.flat_A);
     flatten(work_.feature_B, work_.flat_B);
@@ -54,6 +54,9 @@ class Patch {
     if (A.is_point() || B.is_point()) {
       size_ = std::max(work_.flat_A.size, work_.flat_B.size);
       if (!std::isfinite(size_)) size_ = 0.0;
+      tie_ = kTie * size_;
+      if (points_too && A.is_face()) point_face(B, A, work_.flat_B, work_.flat_A, true);
+      if (points_too && B.is_face()) point_face(A, B, work_.flat_A, work_.flat_B, false);
     } else if (A.is_edge() && B.is_edge()) {
       edge_edge();
     } else if (A.disk && B.disk) {
@@ -108,6 +111,18 @@ class Patch {
 
   static FeatureName loop_edge(const FlatFeature& flat, std::size_t k) {
     return edge_name(flat.vertices[k].name, flat.vertices[k + 1 == flat.vertices.size() ? 0 : k + 1].name);
+  }
+
+  // The point X, when it lies over the face Y.
+  void point_face(const SupportFeature& point, const SupportFeature& face, const FlatFeature& X, const FlatFeature& Y,
+                  bool swapped) {
+    const FlatVertex& v = X.vertices[0];
+    for (std::size_t k = 0; k < Y.vertices.size(); ++k) {
+      if (inside(Y, k, v.x, v.y) < -tie_) return;
+    }
+    if (face.disk && rim_of(face).outside(v.x, v.y) > tie_) return;
+    swapped_ = swapped;
+    add(v.x, v.y, v.z, Y.height(v.x, v.y), point.name, face.name);
   }
 
   // A half-space under an edge or a polygon.
@@ -399,8 +414,8 @@ PatchWorkspace::PatchWorkspace() {
   hull.reserve(2 * kUsual);
 }
 
-double intersect_features(const PatchFrame& frame, Vec3 rim_direction, PatchWorkspace& workspace) {
-  return Patch(frame, rim_direction, workspace).run();
+double intersect_features(const PatchFrame& frame, Vec3 rim_direction, PatchWorkspace& workspace, bool points_too) {
+  return Patch(frame, rim_direction, workspace).run(points_too);
 }
 
 }  // namespace touchstone

@@ -73,9 +73,11 @@ inline constexpr double kTie = 1e-6;
 inline constexpr double kDepthTie = 1e-9;
 
 // Intersects workspace.feature_A and feature_B, both in the frame of `frame`, and puts the points into
-// workspace.points (empty when the features are points, crossing edges, or do not overlap). `rim_direction` fixes the
-// four points on the rims of disks. Returns the size of the smaller feature.
-double intersect_features(const PatchFrame& frame, Vec3 rim_direction, PatchWorkspace& workspace);
+// workspace.points (none for a point, for crossing edges, and where nothing overlaps). `rim_direction` fixes the
+// four points on the rims of disks. A point over a face counts with `points_too` only. Returns the size of the smaller
+// feature.
+double intersect_features(const PatchFrame& frame, Vec3 rim_direction, PatchWorkspace& workspace,
+                          bool points_too = false);
 
 // The identity of a point from the names of its features. The index of a face does not enter: a vertex that slides
 // from one triangle of a floor to the next stays the same point.

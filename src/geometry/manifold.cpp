@@ -136,11 +136,17 @@ class ManifoldBuilder {
 
 }  // namespace
 
+Manifold manifold_of_contact(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
+                             const ContactResult& contact, double margin, QueryWorkspace& workspace,
+                             QueryCache* cache) {
+  return ManifoldBuilder(A, X_WA, B, X_WB, contact, workspace).build(margin, contact.status, cache);
+}
+
 Manifold collide_manifold(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB, double margin,
                           QueryWorkspace& workspace, const QueryOptions& options, QueryCache* cache) {
   const ContactResult contact = collide(A, X_WA, B, X_WB, workspace, options, cache);
   if (contact.valid() && contact.distance <= margin) {
-    return ManifoldBuilder(A, X_WA, B, X_WB, contact, workspace).build(margin, contact.status, cache);
+    return manifold_of_contact(A, X_WA, B, X_WB, contact, margin, workspace, cache);
   }
   Manifold none;
   none.status = contact.status;

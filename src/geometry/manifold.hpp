@@ -52,4 +52,9 @@ struct Manifold {
 Manifold collide_manifold(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB, double margin,
                           QueryWorkspace& workspace, const QueryOptions& options = {}, QueryCache* cache = nullptr);
 
+// The same for a contact that collide() has found, valid and no farther apart than the margin.
+Manifold manifold_of_contact(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
+                             const ContactResult& contact, double margin, QueryWorkspace& workspace,
+                             QueryCache* cache = nullptr);
+
 }  // namespace touchstone

@@ -26,4 +26,16 @@ std::string_view to_string(ShapeType type) {
   return "unknown shape";
 }
 
+std::string_view to_string(MeshCollision collision) {
+  switch (collision) {
+    case MeshCollision::kHull:
+      return "hull";
+    case MeshCollision::kTriangles:
+      return "triangles";
+    case MeshCollision::kPieces:
+      return "pieces";
+  }
+  return "unknown mesh collision";
+}
+
 }  // namespace touchstone

@@ -33,12 +33,14 @@ enum class ShapeType { kPlane, kSphere, kCapsule, kEllipsoid, kCylinder, kCone, 
 
 std::string_view to_string(ShapeType type);
 
-// As what a mesh collides.
+// What a mesh is for collision.
 enum class MeshCollision {
   kHull,       // its convex hull
-  kTriangles,  // its surface, triangle by triangle
+  kTriangles,  // a surface, solid behind its triangles
   kPieces,     // the convex hulls of Shape::pieces
 };
+
+std::string_view to_string(MeshCollision collision);
 
 // Sizes, all in metres:
 //   plane      half extents x, y for display (0 = infinite); the plane is z = 0, solid below
@@ -55,7 +57,7 @@ struct Shape {
   std::shared_ptr<const TriangleMesh> mesh;
   std::shared_ptr<const HeightField> height_field;
   MeshCollision mesh_collision = MeshCollision::kHull;
-  std::vector<std::shared_ptr<const TriangleMesh>> pieces;  // in the frame of the mesh
+  std::vector<std::shared_ptr<const TriangleMesh>> pieces{};  // in the frame of the shape, for kPieces
 };
 
 }  // namespace touchstone

@@ -1,0 +1,379 @@
+#include "touchstone/geometry/surface_contact.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace touchstone {
+namespace {
+
+using Batch = SurfaceWorkspace::Batch;
+
+// A shape of which less than this fraction reaches to the front of a triangle is behind it.
+constexpr double kBehind = 0.1;
+// Angles (rad) below which a normal counts as perpendicular to an edge or face: smooth shapes have inexact normals.
+constexpr double kAligned = 1e-4;
+// How far (sine) a normal may leave the wedge of a ridge.
+constexpr double kWedge = 1e-6;
+
+Vec3 outward(Vec3 e, Vec3 normal) {  // of a face, across its edge e
+  const Vec3 u = cross(e, normal);
+  return u * (1.0 / norm(u));
+}
+
+class TriangleContact {
+ public:
+  TriangleContact(const TriangleSurface& surface, const SurfacePartner& partner, const SurfaceSettings& settings,
+                  QueryWorkspace& query, SurfaceWorkspace& workspace)
+      : surface_(surface),
+        B_(partner.shape),
+        X_SB_(partner.X_SB),
+        partner_(partner),
+        settings_(settings),
+        query_(query),
+        work_(workspace),
+        core_margin_(settings.margin + settings.radius + partner.shape.radius()) {}
+
+  void visit(const SurfaceTriangle& t) {
+    t_ = &t;
+    const Vec3 lowest = support(-t.normal);
+    const double gap = dot(t.normal, lowest - t.vertices[0]);
+    if (gap > core_margin_) return;
+    const double front = dot(t.normal, support(t.normal) - t.vertices[0]);
+    if (front < kBehind * (front - gap) - kTie * B_.extent()) return;
+    clip_along_face(lowest);
+    double least = core_margin_;
+    for (const PatchPoint& p : query_.patch.points) least = std::min(least, p.gap());
+    const bool exact = least <= gap + kDepthTie * size_;
+    if (exact && gap >= 0.0) return add_patch(true);
+    if (!t.has_ridge()) return add_patch(false);
+    by_gjk();
+  }
+
+  // The deepest point of B against the plane of the triangle, over it or not.
+  void force(const SurfaceTriangle& t) {
+    t_ = &t;
+    const Vec3 lowest = support(-t.normal);
+    clip_along_face(lowest);
+    const double height = dot(t.normal, lowest - frame_.origin);
+    query_.patch.points.clear();
+    query_.patch.points.push_back({0.0, 0.0, 0.0, height, face_name(t.index), query_.patch.feature_B.name});
+    add_patch(false);
+  }
+
+ private:
+  Vec3 support(Vec3 d) const {
+    int vertex = -1;
+    return X_SB_ * B_.support(transpose_times(X_SB_.R, d), vertex);
+  }
+
+  // Puts the points of the patch along the face normal into the workspace.
+  void clip_along_face(Vec3 lowest) {
+    const SurfaceTriangle& t = *t_;
+    PatchWorkspace& patch = query_.patch;
+    SupportFeature& face = patch.feature_A;
+    face.name = face_name(t.index);
+    face.normal = t.normal;
+    face.disk = face.unbounded = false;
+    face.vertices.clear();
+    for (int k = 0; k < 3; ++k) face.vertices.push_back({t.vertices[k], t.names[k]});
+    find_support_feature(B_, transpose_times(X_SB_.R, -t.normal), patch.feature_B);
+    SupportFeature& other = patch.feature_B;
+    for (FeatureVertex& v : other.vertices) v.point = X_SB_ * v.point;
+    other.normal = X_SB_.R * other.normal;
+    other.centre = X_SB_ * other.centre;
+    frame_ = {lowest - dot(t.normal, lowest - t.vertices[0]) * t.normal, contact_frame(t.normal)};
+    size_ = intersect_features(frame_, frame_.axes.c0, patch, true);
+  }
+
+  bool facing_away() const {
+    return partner_.triangle != nullptr && query_.patch.feature_B.is_face() &&
+           dot(X_SB_.R * partner_.triangle->normal, t_->normal) > 0.0;
+  }
+
+  void add_patch(bool proven) {
+    if (facing_away()) return;
+    Batch& batch = start_batch(t_->normal, proven, {face_name(t_->index), query_.patch.feature_B.name});
+    for (const PatchPoint& p : query_.patch.points) {
+      if (p.gap() > core_margin_) continue;
+      add_point(batch, frame_.point(p.x, p.y, p.z_A), frame_.point(p.x, p.y, p.z_B), p.A, p.B);
+    }
+    end_batch();
+  }
+
+  void by_gjk() {
+    const SurfaceTriangle& t = *t_;
+    const ConvexShape triangle = ConvexShape::triangle(t.vertices[0], t.vertices[1], t.vertices[2], settings_.radius);
+    const ContactResult contact = collide(triangle, Pose(), B_, X_SB_, query_, settings_.options);
+    if (!contact.valid() || contact.distance > settings_.margin) return;
+    const Vec3 change = contact.normal - t.normal;
+    if (dot(change, change) <= kAligned * kAligned) {
+      if (!query_.patch.points.empty()) return add_patch(true);
+    } else if (!allowed(contact.normal)) {
+      return add_patch(false);
+    }
+    const Manifold m = manifold_of_contact(triangle, Pose(), B_, X_SB_, contact, settings_.margin, query_);
+    Batch& batch = start_batch(m.normal, true, {on_surface(m.active.A), m.active.B});
+    batch.status = m.status;
+    for (const ManifoldPoint& p : m) {
+      add_point(batch, p.point_A - settings_.radius * m.normal, p.point_B + B_.radius() * m.normal,
+                on_surface(p.active.A), p.active.B);
+    }
+    end_batch();
+  }
+
+  // Names of the triangle's corners in the surface.
+  FeatureName on_surface(FeatureName name) const {
+    if (name.type == FeatureType::kVertex) return vertex_name(t_->names[name.first]);
+    if (name.type == FeatureType::kEdge) return edge_name(t_->names[name.first], t_->names[name.second]);
+    return name.type == FeatureType::kFace ? face_name(t_->index) : name;
+  }
+
+  // Whether n may be the normal of a contact of this triangle: between the faces of a ridge, or of a vertex.
+  bool allowed(Vec3 n) const {
+    const SurfaceTriangle& t = *t_;
+    int top = 0;
+    for (int k = 1; k < 3; ++k) {
+      if (dot(n, t.vertices[k] - t.vertices[top]) > 0.0) top = k;
+    }
+    const int before = (top + 2) % 3, after = (top + 1) % 3;
+    const bool level_before = is_level(n, t.vertices[before] - t.vertices[top]);
+    const bool level_after = is_level(n, t.vertices[after] - t.vertices[top]);
+    if (level_before && level_after) return dot(n, t.normal) > 0.0;
+    if (level_after) return edge_allows(top, n);
+    if (level_before) return edge_allows(before, n);
+    return dot(n, t.normal) > -kWedge && surface_.vertex_allows(t.names[top], n);
+  }
+
+  static bool is_level(Vec3 n, Vec3 e) { return std::abs(dot(n, e)) <= kAligned * norm(e); }
+
+  bool edge_allows(int k, Vec3 n) const {
+    const SurfaceTriangle& t = *t_;
+    if (t.edges[k] < EdgeKind::kConvex) return false;
+    const Vec3 e = t.vertices[(k + 1) % 3] - t.vertices[k];
+    if (dot(n, outward(e, t.normal)) < -kWedge) return false;
+    if (t.edges[k] == EdgeKind::kBorder) return dot(n, t.normal) > -kWedge;
+    return dot(n, outward(-e, t.across[k])) >= -kWedge;
+  }
+
+  Batch& start_batch(Vec3 normal, bool proven, ActiveFeatures active) {
+    Batch batch;
+    batch.normal = normal;
+    batch.proven = proven;
+    batch.least = core_margin_;
+    for (int k = 0; k < 3; ++k) batch.corners[k] = t_->vertices[k];
+    batch.first = work_.points.size();
+    batch.triangle = t_->index;
+    batch.sub_shape_B = partner_.sub_shape;
+    batch.active = {active.A, on_partner(active.B)};
+    work_.batches.push_back(batch);
+    return work_.batches.back();
+  }
+
+  FeatureName on_partner(FeatureName name) const {
+    const SurfaceTriangle* other = partner_.triangle;
+    if (other == nullptr) return name;
+    if (name.type == FeatureType::kVertex) return vertex_name(other->names[name.first]);
+    if (name.type == FeatureType::kEdge) return edge_name(other->names[name.first], other->names[name.second]);
+    return face_name(other->index);
+  }
+
+  // Leaves out points made by flat edges and by vertices inside of a plane: they lie inside of a larger patch.
+  void add_point(Batch& batch, Vec3 a, Vec3 b, FeatureName A, FeatureName B) {
+    batch.least = std::min(batch.least, dot(batch.normal, b - a));
+    if (inside_a_plane(*t_, A, true)) return;
+    if (partner_.triangle != nullptr && inside_a_plane(*partner_.triangle, B, false)) return;
+    work_.points.push_back({a, b, A, on_partner(B)});
+    ++batch.count;
+  }
+
+  // `global`: the name is one of the surface, else of the triangle's own corners.
+  static bool inside_a_plane(const SurfaceTriangle& t, FeatureName name, bool global) {
+    for (int k = 0; k < 3; ++k) {
+      const int v = global ? t.names[k] : k, w = global ? t.names[(k + 1) % 3] : (k + 1) % 3;
+      if (name == vertex_name(v) && t.inner_vertices[k]) return true;
+      if (name == edge_name(v, w) && t.edges[k] == EdgeKind::kFlat) return true;
+    }
+    return false;
+  }
+
+  void end_batch() {
+    if (work_.batches.back().count == 0) work_.batches.pop_back();
+  }
+
+  const TriangleSurface& surface_;
+  const ConvexShape& B_;
+  const Pose& X_SB_;
+  const SurfacePartner& partner_;
+  const SurfaceSettings& settings_;
+  QueryWorkspace& query_;
+  SurfaceWorkspace& work_;
+  const double core_margin_;
+  const SurfaceTriangle* t_ = nullptr;
+  PatchFrame frame_;
+  double size_ = 0.0;
+};
+
+// Drops batches that nobody has proved when a proven one with less depth frees the shape from their triangle as well.
+void drop_explained(const SurfacePartner& partner, std::size_t first, SurfaceWorkspace& work) {
+  const double tolerance = kTie * partner.shape.extent();
+  for (std::size_t i = first; i < work.batches.size(); ++i) {
+    Batch& doubtful = work.batches[i];
+    for (std::size_t j = first; j < work.batches.size() && !doubtful.proven && !doubtful.dropped; ++j) {
+      const Batch& proven = work.batches[j];
+      if (!proven.proven || proven.least < doubtful.least + tolerance) continue;
+      int vertex = -1;
+      const Vec3 lowest = partner.X_SB * partner.shape.support(transpose_times(partner.X_SB.R, -proven.normal), vertex);
+      double highest = dot(proven.normal, doubtful.corners[0]);
+      for (int k = 1; k < 3; ++k) highest = std::max(highest, dot(proven.normal, doubtful.corners[k]));
+      doubtful.dropped = dot(proven.normal, lowest) - highest >= proven.least - tolerance;
+    }
+  }
+}
+
+// A half-space touches the lowest vertices of a surface.
+void half_space_contacts(const TriangleSurface& surface, const SurfacePartner& partner, const SurfaceSettings& settings,
+                         SurfaceWorkspace& work) {
+  const Vec3 up = partner.X_SB.R.c2;
+  const double core_margin = settings.margin + settings.radius + partner.shape.radius();
+  Batch batch;
+  batch.normal = -up;
+  batch.proven = true;
+  batch.first = work.points.size();
+  batch.least = core_margin;
+  batch.sub_shape_B = partner.sub_shape;
+  batch.active = {vertex_name(0), face_name(0)};
+  for (int v = 0; v < surface.vertex_count(); ++v) {
+    const Vec3 p = surface.vertex(v);
+    const double height = dot(up, p - partner.X_SB.p);
+    if (height > core_margin) continue;
+    batch.least = std::min(batch.least, height);
+    work.points.push_back({p, p - height * up, vertex_name(v), face_name(0)});
+    ++batch.count;
+  }
+  if (batch.count > 0) work.batches.push_back(batch);
+}
+
+bool in_one_group(const Batch& a, const Batch& b) {
+  const Vec3 change = a.normal - b.normal;
+  return a.sub_shape_B == b.sub_shape_B && dot(change, change) <= kOneNormal * kOneNormal;
+}
+
+class GroupBuilder {
+ public:
+  GroupBuilder(const Pose& X_WS, const SurfaceSettings& settings, double other_radius, bool swapped,
+               QueryWorkspace& query, SurfaceWorkspace& work)
+      : X_WS_(X_WS), settings_(settings), other_radius_(other_radius), swapped_(swapped), query_(query), work_(work) {}
+
+  Manifold build(std::size_t first) {
+    const Batch& head = work_.batches[first];
+    frame_ = {work_.points[head.first].a, contact_frame(head.normal)};
+    query_.patch.points.clear();
+    double size = norm(head.corners[1] - head.corners[0]);
+    Manifold m;
+    m.status = QueryStatus::kConverged;
+    for (std::size_t i = first; i < work_.batches.size(); ++i) {
+      Batch& batch = work_.batches[i];
+      if (batch.grouped || batch.dropped || !in_one_group(head, batch)) continue;
+      batch.grouped = true;
+      if (batch.status != QueryStatus::kConverged) m.status = batch.status;
+      for (std::size_t k = batch.first; k < batch.first + batch.count; ++k) size = std::max(size, add(work_.points[k]));
+    }
+    const double core_margin = settings_.margin + settings_.radius + other_radius_;
+    m.count = reduce_patch(core_margin, size, nullptr, 0, query_.patch);
+    m.normal = X_WS_.R * head.normal;
+    m.active = head.active;
+    m.sub_shape_A = head.triangle;
+    m.sub_shape_B = head.sub_shape_B;
+    for (int k = 0; k < m.count; ++k) place(query_.patch.points[static_cast<std::size_t>(k)], m.points[k], head);
+    if (swapped_) swap(m);
+    return m;
+  }
+
+ private:
+  // Returns its distance from the origin of the frame.
+  double add(const SurfaceWorkspace::Point& p) {
+    const Vec3 a = transpose_times(frame_.axes, p.a - frame_.origin);
+    const Vec3 b = transpose_times(frame_.axes, p.b - frame_.origin);
+    query_.patch.points.push_back({b.x(), b.y(), a.z(), b.z(), p.A, p.B});
+    return norm(a);
+  }
+
+  void place(const PatchPoint& p, ManifoldPoint& point, const Batch& head) const {
+    point.point_A = X_WS_ * frame_.point(p.x, p.y, p.z_A + settings_.radius);
+    point.point_B = X_WS_ * frame_.point(p.x, p.y, p.z_B - other_radius_);
+    point.distance = p.gap() - (settings_.radius + other_radius_);
+    point.active = {p.A, p.B};
+    point.feature = feature_id(p.A, p.B);
+    if (head.sub_shape_B != 0) point.feature = mix_ids(point.feature, static_cast<std::uint64_t>(head.sub_shape_B));
+  }
+
+  static void swap(Manifold& m) {
+    m.normal = -m.normal;
+    std::swap(m.active.A, m.active.B);
+    std::swap(m.sub_shape_A, m.sub_shape_B);
+    for (int k = 0; k < m.count; ++k) {
+      std::swap(m.points[k].point_A, m.points[k].point_B);
+      std::swap(m.points[k].active.A, m.points[k].active.B);
+    }
+  }
+
+  const Pose& X_WS_;
+  const SurfaceSettings& settings_;
+  const double other_radius_;
+  const bool swapped_;
+  QueryWorkspace& query_;
+  SurfaceWorkspace& work_;
+  PatchFrame frame_;
+};
+
+}  // namespace
+
+void find_surface_contacts(const TriangleSurface& surface, const SurfacePartner& partner,
+                           const SurfaceSettings& settings, QueryWorkspace& query, SurfaceWorkspace& workspace) {
+  if (!partner.shape.bounded()) return half_space_contacts(surface, partner, settings, workspace);
+  const std::size_t first = workspace.batches.size();
+  Bounds box = partner.shape.bounds(partner.X_SB);
+  const Vector3 room = Vector3::Constant(settings.margin + settings.radius);
+  box.lower -= room;
+  box.upper += room;
+  workspace.triangles.clear();
+  surface.overlapping(box, workspace.triangles);
+  TriangleContact contact(surface, partner, settings, query, workspace);
+  for (const int index : workspace.triangles) contact.visit(surface.triangle(index));
+  drop_explained(partner, first, workspace);
+  if (workspace.batches.size() > first) return;
+  const int above = surface.triangle_above(partner.X_SB * partner.shape.centre());
+  if (above >= 0) contact.force(surface.triangle(above));
+}
+
+void flush_surface_contacts(const Pose& X_WS, const SurfaceSettings& settings, double other_radius, bool swapped,
+                            QueryWorkspace& query, SurfaceWorkspace& workspace, std::vector<Manifold>& out) {
+  GroupBuilder builder(X_WS, settings, other_radius, swapped, query, workspace);
+  for (std::size_t i = 0; i < workspace.batches.size(); ++i) {
+    if (workspace.batches[i].grouped || workspace.batches[i].dropped) continue;
+    const Manifold m = builder.build(i);
+    if (m.count > 0) out.push_back(m);
+  }
+  workspace.batches.clear();
+  workspace.points.clear();
+}
+
+void number_equal_ids(std::size_t first, SurfaceWorkspace& workspace, std::vector<Manifold>& out) {
+  std::vector<SurfaceWorkspace::Identity>& all = workspace.identities;
+  all.clear();
+  for (std::size_t i = first; i < out.size(); ++i) {
+    for (int k = 0; k < out[i].count; ++k) all.push_back({out[i].points[k].feature, out[i].normal, i, k});
+  }
+  std::sort(all.begin(), all.end(), [](const SurfaceWorkspace::Identity& a, const SurfaceWorkspace::Identity& b) {
+    return std::make_tuple(a.id, a.normal.x(), a.normal.y(), a.normal.z(), a.manifold, a.point) <
+           std::make_tuple(b.id, b.normal.x(), b.normal.y(), b.normal.z(), b.manifold, b.point);
+  });
+  std::uint64_t number = 0;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    number = all[i].id == all[i - 1].id ? number + 1 : 0;
+    if (number > 0) out[all[i].manifold].points[all[i].point].feature = mix_ids(all[i].id, number);
+  }
+}
+
+}  // namespace touchstone
