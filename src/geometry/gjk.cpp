@@ -114,7 +114,8 @@ class Gjk {
   bool converged(const MinkowskiVertex& s) const {
     const double gap = squared_ - dot(x_, s.w);
     const double relative = D_.polyhedral() ? 0.0 : options_.relative_tolerance * squared_;
-    return !(gap > std::max({relative, 0.5 * options_.gap_tolerance, rounding_ * std::sqrt(squared_)}));
+    const double absolute = std::max(rounding_, options_.absolute_tolerance) * std::sqrt(squared_);
+    return !(gap > std::max({relative, 0.5 * options_.gap_tolerance, absolute}));
   }
 
   bool in_simplex(const MinkowskiVertex& s) const {

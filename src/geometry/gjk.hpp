@@ -35,6 +35,7 @@ enum class GjkGuess : std::uint8_t {
 struct GjkOptions {
   GjkVariant variant = GjkVariant::kNesterov;
   double relative_tolerance = 1e-10;  // stop when upper - lower bound <= this times the upper bound
+  double absolute_tolerance = 0.0;    // m; stop also when upper - lower bound <= this, polyhedral pairs too
   double gap_tolerance = 0.0;         // m^2; stop also when 2 x.(x - s) <= this (the paper's epsilon)
   int max_iterations = 256;
   GjkGuess guess = GjkGuess::kCentres;
