@@ -11,103 +11,162 @@ namespace {
 // Below this fraction of the lengths, a distance is rounding error and gives no direction.
 constexpr double kTouching = 1e-14;
 
-CoreContact between(Vec3 a, Vec3 b, double scale, Vec3 fallback_normal) {
+void between(Vec3 a, Vec3 b, double scale, Vec3 fallback_normal, CoreContact& c) {
   const Vec3 ab = b - a;
   const double distance = norm(ab);
-  if (distance > kTouching * scale) return {distance, ab * (1.0 / distance), a, b};
-  return {0.0, fallback_normal, a, a};
+  if (distance > kTouching * scale) {
+    c = {distance, ab * (1.0 / distance), a, b};
+  } else {
+    c = {0.0, fallback_normal, a, a};
+  }
 }
 
-CoreContact point_segment(double half_length, Vec3 point) {
-  const Vec3 a(0.0, 0.0, std::clamp(point.z(), -half_length, half_length));
-  return between(a, point, half_length, half_length > 0.0 ? Vec3(1, 0, 0) : Vec3(0, 0, 1));
+void segment_point(double half_length, const Pose& X, Vec3 point, CoreContact& c) {
+  const Vec3 axis = X.R.c2;
+  const Vec3 a = X.p + std::clamp(dot(axis, point - X.p), -half_length, half_length) * axis;
+  between(a, point, half_length, half_length > 0.0 ? X.R.c0 : Vec3(0, 0, 1), c);
 }
 
-// Ericson, "Real-Time Collision Detection", 2005, section 5.1.9, for A's segment along z at the origin: minimise over
-// one parameter, clamp, minimise over the other, clamp.
-CoreContact segment_segment(double half_a, double half_b, const Pose& X_AB) {
-  const Vec3 u = X_AB.R.c2, p = X_AB.p;
-  const double along = u.z(), sine2 = u.x() * u.x() + u.y() * u.y();
-  const double p_u = dot(p, u);
+// Ericson, "Real-Time Collision Detection", 2005, section 5.1.9: minimise over one parameter, clamp, minimise over the
+// other, clamp.
+void segment_segment(double half_a, const Pose& X_A, double half_b, const Pose& X_B, CoreContact& c) {
+  const Vec3 u = X_A.R.c2, v = X_B.R.c2, p = X_B.p - X_A.p, both = cross(u, v);
+  const Lanes products = sum_each(u.lanes * v.lanes, both.lanes * both.lanes, p.lanes * u.lanes, p.lanes * v.lanes);
+  const double along = products[0], sine2 = products[1], p_u = products[2], p_v = products[3];
   // Nearest points of the lines: s on A, t on B. Nearly parallel lines: any t will do, the clamps do the rest.
-  double t = sine2 > kTouching ? (p.z() * along - p_u) / sine2 : 0.0;
+  double t = sine2 > kTouching ? (p_u * along - p_v) / sine2 : 0.0;
   t = std::clamp(t, -half_b, half_b);
-  const double s = std::clamp(p.z() + t * along, -half_a, half_a);
-  t = std::clamp(s * along - p_u, -half_b, half_b);
-  const double s_final = std::clamp(p.z() + t * along, -half_a, half_a);
-  const Vec3 a(0.0, 0.0, s_final), b = p + t * u;
-  const Vec3 both = cross(Vec3(0, 0, 1), u);
-  const Vec3 fallback = sine2 > kTouching ? both * (1.0 / norm(both)) : Vec3(1, 0, 0);
-  return between(a, b, half_a + half_b + norm(p), fallback);
+  double s = std::clamp(p_u + t * along, -half_a, half_a);
+  t = std::clamp(s * along - p_v, -half_b, half_b);
+  s = std::clamp(p_u + t * along, -half_a, half_a);
+  const Vec3 ab = p + t * v - s * u, a = X_A.p + s * u;
+  const double distance = norm(ab);
+  if (distance > kTouching * (half_a + half_b + std::abs(p_u) + std::abs(p_v))) {
+    c = {distance, ab * (1.0 / distance), a, a + ab};
+  } else {
+    c = {0.0, sine2 > kTouching ? both * (1.0 / std::sqrt(sine2)) : perpendicular(u), a, a};
+  }
 }
 
-CoreContact box_point(Vec3 half, Vec3 point) {
-  Vec3 nearest;
-  int face = -1;
-  double gap = std::numeric_limits<double>::infinity();  // to the nearest face, for a point inside
-  for (int k = 0; k < 3; ++k) {
-    nearest.lanes[k] = std::clamp(point[k], -half[k], half[k]);
-    const double to_face = half[k] - std::abs(point[k]);
-    if (to_face < gap) {
-      gap = to_face;
-      face = k;
-    }
+// The nearest point of the surface seen from a point: signed distance and outward normal, both in the frame of A.
+struct Outward {
+  double distance;
+  Vec3 normal;
+};
+
+Outward from_box(Vec3 half, Vec3 p) {
+  const Lanes inside = p.lanes < -half.lanes ? -half.lanes : (p.lanes > half.lanes ? half.lanes : p.lanes);
+  const Vec3 out(p.lanes - inside);
+  const double squared = dot(out, out);
+  if (squared > 0.0) {
+    const double distance = std::sqrt(squared);
+    return {distance, out * (1.0 / distance)};
   }
-  if (gap < 0.0) {
-    const Vec3 out = point - nearest;
-    const double distance = norm(out);
-    if (distance > 0.0) return {distance, out * (1.0 / distance), nearest, point};
-  }
-  Vec3 normal, a = point;
-  const double sign = point[std::max(face, 0)] < 0.0 ? -1.0 : 1.0;
-  normal.lanes[std::max(face, 0)] = sign;
-  a.lanes[std::max(face, 0)] = sign * half[std::max(face, 0)];
-  return {-gap, normal, a, point};
+  const Vec3 gap(half.lanes - (p.lanes < 0.0 ? -p.lanes : p.lanes));
+  int face = gap[1] < gap[0] ? 1 : 0;
+  if (gap[2] < gap[face]) face = 2;
+  Vec3 normal;
+  normal.lanes[face] = p[face] < 0.0 ? -1.0 : 1.0;
+  return {-gap[face], normal};
 }
 
-// A is the half-space z <= 0: the lowest point of B decides.
-CoreContact half_space_any(const ConvexShape& B, const Pose& X_AB) {
+// A solid of revolution about z, by its profile: radial distance and height of the point give signed distance and
+// normal in the half-plane.
+struct Profile {
+  double distance, radial, axial;
+};
+
+Profile cylinder_profile(Vec3 size, double rho, double z) {
+  const double out = rho - size.x(), over = std::abs(z) - size.z(), up = std::copysign(1.0, z);
+  if (out > 0.0 && over > 0.0) {
+    const double distance = std::sqrt(out * out + over * over);
+    return {distance, out / distance, up * over / distance};
+  }
+  return out > over ? Profile{out, 1.0, 0.0} : Profile{over, 0.0, up};
+}
+
+// A triangle with the tip (0, h), the rim (r, -h) and the centre of the base (0, -h).
+Profile cone_profile(Vec3 size, double rho, double z) {
+  const double r = size.x(), h = size.z(), slant2 = r * r + 4.0 * h * h;
+  const double below = -h - z;
+  if (below >= 0.0 && rho <= r) return {below, 0.0, -1.0};
+  const double inverse = slant2 > 0.0 ? 1.0 / std::sqrt(slant2) : 0.0;
+  const double side = (2.0 * h * (rho - r) + r * (z + h)) * inverse;  // beyond the slant line
+  if (side <= 0.0 && below <= 0.0) {
+    return side > below ? Profile{side, 2.0 * h * inverse, r * inverse} : Profile{below, 0.0, -1.0};
+  }
+  const double t = std::clamp((2.0 * h * (z + h) - r * (rho - r)) * inverse * inverse, 0.0, 1.0);  // from rim to tip
+  if (t > 0.0 && t < 1.0) return {side, 2.0 * h * inverse, r * inverse};
+  const double out = rho - (1.0 - t) * r, over = z - (2.0 * t - 1.0) * h;
+  const double distance = std::sqrt(out * out + over * over);
+  return distance > 0.0 ? Profile{distance, out / distance, over / distance} : Profile{0.0, 0.0, 1.0};
+}
+
+Outward from_round(CoreType core, Vec3 size, Vec3 p) {
+  const double rho = std::sqrt(p.x() * p.x() + p.y() * p.y());
+  const Profile found =
+      core == CoreType::kCylinder ? cylinder_profile(size, rho, p.z()) : cone_profile(size, rho, p.z());
+  if (!(rho > 0.0)) return {found.distance, Vec3(found.radial, 0.0, found.axial)};
+  const double scale = found.radial / rho;
+  return {found.distance, Vec3(scale * p.x(), scale * p.y(), found.axial)};
+}
+
+void solid_point(const ConvexShape& A, const Pose& X, Vec3 point, CoreContact& c) {
+  const Vec3 local = transpose_times(X.R, point - X.p);
+  const Outward out = A.core() == CoreType::kBox ? from_box(A.size(), local) : from_round(A.core(), A.size(), local);
+  const Vec3 normal = X.R * out.normal;
+  c = {out.distance, normal, point - out.distance * normal, point};
+}
+
+// A is the half-space below its plane: the lowest point of B decides.
+void half_space_any(const Pose& X_A, const ConvexShape& B, const Pose& X_B, CoreContact& c) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const Vec3 up(0, 0, 1);
+  const Vec3 up = X_A.R.c2;
   if (!B.bounded()) {  // two half-spaces meet somewhere, unless they face each other
-    const bool facing = X_AB.R.c2.z() <= -1.0 + 1e-15;
-    const Vec3 foot(X_AB.p.x(), X_AB.p.y(), 0.0);
-    return facing ? CoreContact{X_AB.p.z(), up, foot, X_AB.p} : CoreContact{-kInfinity, up, foot, foot};
+    const bool facing = dot(up, X_B.R.c2) <= -1.0 + 1e-15;
+    const double height = dot(up, X_B.p - X_A.p);
+    const Vec3 foot = X_B.p - height * up;
+    c = facing ? CoreContact{height, up, foot, X_B.p} : CoreContact{-kInfinity, up, foot, foot};
+    return;
   }
   int vertex = -1;
-  const Vec3 b = X_AB * B.support(transpose_times(X_AB.R, -up), vertex);
-  return {b.z(), up, Vec3(b.x(), b.y(), 0.0), b};
+  const Vec3 b = X_B * B.support(transpose_times(X_B.R, -up), vertex);
+  const double height = dot(up, b - X_A.p);
+  c = {height, up, b - height * up, b};
 }
 
-bool ordered(CoreType a, CoreType b) {
-  if (a == CoreType::kHalfSpace) return true;
-  if (b == CoreType::kPoint) return a == CoreType::kPoint || a == CoreType::kSegment || a == CoreType::kBox;
-  return a == CoreType::kSegment && b == CoreType::kSegment;
-}
-
-CoreContact solve_ordered(const ConvexShape& A, const ConvexShape& B, const Pose& X_AB) {
+bool solve_ordered(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB, CoreContact& c) {
+  const bool point = B.core() == CoreType::kPoint;
   switch (A.core()) {
     case CoreType::kHalfSpace:
-      return half_space_any(B, X_AB);
+      half_space_any(X_WA, B, X_WB, c);
+      return true;
     case CoreType::kPoint:
-      return between(Vec3(), X_AB.p, 0.0, Vec3(0, 0, 1));
+      if (point) between(X_WA.p, X_WB.p, 0.0, Vec3(0, 0, 1), c);
+      return point;
+    case CoreType::kSegment:
+      if (point) segment_point(A.size().z(), X_WA, X_WB.p, c);
+      if (B.core() == CoreType::kSegment) segment_segment(A.size().z(), X_WA, B.size().z(), X_WB, c);
+      return point || B.core() == CoreType::kSegment;
     case CoreType::kBox:
-      return box_point(A.size(), X_AB.p);
+    case CoreType::kCylinder:
+    case CoreType::kCone:
+      if (point) solid_point(A, X_WA, X_WB.p, c);
+      return point;
     default:
-      if (B.core() == CoreType::kPoint) return point_segment(A.size().z(), X_AB.p);
-      return segment_segment(A.size().z(), B.size().z(), X_AB);
+      return false;
   }
 }
 
 }  // namespace
 
-bool has_closed_form(CoreType a, CoreType b) { return ordered(a, b) || ordered(b, a); }
-
-CoreContact closed_form(const ConvexShape& A, const ConvexShape& B, const Pose& X_AB) {
-  if (ordered(A.core(), B.core())) return solve_ordered(A, B, X_AB);
-  const Pose X_BA{transpose(X_AB.R), -transpose_times(X_AB.R, X_AB.p)};
-  const CoreContact c = solve_ordered(B, A, X_BA);
-  return {c.distance, X_AB.R * -c.normal, X_AB * c.b, X_AB * c.a};
+bool closed_form(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB, CoreContact& contact) {
+  if (solve_ordered(A, X_WA, B, X_WB, contact)) return true;
+  const bool swapped = A.core() == CoreType::kPoint || B.core() == CoreType::kHalfSpace;
+  if (!swapped || !solve_ordered(B, X_WB, A, X_WA, contact)) return false;
+  contact.normal = -contact.normal;
+  std::swap(contact.a, contact.b);
+  return true;
 }
 
 }  // namespace touchstone

@@ -1,4 +1,5 @@
-// Pairs whose signed distance has a formula that beats GJK and EPA.
+// Pairs whose signed distance has a formula that beats GJK and EPA: a sphere with a sphere, capsule, box, cylinder or
+// cone, two capsules, and a half-space with anything.
 #pragma once
 
 #include "touchstone/geometry/convex.hpp"
@@ -11,10 +12,7 @@ struct CoreContact {
   Vec3 a, b;              // on the cores; b - a = distance * normal
 };
 
-// Whether closed_form knows the pair, in either order.
-bool has_closed_form(CoreType a, CoreType b);
-
-// Signed distance of the cores, in the frame of A. The pair must have a closed form.
-CoreContact closed_form(const ConvexShape& A, const ConvexShape& B, const Pose& X_AB);
+// Signed distance of the cores, in the world. False, with `contact` as it was, if the pair has no formula.
+bool closed_form(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB, CoreContact& contact);
 
 }  // namespace touchstone

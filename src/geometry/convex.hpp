@@ -134,7 +134,7 @@ inline Vec3 ConvexShape::support(Vec3 d, int& vertex) const {
       vertex = 0;
       return {};
     case CoreType::kSegment:
-      vertex = d.z() < 0.0 ? 1 : 0;
+      vertex = std::signbit(d.z()) ? 1 : 0;
       return {0.0, 0.0, std::copysign(size_.z(), d.z())};
     case CoreType::kBox:
       return convex_support::box(size_, d, vertex);
