@@ -14,10 +14,14 @@ struct MinkowskiVertex {
   int vertex_b = -1;
 };
 
-// Up to four vertices with the convex weights of a point of their hull.
+// Up to four vertices with the convex weights of a point of their hull. The first `size` mean something; the others are
+// left as they are in memory, for clearing half a kilobyte takes as long as a support point.
 struct Simplex {
-  MinkowskiVertex vertices[4];
-  double weights[4] = {};
+  Simplex() {}  // NOLINT(modernize-use-equals-default,cppcoreguidelines-pro-type-member-init): the union stays as it is
+  union {
+    MinkowskiVertex vertices[4];
+  };
+  double weights[4];
   int size = 0;
 };
 

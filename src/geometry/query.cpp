@@ -13,12 +13,15 @@ constexpr double kShallow = 1e-11;
 // As in GJK: beyond this, products of four coordinates may overflow.
 constexpr double kLargest = 1e70;
 
-Lanes absolute(Vec3 v) { return v.lanes < 0.0 ? -v.lanes : v.lanes; }
-Lanes absolute(const Pose& X) { return absolute(X.R.c0) + absolute(X.R.c1) + absolute(X.R.c2) + absolute(X.p); }
+Lanes absolute(Vec3 v) {
+  using convex_support::LaneBits;
+  return std::bit_cast<Lanes>(std::bit_cast<LaneBits>(v.lanes) & std::numeric_limits<long long>::max());
+}
 
 // Finite, and small enough to compute with.
 bool acceptable(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB) {
-  return sum(absolute(X_WA) + absolute(X_WB)) + A.extent() + B.extent() < kLargest;
+  const Vec3 rotations = X_WA.R.c0 + X_WA.R.c1 + X_WA.R.c2 + X_WB.R.c0 + X_WB.R.c1 + X_WB.R.c2;
+  return sum(absolute(rotations) + absolute(X_WA.p) + absolute(X_WB.p)) + A.extent() + B.extent() < kLargest;
 }
 
 Pose relative(const Pose& X_WA, const Pose& X_WB) {
@@ -27,14 +30,15 @@ Pose relative(const Pose& X_WA, const Pose& X_WB) {
 }
 
 // From the cores to the shapes, all in the world.
-void place(ContactResult& result, const ConvexShape& A, const ConvexShape& B, const CoreContact& c) {
-  result.distance = c.distance - (A.radius() + B.radius());
-  result.normal = c.normal;
-  result.point_A = c.a + A.radius() * c.normal;
-  result.point_B = c.b - B.radius() * c.normal;
-  if (!finite(result.normal + (result.point_A + result.point_B)) || std::isnan(result.distance)) {
-    result.status = QueryStatus::kInvalid;
-  }
+[[gnu::always_inline]] inline ContactResult placed(QueryStatus status, const ConvexShape& A, const ConvexShape& B,
+                                                   const CoreContact& c) {
+  return {status,
+          c.distance - (A.radius() + B.radius()),
+          c.normal,
+          c.a + A.radius() * c.normal,
+          c.b - B.radius() * c.normal,
+          0,
+          0};
 }
 
 GjkOptions gjk_options(const QueryOptions& options, const QueryCache* cache) {
@@ -58,62 +62,65 @@ QueryStatus status_of(GjkStatus status) {
   return status == GjkStatus::kIterationLimit ? QueryStatus::kLimited : QueryStatus::kConverged;
 }
 
-// What distance and collide share: a formula, or the distance of the cores by GJK and, with a workspace, their depth by
-// EPA.
-void solve(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB, QueryWorkspace* workspace,
-           const QueryOptions& options, QueryCache* cache, ContactResult& result) {
-  if (!acceptable(A, X_WA, B, X_WB)) return;
-  CoreContact c;
-  if (closed_form(A, X_WA, B, X_WB, c)) {
-    result.status = std::isinf(c.distance) ? QueryStatus::kUnbounded : QueryStatus::kConverged;
-    place(result, A, B, c);
-    return;
-  }
+// The distance of the cores by GJK and, with a workspace, their depth by EPA.
+ContactResult by_iteration(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
+                           QueryWorkspace* workspace, const QueryOptions& options, QueryCache* cache) {
   MinkowskiDifference D(A, B, relative(X_WA, X_WB));
   const GjkResult found = gjk(D, gjk_options(options, cache));
-  result.gjk_iterations = found.iterations;
-  result.status = status_of(found.status);
-  if (result.status == QueryStatus::kInvalid) return;
+  QueryStatus status = status_of(found.status);
+  if (status == QueryStatus::kInvalid) return {};
   const bool overlapping = found.status == GjkStatus::kOverlapping;
+  const Vec3 normal = found.distance > 0.0 ? found.separation * (-1.0 / found.distance) : Vec3(0, 0, 1);
+  CoreContact c{overlapping ? 0.0 : found.distance, normal, found.point_a, found.point_b};
+  int epa_iterations = 0;
   if (workspace != nullptr && (overlapping || found.distance <= kShallow * D.scale())) {
     const EpaResult deep = epa(D, found.simplex, workspace->epa, options.epa);
-    result.epa_iterations = deep.iterations;
-    result.status = deep.status == EpaStatus::kLimited ? QueryStatus::kLimited : QueryStatus::kConverged;
+    epa_iterations = deep.iterations;
+    status = deep.status == EpaStatus::kLimited ? QueryStatus::kLimited : QueryStatus::kConverged;
     c = {-deep.depth, deep.normal, deep.point_a, deep.point_b};
-  } else {
-    const Vec3 normal = found.distance > 0.0 ? found.separation * (-1.0 / found.distance) : Vec3(0, 0, 1);
-    c = {overlapping ? 0.0 : found.distance, normal, found.point_a, found.point_b};
   }
   if (workspace != nullptr || !overlapping) remember(cache, -c.normal);
-  place(result, A, B, {c.distance, X_WA.R * c.normal, X_WA * c.a, X_WA * c.b});
+  ContactResult result = placed(status, A, B, {c.distance, X_WA.R * c.normal, X_WA * c.a, X_WA * c.b});
+  result.gjk_iterations = found.iterations;
+  result.epa_iterations = epa_iterations;
+  const bool is_finite = finite(result.normal + (result.point_A + result.point_B)) && !std::isnan(result.distance);
+  if (!is_finite) result.status = QueryStatus::kInvalid;
+  return result;
+}
+
+// Finite for acceptable input, without looking.
+[[gnu::always_inline]] inline ContactResult by_formula(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B,
+                                                       const Pose& X_WB, double least_distance) {
+  CoreContact c = closed_form(A, X_WA, B, X_WB);
+  const QueryStatus status = std::isinf(c.distance) ? QueryStatus::kUnbounded : QueryStatus::kConverged;
+  c.distance = std::max(c.distance, least_distance);
+  return placed(status, A, B, c);
 }
 
 }  // namespace
 
 ContactResult distance(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
                        const QueryOptions& options, QueryCache* cache) {
-  ContactResult result;
-  solve(A, X_WA, B, X_WB, nullptr, options, cache, result);
-  // Formulas know the depth; it is not asked for.
-  if (result.valid()) result.distance = std::max(result.distance, -(A.radius() + B.radius()));
-  return result;
+  if (!acceptable(A, X_WA, B, X_WB)) return {};
+  if (has_closed_form(A.core(), B.core())) return by_formula(A, X_WA, B, X_WB, 0.0);
+  return by_iteration(A, X_WA, B, X_WB, nullptr, options, cache);
 }
 
 ContactResult collide(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
                       QueryWorkspace& workspace, const QueryOptions& options, QueryCache* cache) {
-  ContactResult result;
-  solve(A, X_WA, B, X_WB, &workspace, options, cache, result);
-  return result;
+  if (!acceptable(A, X_WA, B, X_WB)) return {};
+  if (has_closed_form(A.core(), B.core())) {
+    return by_formula(A, X_WA, B, X_WB, -std::numeric_limits<double>::infinity());
+  }
+  return by_iteration(A, X_WA, B, X_WB, &workspace, options, cache);
 }
 
 OverlapStatus overlaps(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB, double margin,
                        const QueryOptions& options, QueryCache* cache) {
   if (!acceptable(A, X_WA, B, X_WB) || !(margin >= 0.0)) return OverlapStatus::kInvalid;
-  CoreContact contact;
-  if (closed_form(A, X_WA, B, X_WB, contact)) {
-    if (std::isnan(contact.distance)) return OverlapStatus::kInvalid;
-    const bool near = contact.distance <= A.radius() + B.radius() + margin;
-    return near ? OverlapStatus::kOverlapping : OverlapStatus::kSeparated;
+  if (has_closed_form(A.core(), B.core())) {
+    const double apart = closed_form(A, X_WA, B, X_WB).distance;
+    return apart <= A.radius() + B.radius() + margin ? OverlapStatus::kOverlapping : OverlapStatus::kSeparated;
   }
   MinkowskiDifference D(A, B, relative(X_WA, X_WB));
   GjkOptions gjk_of = gjk_options(options, cache);
