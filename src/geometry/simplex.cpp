@@ -84,18 +84,23 @@ void project_edges(const Lanes3& p, const Lanes3& e, Lanes length, Mask candidat
 void project_triangle(Vec3 a, Vec3 b, Vec3 c, const int* index, SimplexProjection& r) {
   const Lanes3 p = transposed(a, b, c, Vec3());
   const Lanes3 e = next3(p) - p;
-  const Lanes3 n = cross(e, next3(e));  // the same in all lanes but for rounding errors
-  const Lanes area = dot(n, n), length = dot(e, e);
+  const Lanes3 normals = cross(e, next3(e));  // equal but for rounding errors, which are least for the shortest edges
+  const Lanes length = dot(e, e), product = length * next3(length);
+  int k = product[1] < product[0] ? 1 : 0;
+  if (product[2] < product[k]) k = 2;
+  const Vec3 n(normals.x[k], normals.y[k], normals.z[k]);
+  const double area = dot(n, n);
   // Twice the area of the triangle that the projected origin makes with each edge, times |n|: the weight of the vertex
   // across the edge.
-  const Lanes u = dot(n, cross(p, e));
-  const bool flat = !(area[0] > kFlat * kFlat * length[0] * length[2]);
+  const Lanes3 moment = cross(p, e);
+  const Lanes u = broadcast(n.x()) * moment.x + broadcast(n.y()) * moment.y + broadcast(n.z()) * moment.z;
+  const bool flat = !(area > kFlat * kFlat * product[k]);
   if (!flat && u[0] > 0.0 && u[1] > 0.0 && u[2] > 0.0) {
     const double inverse = 1.0 / (u[0] + u[1] + u[2]);
     r.weights[index[2]] = u[0] * inverse;
     r.weights[index[0]] = u[1] * inverse;
     r.weights[index[1]] = u[2] * inverse;
-    r.x = Vec3(n.x[0], n.y[0], n.z[0]) * (dot(n, p)[0] / area[0]);  // along the normal, however small it is
+    r.x = n * (dot(n, k == 0 ? a : (k == 1 ? b : c)) / area);  // along the normal, however small it is
     r.squared = dot(r.x, r.x);
     return;
   }
