@@ -110,15 +110,36 @@ void project_triangle(Vec3 a, Vec3 b, Vec3 c, const int* index, SimplexProjectio
 
 constexpr int kFaces[4][3] = {{1, 2, 3}, {2, 3, 0}, {3, 0, 1}, {0, 1, 2}};  // face f lies opposite vertex f
 
+Lanes3 select(Mask m, const Lanes3& a, const Lanes3& b) { return {m ? a.x : b.x, m ? a.y : b.y, m ? a.z : b.z}; }
+
+// The nearest point of those faces whose lane of `candidates` is set.
+void project_faces(const Vec3* points, Mask candidates, SimplexProjection& r) {
+  bool found = false;
+  for (int f = 0; f < 4; ++f) {
+    if (candidates[f] == 0) continue;
+    const int* face = kFaces[f];
+    SimplexProjection other;
+    project_triangle(points[face[0]], points[face[1]], points[face[2]], face, other);
+    if (!found || other.squared < r.squared) r = other;
+    found = true;
+  }
+}
+
 // The four faces are lanes. A face can hold the nearest point if the origin is on its outer side, or if the tetrahedron
-// is too flat to tell.
+// is too flat to tell. If the origin is beyond a face and projects into it, that is the answer; only when there is no
+// such face are edges looked at.
 void project_tetrahedron(const Vec3* points, SimplexProjection& r) {
+  const Lanes zero{};
   const Lanes3 p = transposed(points[0], points[1], points[2], points[3]);
-  const Lanes3 q = next4(p), e1 = next4(q) - q, e2 = next4(next4(q)) - q, up = p - q;
-  const Lanes3 n = cross(e1, e2);
-  const Lanes height = dot(n, up), origin = -dot(n, q);
-  const Lanes least = broadcast(kFlat * kFlat) * dot(e1, e1) * dot(e2, e2) * dot(up, up);
-  const Mask inside = (height * height > least) & (origin * height > Lanes{});
+  const Lanes3 p1 = next4(p), p2 = next4(p1), p3 = next4(p2);  // corners of the faces
+  const Lanes3 e1 = p2 - p1, e2 = p3 - p2, e3 = p1 - p3, up = p - p1;
+  const Lanes length1 = dot(e1, e1), length2 = dot(e2, e2), length3 = dot(e3, e3);
+  // From the two shortest edges, for the least rounding errors.
+  const Mask longest1 = (length1 >= length2) & (length1 >= length3), longest2 = ~longest1 & (length2 >= length3);
+  const Lanes3 n = cross(select(longest1, e2, select(longest2, e3, e1)), select(longest1, e3, select(longest2, e1, e2)));
+  const Lanes height = dot(n, up), origin = -dot(n, p1);
+  const Lanes least = broadcast(kFlat * kFlat) * length1 * length3 * dot(up, up);
+  const Mask inside = (height * height > least) & (origin * height > zero);
   if ((inside[0] & inside[1] & inside[2] & inside[3]) != 0) {
     const Lanes volume = absolute(origin);
     const double inverse = 1.0 / sum(volume);
@@ -126,19 +147,23 @@ void project_tetrahedron(const Vec3* points, SimplexProjection& r) {
     r.contains = true;
     return;
   }
-  bool found = false;
-  for (int f = 0; f < 4; ++f) {
-    if (inside[f] != 0) continue;
-    const int* face = kFaces[f];
-    if (!found) {
-      project_triangle(points[face[0]], points[face[1]], points[face[2]], face, r);
-      found = true;
-      continue;
-    }
-    SimplexProjection other;
-    project_triangle(points[face[0]], points[face[1]], points[face[2]], face, other);
-    if (other.squared < r.squared) r = other;
+  const Lanes area = dot(n, n);
+  const Lanes u3 = dot(n, cross(p1, e1)), u1 = dot(n, cross(p2, e2)), u2 = dot(n, cross(p3, e3));
+  const Mask solid = (height * height > least) & (area > broadcast(kFlat * kFlat) * length1 * length3);
+  const Mask holds = ~inside & solid & (u1 > zero) & (u2 > zero) & (u3 > zero);
+  const long long any = holds[0] | holds[1] | holds[2] | holds[3];
+  if (any == 0 || (~inside & ~solid)[0] != 0 || (~inside & ~solid)[1] != 0 || (~inside & ~solid)[2] != 0 ||
+      (~inside & ~solid)[3] != 0) {
+    return project_faces(points, ~inside, r);
   }
+  const int f = holds[0] != 0 ? 0 : (holds[1] != 0 ? 1 : (holds[2] != 0 ? 2 : 3));
+  const int* face = kFaces[f];
+  const double inverse = 1.0 / (u1[f] + u2[f] + u3[f]);
+  r.weights[face[0]] = u1[f] * inverse;
+  r.weights[face[1]] = u2[f] * inverse;
+  r.weights[face[2]] = u3[f] * inverse;
+  r.x = Vec3(n.x[f], n.y[f], n.z[f]) * (-origin[f] / area[f]);
+  r.squared = dot(r.x, r.x);
 }
 
 }  // namespace
