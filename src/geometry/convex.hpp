@@ -124,15 +124,20 @@ inline Vec3 box(Vec3 size, Vec3 d, int& corner) {
   return Vec3(std::bit_cast<Lanes>(sign | std::bit_cast<LaneBits>(size.lanes)));
 }
 
+// 1/sqrt(squared), for a number that may be zero or so small that its inverse overflows: zero then. Root and division
+// run side by side, which is faster than one after the other.
+inline double inverse_root(double squared) {
+  constexpr double kTiny = 1e-280;
+  return squared > kTiny ? std::sqrt(squared) * (1.0 / squared) : 0.0;
+}
+
 inline Vec3 ellipsoid(Vec3 size, Vec3 d) {
   const Vec3 scaled(size.lanes * d.lanes);
-  const double norm = std::sqrt(dot(scaled, scaled));
-  return norm > 0.0 ? Vec3(size.lanes * scaled.lanes) * (1.0 / norm) : Vec3();
+  return Vec3(size.lanes * scaled.lanes) * inverse_root(dot(scaled, scaled));
 }
 
 inline Vec3 cylinder(Vec3 size, Vec3 d) {
-  const double radial = std::sqrt(d.x() * d.x() + d.y() * d.y());
-  const double scale = radial > 0.0 ? size.x() / radial : 0.0;
+  const double scale = size.x() * inverse_root(d.x() * d.x() + d.y() * d.y());
   return {scale * d.x(), scale * d.y(), std::copysign(size.z(), d.z())};
 }
 
@@ -143,9 +148,9 @@ inline Vec3 triangle(const Vec3* corners, Vec3 d, int& vertex) {
 }
 
 inline Vec3 cone(Vec3 size, Vec3 d) {
-  const double radial = std::sqrt(d.x() * d.x() + d.y() * d.y());
-  if (2.0 * size.z() * d.z() > size.x() * radial) return {0.0, 0.0, size.z()};
-  const double scale = radial > 0.0 ? size.x() / radial : 0.0;
+  const double squared = d.x() * d.x() + d.y() * d.y(), up = 2.0 * size.z() * d.z();
+  if (up > 0.0 && up * up > size.x() * size.x() * squared) return {0.0, 0.0, size.z()};
+  const double scale = size.x() * inverse_root(squared);
   return {scale * d.x(), scale * d.y(), -size.z()};
 }
 
@@ -157,7 +162,7 @@ inline Vec3 ConvexShape::support(Vec3 d, int& vertex) const {
       vertex = 0;
       return {};
     case CoreType::kSegment:
-      vertex = d.z() < 0.0 ? 1 : 0;
+      vertex = std::signbit(d.z()) ? 1 : 0;
       return {0.0, 0.0, std::copysign(size_.z(), d.z())};
     case CoreType::kTriangle:
       return convex_support::triangle(corners_, d, vertex);

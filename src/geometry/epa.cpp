@@ -161,7 +161,7 @@ class Epa {
   }
 
   EpaResult expand() {
-    tolerance_ = std::max(options_.relative_tolerance, kKeepFace) * scale_;
+    tolerance_ = std::max(std::max(options_.relative_tolerance, kKeepFace) * scale_, options_.absolute_tolerance);
     upper_ = std::numeric_limits<double>::infinity();
     result_.status = EpaStatus::kLimited;
     const int limit = std::min(options_.max_iterations, work_.max_iterations);

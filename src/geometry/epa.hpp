@@ -20,6 +20,7 @@ namespace touchstone {
 
 struct EpaOptions {
   double relative_tolerance = 1e-9;  // stop when upper - lower bound of the depth <= this times the scale of D
+  double absolute_tolerance = 0.0;   // m; stop also when upper - lower bound <= this
   int max_iterations = 255;
 };
 

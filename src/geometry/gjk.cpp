@@ -21,18 +21,29 @@ constexpr double kLargest = 1e70;
 // 10 %).
 constexpr int kMomentumLimit = 64;
 
+// kAutomatic uses momentum where the first support plane is neither farther than the first nor deeper than the second
+// fraction of the extents. Means over ellipsoids, cones, cylinders and boxes: far cores take half as many iterations
+// without momentum, overlapping ones fewer too.
+constexpr double kFar = 0.5, kDeep = 0.1;
+
 class Gjk {
  public:
-  Gjk(MinkowskiDifference& D, const GjkOptions& options)
-      : D_(D), options_(options), rounding_(kRoundingUlps * kEpsilon * D.scale()) {}
+  Gjk(MinkowskiDifference& D, const GjkOptions& options, GjkResult& result)
+      : D_(D),
+        options_(options),
+        result_(result),
+        simplex_(result.simplex),
+        touching_(kTouching * D.scale()),
+        absolute_(std::max(kRoundingUlps * kEpsilon * D.scale(), options.absolute_tolerance)),
+        relative_(D.polyhedral() ? 0.0 : options.relative_tolerance),
+        polyhedral_(D.polyhedral()) {}
 
-  GjkResult run() {
-    const Pose& X = D_.X_AB();
-    const bool finite_pose = finite(X.p) && finite(X.R.c0) && finite(X.R.c1) && finite(X.R.c2);
-    if (!finite_pose || !(D_.scale() < kLargest) || !D_.A().bounded() || !D_.B().bounded()) return result_;
+  void run() {
+    if (!(D_.scale() < kLargest) || !finite(D_.X_AB().R.c0 + D_.X_AB().R.c1 + D_.X_AB().R.c2)) return;
+    if (!D_.A().bounded() || !D_.B().bounded()) return;
     start();
     if (!done_) options_.variant == GjkVariant::kFrankWolfe ? frank_wolfe() : iterate();
-    return finish();
+    finish();
   }
 
  private:
@@ -41,9 +52,12 @@ class Gjk {
     done_ = true;
   }
 
-  MinkowskiVertex support(Vec3 d) {
+  // The place of the next vertex.
+  MinkowskiVertex& slot() { return simplex_.vertices[simplex_.size]; }
+
+  void support(Vec3 d, MinkowskiVertex& s) {
     ++result_.support_calls;
-    return D_.support(-d);  // the paper's support minimises
+    D_.support(-d, s);  // the paper's support minimises
   }
 
   // x0, and the simplex when one is given (else it is empty: W0 in Alg. 6).
@@ -58,8 +72,8 @@ class Gjk {
       project();
     } else if (options_.guess == GjkGuess::kDirection) {
       x_ = options_.direction;
-    } else {
-      if (options_.guess != GjkGuess::kFixedDirection) x_ = D_.A().centre() - D_.X_AB() * D_.B().centre();
+    } else if (options_.guess != GjkGuess::kFixedDirection) {
+      x_ = D_.A().centre() - D_.X_AB() * D_.B().centre();
     }
     if (!(dot(x_, x_) > 0.0) || !finite(x_)) x_ = Vec3(1.0, 0.0, 0.0);
   }
@@ -70,28 +84,24 @@ class Gjk {
     for (int i = 0; i < simplex_.size; ++i) points[i] = simplex_.vertices[i].w;
     const SimplexProjection projection = project_origin(points, simplex_.size);
     if (has_simplex_ && !projection.contains && !(projection.squared < squared_)) return false;
-    int kept = 0;
-    for (int i = 0; i < simplex_.size; ++i) {
-      if (!(projection.weights[i] > 0.0)) continue;
-      if (kept != i) simplex_.vertices[kept] = simplex_.vertices[i];
-      simplex_.weights[kept++] = projection.weights[i];
+    for (int i = 0; i < simplex_.size; ++i) simplex_.weights[i] = projection.weights[i];
+    for (int i = simplex_.size - 1; i >= 0; --i) {  // the last vertex takes the place of one that is not needed
+      if (simplex_.weights[i] > 0.0) continue;
+      const int last = --simplex_.size;
+      if (i == last) continue;
+      simplex_.vertices[i] = simplex_.vertices[last];
+      simplex_.weights[i] = simplex_.weights[last];
     }
-    simplex_.size = kept;
     x_ = projection.x;
     squared_ = projection.squared;
     has_simplex_ = true;
-    const double touching = kTouching * D_.scale();
-    const double near = options_.boolean ? std::max(touching, options_.threshold) : touching;
+    const double near = options_.boolean ? std::max(touching_, options_.threshold) : touching_;
     if (projection.contains || squared_ <= near * near) stop(GjkStatus::kOverlapping);
     return true;
   }
 
   // Line 1-3 of Alg. 6, Eq. 33 for the normalised version.
-  Vec3 direction(int k) {
-    if (!momentum_ || k >= kMomentumLimit) {
-      momentum_ = false;
-      return x_;
-    }
+  Vec3 momentum(int k) const {
     const double delta = (k + 1.0) / (k + 3.0);
     const Vec3 y = options_.variant == GjkVariant::kPolyak ? x_ : delta * x_ + (1.0 - delta) * last_support_;
     Vec3 previous = last_direction_, gradient = 2.0 * y;
@@ -104,24 +114,41 @@ class Gjk {
   }
 
   // d.s/|d| bounds the distance from below for every d, since s minimises d.x over D.
-  void bound(Vec3 d, const MinkowskiVertex& s) {
-    const double along = dot(d, s.w);
-    if (along > 0.0) result_.lower_bound = std::max(result_.lower_bound, along / norm(d));
-    if (options_.boolean && result_.lower_bound > options_.threshold) stop(GjkStatus::kSeparated);
+  void bound(Vec3 d, Vec3 s) {
+    const double along = dot(d, s);
+    if (!(along > 0.0)) return;
+    const double squared = along * along, length = dot(d, d);
+    if (options_.boolean && squared > options_.threshold * options_.threshold * length) stop(GjkStatus::kSeparated);
+    if (squared > lower_ * length) lower_ = squared / length;
   }
 
   // The fixed point condition (32) for the support point s.
-  bool converged(const MinkowskiVertex& s) const {
-    const double gap = squared_ - dot(x_, s.w);
-    const double relative = D_.polyhedral() ? 0.0 : options_.relative_tolerance * squared_;
-    return !(gap > std::max({relative, 0.5 * options_.gap_tolerance, rounding_ * std::sqrt(squared_)}));
+  bool fixed_point(Vec3 s) const {
+    const double gap = squared_ - dot(x_, s);
+    if (!(gap > relative_ * squared_) || !(gap > 0.5 * options_.gap_tolerance)) return true;
+    return !(gap * gap > absolute_ * absolute_ * squared_);
   }
 
+  // The bounds of the distance, from whatever directions, are close enough.
+  bool bounds_meet() const {
+    if (!(lower_ > 0.0)) return false;
+    const double goal = (1.0 - relative_) * std::sqrt(squared_) - absolute_;
+    return !(lower_ < goal * std::abs(goal));
+  }
+
+  // By the indices: for smooth shapes the projection tells.
   bool in_simplex(const MinkowskiVertex& s) const {
+    if (!polyhedral_) return false;
     for (int i = 0; i < simplex_.size; ++i) {
-      if (same(simplex_.vertices[i].w, s.w)) return true;
+      const MinkowskiVertex& v = simplex_.vertices[i];
+      if (v.vertex_a == s.vertex_a && v.vertex_b == s.vertex_b) return true;
     }
     return false;
+  }
+
+  bool is_close(Vec3 d, Vec3 s) const {
+    const double along = dot(d, s), size = norm(d) * (D_.A().extent() + D_.B().extent());
+    return along < kFar * size && along > -kDeep * size;
   }
 
   // Alg. 6; without momentum Alg. 4.
@@ -130,46 +157,55 @@ class Gjk {
     last_direction_ = last_support_ = x_;
     result_.status = GjkStatus::kIterationLimit;
     for (int k = 0; k < options_.max_iterations && !done_; ++k) {
+      if (k >= kMomentumLimit) momentum_ = false;
       ++result_.iterations;
-      const Vec3 d = direction(k);
-      MinkowskiVertex s = support(d);
-      bound(d, s);
-      if (done_) return;
-      if (has_simplex_ && (converged(s) || in_simplex(s))) {
-        if (!momentum_) return stop(GjkStatus::kSeparated);
-        momentum_ = false;
-        s = support(x_);
-        bound(x_, s);
+      Vec3 d = momentum_ ? momentum(k) : x_;
+      MinkowskiVertex& s = slot();
+      while (true) {
+        support(d, s);
+        bound(d, s.w);
         if (done_) return;
-        if (converged(s) || in_simplex(s)) return stop(GjkStatus::kSeparated);
+        if (!has_simplex_) {
+          if (options_.variant == GjkVariant::kAutomatic) momentum_ = is_close(d, s.w);
+          break;
+        }
+        const bool ended = fixed_point(s.w) || in_simplex(s);
+        if ((ended && !momentum_) || bounds_meet()) return stop(GjkStatus::kSeparated);
+        if (!ended) break;
+        momentum_ = false;
+        d = x_;
       }
       last_direction_ = d;
       last_support_ = s.w;
-      simplex_.vertices[simplex_.size++] = s;
+      ++simplex_.size;
       if (!project()) {
         --simplex_.size;
-        if (!momentum_) return stop(GjkStatus::kSeparated);
+        if (!momentum_) return stagnate();
         momentum_ = false;
       }
     }
   }
 
+  // Only rounding errors are left. Without a separating direction by now, the cores touch.
+  void stagnate() { stop(lower_ > 0.0 ? GjkStatus::kSeparated : GjkStatus::kOverlapping); }
+
   // Alg. 1. The iterate is a single point of D, kept as a simplex of one vertex that is not a support point.
   void frank_wolfe() {
     result_.status = GjkStatus::kIterationLimit;
     if (!has_simplex_) {
-      simplex_.vertices[0] = support(x_);
+      support(x_, slot());
       simplex_.size = 1;
       if (project(); done_) return;
     }
     for (int k = 0; k < options_.max_iterations && !done_; ++k) {
       ++result_.iterations;
       merge_to_point();
-      const MinkowskiVertex s = support(x_);
-      bound(x_, s);
+      MinkowskiVertex& s = slot();
+      support(x_, s);
+      bound(x_, s.w);
       if (done_) return;
-      if (converged(s)) return stop(GjkStatus::kSeparated);
-      simplex_.vertices[simplex_.size++] = s;
+      if (fixed_point(s.w)) return stop(GjkStatus::kSeparated);
+      ++simplex_.size;
       if (!project()) {
         --simplex_.size;
         return stop(GjkStatus::kSeparated);
@@ -189,38 +225,41 @@ class Gjk {
     simplex_.size = 1;
   }
 
-  GjkResult finish() {
-    Vec3 b;
+  void finish() {
+    result_.separation = x_;
+    result_.lower_bound = std::sqrt(lower_);
+    // Without a simplex: a Boolean query that one support point has answered.
+    result_.distance = has_simplex_ ? std::sqrt(squared_) : result_.lower_bound;
+    result_.lower_bound = std::min(result_.lower_bound, result_.distance);
+    if (!finite(x_)) result_.status = GjkStatus::kInvalid;
+    if (options_.boolean) return;
+    Vec3 a, b;
     for (int i = 0; i < simplex_.size; ++i) {
-      result_.point_a += simplex_.weights[i] * simplex_.vertices[i].a;
+      a += simplex_.weights[i] * simplex_.vertices[i].a;
       b += simplex_.weights[i] * simplex_.vertices[i].b;
     }
+    result_.point_a = a;
     result_.point_b = D_.X_AB() * b;
-    if (has_simplex_) {
-      result_.separation = x_;
-      result_.distance = std::sqrt(squared_);
-    } else {  // a Boolean query that one support point has answered
-      result_.separation = x_;
-      result_.distance = result_.lower_bound;
-    }
-    result_.lower_bound = std::min(result_.lower_bound, result_.distance);
-    result_.simplex = simplex_;
-    if (!finite(x_)) result_.status = GjkStatus::kInvalid;
-    return result_;
   }
 
   MinkowskiDifference& D_;
   const GjkOptions& options_;
-  const double rounding_;
-  GjkResult result_;
-  Simplex simplex_;
+  GjkResult& result_;
+  Simplex& simplex_;
+  const double touching_, absolute_, relative_;  // tolerances: m, m, and of the distance
+  const bool polyhedral_;
   Vec3 x_, last_direction_, last_support_;
   double squared_ = 0.0;  // |x|^2
+  double lower_ = 0.0;    // the square of a lower bound of the distance
   bool has_simplex_ = false, momentum_ = false, done_ = false;
 };
 
 }  // namespace
 
-GjkResult gjk(MinkowskiDifference& D, const GjkOptions& options) { return Gjk(D, options).run(); }
+GjkResult gjk(MinkowskiDifference& D, const GjkOptions& options) {
+  GjkResult result;
+  Gjk(D, options, result).run();
+  return result;
+}
 
 }  // namespace touchstone

@@ -23,6 +23,7 @@ enum class GjkVariant : std::uint8_t {
   kPolyak,              // Alg. 6
   kNesterov,            // Alg. 6
   kNesterovNormalized,  // Alg. 6 with Alg. 7
+  kAutomatic,           // as the first support point suggests: kNesterov for close cores, kVanilla for others
 };
 
 enum class GjkGuess : std::uint8_t {
@@ -33,8 +34,9 @@ enum class GjkGuess : std::uint8_t {
 };
 
 struct GjkOptions {
-  GjkVariant variant = GjkVariant::kNesterov;
+  GjkVariant variant = GjkVariant::kAutomatic;
   double relative_tolerance = 1e-10;  // stop when upper - lower bound <= this times the upper bound
+  double absolute_tolerance = 0.0;    // m; stop also when upper - lower bound <= this, polyhedral pairs too
   double gap_tolerance = 0.0;         // m^2; stop also when 2 x.(x - s) <= this (the paper's epsilon)
   int max_iterations = 256;
   GjkGuess guess = GjkGuess::kCentres;

@@ -14,10 +14,14 @@ struct MinkowskiVertex {
   int vertex_b = -1;
 };
 
-// Up to four vertices with the convex weights of a point of their hull.
+// Up to four vertices with the convex weights of a point of their hull. The first `size` mean something; the others are
+// left as they are in memory, for clearing half a kilobyte takes as long as a support point.
 struct Simplex {
-  MinkowskiVertex vertices[4];
-  double weights[4] = {};
+  Simplex() {}  // NOLINT(modernize-use-equals-default,cppcoreguidelines-pro-type-member-init): the union stays as it is
+  union {
+    MinkowskiVertex vertices[4];
+  };
+  double weights[4];
   int size = 0;
 };
 
@@ -37,16 +41,19 @@ inline Vec3 perpendicular(Vec3 a) {
 class MinkowskiDifference {
  public:
   MinkowskiDifference(const ConvexShape& A, const ConvexShape& B, const Pose& X_AB)
-      : A_(A), B_(B), X_AB_(X_AB), scale_(A.extent() + B.extent() + norm(X_AB.p)) {}
+      : A_(A), B_(B), X_AB_(X_AB), R_BA_(transpose(X_AB.R)), scale_(A.extent() + B.extent() + norm(X_AB.p)) {}
 
   // The point of D farthest along d. The vertices found last are the hints of the next search.
-  MinkowskiVertex support(Vec3 d) {
-    MinkowskiVertex v;
+  void support(Vec3 d, MinkowskiVertex& v) {
     v.a = A_.support(d, hint_a_);
-    v.b = B_.support(transpose_times(X_AB_.R, -d), hint_b_);
+    v.b = B_.support(R_BA_ * -d, hint_b_);
     v.w = v.a - X_AB_ * v.b;
     v.vertex_a = hint_a_;
     v.vertex_b = hint_b_;
+  }
+  MinkowskiVertex support(Vec3 d) {
+    MinkowskiVertex v;
+    support(d, v);
     return v;
   }
 
@@ -65,6 +72,7 @@ class MinkowskiDifference {
   const ConvexShape& A_;
   const ConvexShape& B_;
   Pose X_AB_;
+  Mat3 R_BA_;
   double scale_;
   int hint_a_ = -1, hint_b_ = -1;
 };

@@ -13,9 +13,15 @@ constexpr double kShallow = 1e-11;
 // As in GJK: beyond this, products of four coordinates may overflow.
 constexpr double kLargest = 1e70;
 
-bool usable(const Pose& X) {
-  const bool is_finite = finite(X.p) && finite(X.R.c0) && finite(X.R.c1) && finite(X.R.c2);
-  return is_finite && norm(X.p) < kLargest && norm(X.R.c0) + norm(X.R.c1) + norm(X.R.c2) < kLargest;
+Lanes absolute(Vec3 v) {
+  using convex_support::LaneBits;
+  return std::bit_cast<Lanes>(std::bit_cast<LaneBits>(v.lanes) & std::numeric_limits<long long>::max());
+}
+
+// Finite, and small enough to compute with.
+bool acceptable(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB) {
+  const Vec3 rotations = X_WA.R.c0 + X_WA.R.c1 + X_WA.R.c2 + X_WB.R.c0 + X_WB.R.c1 + X_WB.R.c2;
+  return sum(absolute(rotations) + absolute(X_WA.p) + absolute(X_WB.p)) + A.extent() + B.extent() < kLargest;
 }
 
 Pose relative(const Pose& X_WA, const Pose& X_WB) {
@@ -23,18 +29,21 @@ Pose relative(const Pose& X_WA, const Pose& X_WB) {
   return {R_AW * X_WB.R, R_AW * (X_WB.p - X_WA.p)};
 }
 
-// From the cores in the frame of A to the shapes in the world.
-void place(ContactResult& result, const ConvexShape& A, const ConvexShape& B, const Pose& X_WA, const CoreContact& c) {
-  result.distance = c.distance - (A.radius() + B.radius());
-  result.normal = X_WA.R * c.normal;
-  result.point_A = X_WA * (c.a + A.radius() * c.normal);
-  result.point_B = X_WA * (c.b - B.radius() * c.normal);
-  const bool is_finite = finite(result.normal) && finite(result.point_A) && finite(result.point_B);
-  if (!is_finite || std::isnan(result.distance)) result.status = QueryStatus::kInvalid;
+// From the cores to the shapes, all in the world.
+[[gnu::always_inline]] inline ContactResult placed(QueryStatus status, const ConvexShape& A, const ConvexShape& B,
+                                                   const CoreContact& c) {
+  return {status,
+          c.distance - (A.radius() + B.radius()),
+          c.normal,
+          c.a + A.radius() * c.normal,
+          c.b - B.radius() * c.normal,
+          0,
+          0};
 }
 
 GjkOptions gjk_options(const QueryOptions& options, const QueryCache* cache) {
   GjkOptions gjk = options.gjk;
+  gjk.boolean = false;
   if (cache != nullptr && cache->valid) {
     gjk.guess = GjkGuess::kDirection;
     gjk.direction = cache->direction;
@@ -53,85 +62,67 @@ QueryStatus status_of(GjkStatus status) {
   return status == GjkStatus::kIterationLimit ? QueryStatus::kLimited : QueryStatus::kConverged;
 }
 
-CoreContact core_contact(const GjkResult& found) {
+// The distance of the cores by GJK and, with a workspace, their depth by EPA.
+ContactResult by_iteration(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
+                           QueryWorkspace* workspace, const QueryOptions& options, QueryCache* cache) {
+  MinkowskiDifference D(A, B, relative(X_WA, X_WB));
+  const GjkResult found = gjk(D, gjk_options(options, cache));
+  QueryStatus status = status_of(found.status);
+  if (status == QueryStatus::kInvalid) return {};
+  const bool overlapping = found.status == GjkStatus::kOverlapping;
   const Vec3 normal = found.distance > 0.0 ? found.separation * (-1.0 / found.distance) : Vec3(0, 0, 1);
-  return {found.distance, normal, found.point_a, found.point_b};
-}
-
-ContactResult by_formula(const ConvexShape& A, const ConvexShape& B, const Pose& X_WA, const Pose& X_AB) {
-  ContactResult result;
-  result.status = QueryStatus::kConverged;
-  const CoreContact c = closed_form(A, B, X_AB);
-  place(result, A, B, X_WA, c);
-  if (std::isinf(c.distance) && result.status == QueryStatus::kConverged) result.status = QueryStatus::kUnbounded;
+  CoreContact c{overlapping ? 0.0 : found.distance, normal, found.point_a, found.point_b};
+  int epa_iterations = 0;
+  if (workspace != nullptr && (overlapping || found.distance <= kShallow * D.scale())) {
+    const EpaResult deep = epa(D, found.simplex, workspace->epa, options.epa);
+    epa_iterations = deep.iterations;
+    status = deep.status == EpaStatus::kLimited ? QueryStatus::kLimited : QueryStatus::kConverged;
+    c = {-deep.depth, deep.normal, deep.point_a, deep.point_b};
+  }
+  if (workspace != nullptr || !overlapping) remember(cache, -c.normal);
+  ContactResult result = placed(status, A, B, {c.distance, X_WA.R * c.normal, X_WA * c.a, X_WA * c.b});
+  result.gjk_iterations = found.iterations;
+  result.epa_iterations = epa_iterations;
+  const bool is_finite = finite(result.normal + (result.point_A + result.point_B)) && !std::isnan(result.distance);
+  if (!is_finite) result.status = QueryStatus::kInvalid;
   return result;
 }
 
-bool acceptable(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB) {
-  return usable(X_WA) && usable(X_WB) && A.extent() < kLargest && B.extent() < kLargest;
+// Finite for acceptable input, without looking.
+[[gnu::always_inline]] inline ContactResult by_formula(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B,
+                                                       const Pose& X_WB, double least_distance) {
+  CoreContact c = closed_form(A, X_WA, B, X_WB);
+  const QueryStatus status = std::isinf(c.distance) ? QueryStatus::kUnbounded : QueryStatus::kConverged;
+  c.distance = std::max(c.distance, least_distance);
+  return placed(status, A, B, c);
 }
 
 }  // namespace
 
 ContactResult distance(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
                        const QueryOptions& options, QueryCache* cache) {
-  ContactResult result;
-  if (!acceptable(A, X_WA, B, X_WB)) return result;
-  const Pose X_AB = relative(X_WA, X_WB);
-  if (has_closed_form(A.core(), B.core())) {
-    result = by_formula(A, B, X_WA, X_AB);
-    if (result.valid()) result.distance = std::max(result.distance, -(A.radius() + B.radius()));
-    return result;
-  }
-  MinkowskiDifference D(A, B, X_AB);
-  GjkOptions gjk_of = gjk_options(options, cache);
-  gjk_of.boolean = false;
-  const GjkResult found = gjk(D, gjk_of);
-  result.gjk_iterations = found.iterations;
-  result.status = status_of(found.status);
-  if (result.status == QueryStatus::kInvalid) return result;
-  CoreContact c = core_contact(found);
-  if (found.status == GjkStatus::kOverlapping) c.distance = 0.0;
-  place(result, A, B, X_WA, c);
-  if (found.status != GjkStatus::kOverlapping) remember(cache, found.separation);
-  return result;
+  if (!acceptable(A, X_WA, B, X_WB)) return {};
+  if (has_closed_form(A.core(), B.core())) return by_formula(A, X_WA, B, X_WB, 0.0);
+  return by_iteration(A, X_WA, B, X_WB, nullptr, options, cache);
 }
 
 ContactResult collide(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
                       QueryWorkspace& workspace, const QueryOptions& options, QueryCache* cache) {
-  ContactResult result;
-  if (!acceptable(A, X_WA, B, X_WB)) return result;
-  const Pose X_AB = relative(X_WA, X_WB);
-  if (has_closed_form(A.core(), B.core())) return by_formula(A, B, X_WA, X_AB);
-  MinkowskiDifference D(A, B, X_AB);
-  GjkOptions gjk_of = gjk_options(options, cache);
-  gjk_of.boolean = false;
-  const GjkResult found = gjk(D, gjk_of);
-  result.gjk_iterations = found.iterations;
-  result.status = status_of(found.status);
-  if (result.status == QueryStatus::kInvalid) return result;
-  CoreContact c = core_contact(found);
-  if (found.status == GjkStatus::kOverlapping || found.distance <= kShallow * D.scale()) {
-    const EpaResult deep = epa(D, found.simplex, workspace.epa, options.epa);
-    result.epa_iterations = deep.iterations;
-    result.status = deep.status == EpaStatus::kLimited ? QueryStatus::kLimited : QueryStatus::kConverged;
-    c = {-deep.depth, deep.normal, deep.point_a, deep.point_b};
+  if (!acceptable(A, X_WA, B, X_WB)) return {};
+  if (has_closed_form(A.core(), B.core())) {
+    return by_formula(A, X_WA, B, X_WB, -std::numeric_limits<double>::infinity());
   }
-  place(result, A, B, X_WA, c);
-  remember(cache, -c.normal);
-  return result;
+  return by_iteration(A, X_WA, B, X_WB, &workspace, options, cache);
 }
 
 OverlapStatus overlaps(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB, double margin,
                        const QueryOptions& options, QueryCache* cache) {
   if (!acceptable(A, X_WA, B, X_WB) || !(margin >= 0.0)) return OverlapStatus::kInvalid;
-  const Pose X_AB = relative(X_WA, X_WB);
   if (has_closed_form(A.core(), B.core())) {
-    const ContactResult contact = by_formula(A, B, X_WA, X_AB);
-    if (contact.status == QueryStatus::kInvalid) return OverlapStatus::kInvalid;
-    return contact.distance <= margin ? OverlapStatus::kOverlapping : OverlapStatus::kSeparated;
+    const double apart = closed_form(A, X_WA, B, X_WB).distance;
+    return apart <= A.radius() + B.radius() + margin ? OverlapStatus::kOverlapping : OverlapStatus::kSeparated;
   }
-  MinkowskiDifference D(A, B, X_AB);
+  MinkowskiDifference D(A, B, relative(X_WA, X_WB));
   GjkOptions gjk_of = gjk_options(options, cache);
   gjk_of.boolean = true;
   gjk_of.threshold = D.radius() + margin;
