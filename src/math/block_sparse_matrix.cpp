@@ -101,6 +101,16 @@ MatrixX BlockSparseMatrix::dense() const {
   return result;
 }
 
+void BlockDiagonal::set_partition(const std::vector<int>& row_begin) {
+  offset.resize(row_begin.size());
+  offset[0] = 0;
+  for (std::size_t i = 1; i < row_begin.size(); ++i) {
+    const auto size = static_cast<std::size_t>(row_begin[i] - row_begin[i - 1]);
+    offset[i] = offset[i - 1] + size * size;
+  }
+  values.assign(offset.back(), 0.0);
+}
+
 double relative_skew(const BlockSparseMatrix& M) {
   double largest = 0.0, skew = 0.0;
   for (int i = 0; i < M.block_rows(); ++i) {

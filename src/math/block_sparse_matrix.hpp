@@ -63,6 +63,17 @@ struct BlockSparseMatrix {
   MatrixX dense() const;
 };
 
+// Square diagonal blocks, to be added to a matrix.
+struct BlockDiagonal {
+  std::vector<std::size_t> offset{0};  // blocks + 1
+  std::vector<double> values;          // column-major blocks one after another
+
+  // Zero blocks of the sizes of a partition (first rows, then the number of rows).
+  void set_partition(const std::vector<int>& row_begin);
+  double* data(int block) { return values.data() + offset[block]; }
+  const double* data(int block) const { return values.data() + offset[block]; }
+};
+
 // Four doubles from memory without alignment; only the first three mean something to the caller.
 inline Lanes load_lanes(const double* p) {
   Lanes lanes;

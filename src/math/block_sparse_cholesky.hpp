@@ -1,0 +1,32 @@
+// The Cholesky factorisation of block-sparse symmetric positive definite matrices: G + (rho + eta) I of ADMM, and
+// A + J' W J of the Newton methods. Multifrontal, see block_sparse_symbolic.hpp.
+#pragma once
+
+#include <vector>
+
+#include "touchstone/math/block_sparse_matrix.hpp"
+#include "touchstone/math/block_sparse_symbolic.hpp"
+
+namespace touchstone {
+
+class BlockSparseCholesky {
+ public:
+  // Factors M + shift I + extra. M counts as symmetric; its pattern must be symmetric with all diagonal blocks, and its
+  // values are read on one side of the diagonal only. `extra`, a matrix of diagonal blocks, may be null. The pattern is
+  // analysed if it is new; otherwise nothing is allocated. Returns false if the sum is not positive definite.
+  bool factorize(const BlockSparseMatrix& M, double shift = 0.0, const BlockDiagonal* extra = nullptr);
+
+  // x = (factored matrix)^-1 x.
+  void solve(double* x);
+  void solve(VectorX& x) { solve(x.data()); }
+
+  const BlockSparseSymbolic& symbolic() const { return symbolic_; }
+
+ private:
+  BlockSparseSymbolic symbolic_;
+  FrontStack stack_;
+  std::vector<double> lower_;   // lower panels
+  std::vector<double> gather_;  // the part of x that a front touches
+};
+
+}  // namespace touchstone

@@ -1,0 +1,38 @@
+// The LU factorisation of block-sparse matrices whose pattern is symmetric and whose values are not: the Newton systems
+// of the NCP. Multifrontal, see block_sparse_symbolic.hpp; rows are exchanged within a supernode, not between
+// supernodes, so it relies on diagonal blocks that are not singular (G + Lambda has them). One step of iterative
+// refinement on demand repairs what that costs.
+#pragma once
+
+#include <vector>
+
+#include "touchstone/math/block_sparse_matrix.hpp"
+#include "touchstone/math/block_sparse_symbolic.hpp"
+
+namespace touchstone {
+
+class BlockSparseLu {
+ public:
+  // Factors M + shift I + extra; see BlockSparseCholesky. Returns false if a pivot vanishes or is not finite.
+  bool factorize(const BlockSparseMatrix& M, double shift = 0.0, const BlockDiagonal* extra = nullptr);
+
+  // x = (factored matrix)^-1 x.
+  void solve(double* x);
+  void solve(VectorX& x) { solve(x.data()); }
+
+  // Improves x, a solution for the right-hand side b, by one step with the residual of M + shift I + extra, the
+  // arguments of factorize. Returns the largest residual before the step.
+  double refine(const BlockSparseMatrix& M, double shift, const BlockDiagonal* extra, const VectorX& b, VectorX& x);
+
+  const BlockSparseSymbolic& symbolic() const { return symbolic_; }
+
+ private:
+  BlockSparseSymbolic symbolic_;
+  FrontStack stack_;
+  std::vector<double> lower_, upper_;  // panels
+  std::vector<int> exchange_;          // pivots: the row that a pivot row was exchanged with, within its supernode
+  std::vector<double> gather_;
+  VectorX residual_;
+};
+
+}  // namespace touchstone
