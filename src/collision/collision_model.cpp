@@ -43,7 +43,7 @@ double volume_of_surface(const Shape& mesh) {
 
 double hull_ratio(const Shape& s, const CollisionShape& prepared) {
   if (s.type != ShapeType::kMesh || s.mesh_collision != MeshCollision::kHull || s.mesh->triangles.empty()) return 1.0;
-  const Polytope* hull = prepared.convex().polytope();
+  const Polytope* hull = prepared.is_convex() ? prepared.pieces()[0].polytope() : nullptr;
   const double mesh_volume = volume_of_surface(s);
   return hull == nullptr || !(mesh_volume > 0.0) ? 1.0 : volume(*hull) / mesh_volume;
 }

@@ -115,8 +115,10 @@ void CollisionDetector::collide_pair(const BroadPhase::Pair& pair, const Paramet
     sweep = std::sqrt(dot(approach, approach)) + p.rotation + q.rotation;
   }
   manifolds_.clear();
-  collide(shapes_->shape(a), poses_[at(pair.a)], shapes_->shape(b), poses_[at(pair.b)], reach + sweep, workspace_,
-          &caches_[at(pair.slot)], manifolds_, options_.query);
+  const QueryStatus status = collide(shapes_->shape(a), poses_[at(pair.a)], shapes_->shape(b), poses_[at(pair.b)],
+                                     reach + sweep, workspace_, &caches_[at(pair.slot)], manifolds_, options_.query);
+  if (status == QueryStatus::kInvalid || status == QueryStatus::kUnbounded) ++counts_.invalid;
+  if (status == QueryStatus::kLimited) ++counts_.limited;
   if (manifolds_.empty()) return;
   const int contact_pair = shapes_->contact_pair(a.shape, b.shape);
   prototype.material =
@@ -130,11 +132,7 @@ void CollisionDetector::collide_pair(const BroadPhase::Pair& pair, const Paramet
 
 void CollisionDetector::add_contacts(const Manifold& manifold, const Contact& prototype, double reach, const Data& data,
                                      double h) {
-  if (manifold.status == QueryStatus::kInvalid || manifold.status == QueryStatus::kUnbounded) {
-    ++counts_.invalid;
-    return;
-  }
-  if (manifold.status == QueryStatus::kLimited) ++counts_.limited;
+  if (!manifold.valid()) return;
   const Model& model = shapes_->model();
   const Mat3 frame = contact_frame(manifold.normal);
   for (int k = 0; k < manifold.count; ++k) {
