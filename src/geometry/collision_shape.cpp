@@ -88,7 +88,7 @@ void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionS
   SurfaceWorkspace& work = workspace.surface;
   if (other.surface() == nullptr) {
     pieces_near(other, box, [&](int i) {
-      find_surface_contacts(*S.surface(), {piece(other, i), X_SO, i, nullptr}, settings, workspace.query, work);
+      find_surface_contacts(*S.surface(), {piece(other, i), X_SO, i, nullptr, nullptr}, settings, workspace.query, work);
       flush_surface_contacts(X_WS, settings, piece(other, i).radius(), swapped, workspace.query, work, out);
     });
   } else {
@@ -98,7 +98,7 @@ void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionS
     for (const int index : work.other_triangles) {
       const SurfaceTriangle t = other.surface()->triangle(index);
       const ConvexShape triangle = ConvexShape::triangle(t.vertices[0], t.vertices[1], t.vertices[2], radius);
-      find_surface_contacts(*S.surface(), {triangle, X_SO, 0, &t}, settings, workspace.query, work);
+      find_surface_contacts(*S.surface(), {triangle, X_SO, 0, other.surface(), &t}, settings, workspace.query, work);
     }
     flush_surface_contacts(X_WS, settings, radius, swapped, workspace.query, work, out);
   }
