@@ -54,23 +54,19 @@ const ConvexShape& piece(const CollisionShape& shape, int i) { return shape.piec
 
 // Two shapes made of convex pieces.
 QueryStatus collide_pieces(const CollisionShape& A, const Pose& X_WA, const CollisionShape& B, const Pose& X_WB,
-                           double margin, CollisionWorkspace& workspace, PairCache* cache, std::vector<Manifold>& out,
+                           double margin, CollisionWorkspace& workspace, std::vector<Manifold>& out,
                            const QueryOptions& options) {
   QueryStatus worst = QueryStatus::kConverged;
-  const bool single = A.is_convex() && B.is_convex();
-  QueryCache* const query_cache = single && cache != nullptr ? &cache->query : nullptr;
   const Pose X_AB = relative(X_WA, X_WB), X_BA = relative(X_WB, X_WA);
   pieces_near(A, grown(B.bounds(X_AB), margin), [&](int i) {
-    const ConvexShape& a = piece(A, i);
-    const Bounds box = single ? Bounds() : grown(a.bounds(X_BA), margin);
-    pieces_near(B, box, [&](int j) {
-      Manifold m = collide_manifold(a, X_WA, piece(B, j), X_WB, margin, workspace.query, options, query_cache);
-      if (m.status != QueryStatus::kConverged) worst = std::max(worst, m.status);
+    pieces_near(B, grown(piece(A, i).bounds(X_BA), margin), [&](int j) {
+      Manifold m = collide_manifold(piece(A, i), X_WA, piece(B, j), X_WB, margin, workspace.query, options);
+      worst = std::max(worst, m.status);
       if (m.count == 0) return;
       m.sub_shape_A = i;
       m.sub_shape_B = j;
       const std::uint64_t pair = static_cast<std::uint64_t>(i) << 32 | static_cast<std::uint64_t>(j);
-      for (int k = 0; k < m.count && !single; ++k) m.points[k].feature = mix_ids(m.points[k].feature, pair);
+      for (int k = 0; k < m.count; ++k) m.points[k].feature = mix_ids(m.points[k].feature, pair);
       out.push_back(m);
     });
   });
@@ -88,7 +84,8 @@ void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionS
   SurfaceWorkspace& work = workspace.surface;
   if (other.surface() == nullptr) {
     pieces_near(other, box, [&](int i) {
-      find_surface_contacts(*S.surface(), {piece(other, i), X_SO, i, nullptr}, settings, workspace.query, work);
+      find_surface_contacts(*S.surface(), {piece(other, i), X_SO, i, nullptr, nullptr}, settings, workspace.query,
+                            work);
       flush_surface_contacts(X_WS, settings, piece(other, i).radius(), swapped, workspace.query, work, out);
     });
   } else {
@@ -98,7 +95,7 @@ void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionS
     for (const int index : work.other_triangles) {
       const SurfaceTriangle t = other.surface()->triangle(index);
       const ConvexShape triangle = ConvexShape::triangle(t.vertices[0], t.vertices[1], t.vertices[2], radius);
-      find_surface_contacts(*S.surface(), {triangle, X_SO, 0, &t}, settings, workspace.query, work);
+      find_surface_contacts(*S.surface(), {triangle, X_SO, 0, other.surface(), &t}, settings, workspace.query, work);
     }
     flush_surface_contacts(X_WS, settings, radius, swapped, workspace.query, work, out);
   }
@@ -146,10 +143,16 @@ Bounds CollisionShape::bounds(const Pose& X_WS) const {
 QueryStatus collide(const CollisionShape& A, const Pose& X_WA, const CollisionShape& B, const Pose& X_WB, double margin,
                     CollisionWorkspace& workspace, PairCache* cache, std::vector<Manifold>& out,
                     const QueryOptions& options) {
-  if (A.surface() == nullptr && B.surface() == nullptr) {
-    return collide_pieces(A, X_WA, B, X_WB, margin, workspace, cache, out, options);
+  if (A.is_convex() && B.is_convex()) {
+    const Manifold m = collide_manifold(A.pieces()[0], X_WA, B.pieces()[0], X_WB, margin, workspace.query, options,
+                                        cache != nullptr ? &cache->query : nullptr);
+    if (m.count > 0) out.push_back(m);
+    return m.status;
   }
   if (!usable(X_WA) || !usable(X_WB)) return QueryStatus::kInvalid;
+  if (A.surface() == nullptr && B.surface() == nullptr) {
+    return collide_pieces(A, X_WA, B, X_WB, margin, workspace, out, options);
+  }
   if (A.surface() != nullptr) {
     collide_surface(A, X_WA, B, X_WB, margin, false, workspace, out, options);
   } else {

@@ -66,9 +66,14 @@ class FieldSurface final : public TriangleSurface {
       const bool inside = r >= 0 && c >= 0 && r < rows_ - 1 && c < columns_ - 1;
       t.across[k] = inside ? normal(r, c, !upper) : Vec3(c - column, r - row, 0.0);  // the wall at the border
       t.edges[k] = surface::edge_kind(t.normal, t.across[k], t.vertices[(k + 1) % 3] - t.vertices[k]);
-      t.inner_vertices[k] = is_inner(t.names[k], t.normal);
     }
     return t;
+  }
+
+  bool is_inner(int name) const override {
+    const int row = std::min(name / columns_, rows_ - 2), column = std::min(name % columns_, columns_ - 2);
+    const Vec3 n = normal(row, column, false);
+    return around(name, [&](Vec3 e) { return std::abs(dot(n, e)) <= kFlatEdge * norm(e); });
   }
 
   bool vertex_allows(int name, Vec3 n) const override {
@@ -195,10 +200,6 @@ class FieldSurface final : public TriangleSurface {
       }
     }
     return !at_border || test(Vec3(0, 0, -1));
-  }
-
-  bool is_inner(int name, Vec3 n) const {
-    return around(name, [&](Vec3 e) { return std::abs(dot(n, e)) <= kFlatEdge * norm(e); });
   }
 
   std::shared_ptr<const HeightField> field_;

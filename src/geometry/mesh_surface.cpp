@@ -85,11 +85,12 @@ class MeshSurface final : public TriangleSurface {
       t.vertices[k] = vertex(f.vertices[k]);
       t.names[k] = f.vertices[k];
       t.edges[k] = f.edges[k];
-      if (f.neighbours[k] >= 0) t.across[k] = triangles_[at(f.neighbours[k])].normal;
-      t.inner_vertices[k] = inner_[at(f.vertices[k])] != 0;
+      if (f.edges[k] == EdgeKind::kConvex) t.across[k] = triangles_[at(f.neighbours[k])].normal;
     }
     return t;
   }
+
+  bool is_inner(int name) const override { return inner_[at(name)] != 0; }
 
   bool vertex_allows(int name, Vec3 n) const override {
     constexpr double kRoom = 1e-6;

@@ -15,8 +15,10 @@ namespace {
 constexpr double kMerge = 1e-2;
 // Corners of a polygon with less area than this fraction of the patch's square are straight.
 constexpr double kStraight = 1e-9;
-// The previous points stay while they span this fraction of the largest area,
-constexpr double kKeepArea = 0.8;
+// Polygons of more corners are thinned out first.
+constexpr int kDirections = 16;
+// The previous points stay while they span this fraction of the patch (the largest four have at least 2/pi of it),
+constexpr double kKeepArea = 0.55;
 // and none of the others is deeper by this fraction of the size.
 constexpr double kKeepDepth = 1e-6;
 
@@ -54,8 +56,10 @@ class Reduction {
     merge();
     if (work_.kept.size() > 4) {
       make_hull();
-      largest_quadrilateral();
-      if (previous_count == 4) keep_previous(previous);
+      if (previous_count != 4 || !keep_previous(previous)) {
+        if (hull_size() > kDirections) thin_out();
+        largest_quadrilateral();
+      }
     }
     include_deepest();
     std::swap(points_, work_.kept);
@@ -141,23 +145,50 @@ class Reduction {
     work_.kept.assign(result, result + chosen);
   }
 
+  // Twice the area of four points in order.
   static double area_of(const PatchPoint* p) { return twice_area(p[0], p[1], p[2]) + twice_area(p[0], p[2], p[3]); }
 
   // The previous four, when they are all there still, in convex order, large and deep enough.
-  void keep_previous(const std::uint64_t* previous) {
+  bool keep_previous(const std::uint64_t* previous) {
     PatchPoint old[4];
     double least = deepest_.gap() + 2.0 * kKeepDepth * size_;
     for (int k = 0; k < 4; ++k) {
       const auto found = std::find_if(points_.begin(), points_.end(),
                                       [&](const PatchPoint& p) { return feature_id(p.A, p.B) == previous[k]; });
-      if (found == points_.end()) return;
+      if (found == points_.end()) return false;
       old[k] = *found;
       least = std::min(least, old[k].gap());
     }
-    const double best = work_.kept.size() == 4 ? area_of(work_.kept.data()) : 0.0;
-    if (least > deepest_.gap() + kKeepDepth * size_ || std::abs(area_of(old)) < kKeepArea * best) return;
+    if (least > deepest_.gap() + kKeepDepth * size_ || std::abs(area_of(old)) < kKeepArea * hull_area()) return false;
     work_.kept.assign(old, old + 4);
     keeps_previous_ = true;
+    return true;
+  }
+
+  double hull_area() const {
+    double area = 0.0;
+    for (int k = 1; k + 1 < hull_size(); ++k) area += twice_area(corner(0), corner(k), corner(k + 1));
+    return area;
+  }
+
+  // Keeps the corners farthest in kDirections directions: a polygon of at least 97 % of the area.
+  void thin_out() {
+    std::vector<int>& hull = work_.hull;
+    std::size_t used = 0;
+    int chosen[kDirections];
+    for (int d = 0; d < kDirections; ++d) {
+      const double angle = 2.0 * 3.14159265358979323846 * d / kDirections, x = std::cos(angle), y = std::sin(angle);
+      int best = 0;
+      for (int k = 1; k < hull_size(); ++k) {
+        if (x * corner(k).x + y * corner(k).y > x * corner(best).x + y * corner(best).y) best = k;
+      }
+      chosen[d] = best;
+    }
+    std::sort(chosen, chosen + kDirections);
+    for (int d = 0; d < kDirections; ++d) {
+      if (d == 0 || chosen[d] != chosen[d - 1]) hull[used++] = hull[at(chosen[d])];
+    }
+    hull.resize(used);
   }
 
   // In the place of the point whose loss costs least area.

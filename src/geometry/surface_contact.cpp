@@ -36,12 +36,14 @@ class TriangleContact {
 
   void visit(const SurfaceTriangle& t) {
     t_ = &t;
-    const Vec3 lowest = support(-t.normal);
-    const double gap = dot(t.normal, lowest - t.vertices[0]);
+    look_along(t.normal);
+    const double gap = dot(t.normal, lowest_ - t.vertices[0]);
     if (gap > core_margin_) return;
-    const double front = dot(t.normal, support(t.normal) - t.vertices[0]);
+    const double front = dot(t.normal, highest_ - t.vertices[0]);
     if (front < kBehind * (front - gap) - kTie * B_.extent()) return;
-    clip_along_face(lowest);
+    find_feature();
+    if (t.is_flat() && !query_.patch.feature_B.disk) return vertices_over();
+    clip_along_face();
     double least = core_margin_;
     for (const PatchPoint& p : query_.patch.points) least = std::min(least, p.gap());
     const bool exact = least <= gap + kDepthTie * size_;
@@ -53,12 +55,12 @@ class TriangleContact {
   // The deepest point of B against the plane of the triangle, over it or not.
   void force(const SurfaceTriangle& t) {
     t_ = &t;
-    const Vec3 lowest = support(-t.normal);
-    clip_along_face(lowest);
-    const double height = dot(t.normal, lowest - frame_.origin);
-    query_.patch.points.clear();
-    query_.patch.points.push_back({0.0, 0.0, 0.0, height, face_name(t.index), query_.patch.feature_B.name});
-    add_patch(false);
+    look_along(t.normal);
+    find_feature();
+    const double gap = dot(t.normal, lowest_ - t.vertices[0]);
+    Batch& batch = start_batch(t.normal, false, {face_name(t.index), query_.patch.feature_B.name});
+    add_point(batch, lowest_ - gap * t.normal, lowest_, face_name(t.index), query_.patch.feature_B.name);
+    end_batch();
   }
 
  private:
@@ -67,23 +69,64 @@ class TriangleContact {
     return X_SB_ * B_.support(transpose_times(X_SB_.R, d), vertex);
   }
 
+  // The extent of B along a normal. Triangles of one plane share it, and the feature.
+  void look_along(Vec3 normal) {
+    if (known_ && same(normal, normal_)) return;
+    normal_ = normal;
+    lowest_ = support(-normal);
+    highest_ = support(normal);
+    known_ = true;
+    has_feature_ = false;
+  }
+
+  void find_feature() {
+    if (has_feature_) return;
+    SupportFeature& f = query_.patch.feature_B;
+    find_support_feature(B_, transpose_times(X_SB_.R, -normal_), f);
+    for (FeatureVertex& v : f.vertices) v.point = X_SB_ * v.point;
+    f.normal = X_SB_.R * f.normal;
+    f.centre = X_SB_ * f.centre;
+    axes_ = contact_frame(normal_);
+    has_feature_ = true;
+  }
+
+  // Of a triangle inside of a plane only the vertices of B over it count: all that its own edges and vertices could add
+  // would be left out by add_point.
+  void vertices_over() {
+    if (facing_away()) return;
+    const SupportFeature& f = query_.patch.feature_B;
+    Batch* batch = nullptr;
+    for (const FeatureVertex& v : f.vertices) {
+      if (!is_over(v.point)) continue;
+      const double gap = dot(normal_, v.point - t_->vertices[0]);
+      if (gap > core_margin_) continue;
+      if (batch == nullptr) batch = &start_batch(normal_, gap >= 0.0, {face_name(t_->index), f.name});
+      add_point(*batch, v.point - gap * normal_, v.point, face_name(t_->index),
+                f.is_point() ? f.name : vertex_name(v.name));
+    }
+  }
+
+  bool is_over(Vec3 p) const {
+    for (int k = 0; k < 3; ++k) {
+      const Vec3 v = t_->vertices[k], e = t_->vertices[k == 2 ? 0 : k + 1] - v;
+      const double tie = kTie * (std::abs(e.x()) + std::abs(e.y()) + std::abs(e.z()));
+      const double inward = dot(cross(normal_, e), p - v);
+      if (inward < 0.0 && inward < -tie * norm(e)) return false;
+    }
+    return true;
+  }
+
   // Puts the points of the patch along the face normal into the workspace.
-  void clip_along_face(Vec3 lowest) {
+  void clip_along_face() {
     const SurfaceTriangle& t = *t_;
-    PatchWorkspace& patch = query_.patch;
-    SupportFeature& face = patch.feature_A;
+    SupportFeature& face = query_.patch.feature_A;
     face.name = face_name(t.index);
     face.normal = t.normal;
     face.disk = face.unbounded = false;
     face.vertices.clear();
     for (int k = 0; k < 3; ++k) face.vertices.push_back({t.vertices[k], t.names[k]});
-    find_support_feature(B_, transpose_times(X_SB_.R, -t.normal), patch.feature_B);
-    SupportFeature& other = patch.feature_B;
-    for (FeatureVertex& v : other.vertices) v.point = X_SB_ * v.point;
-    other.normal = X_SB_.R * other.normal;
-    other.centre = X_SB_ * other.centre;
-    frame_ = {lowest - dot(t.normal, lowest - t.vertices[0]) * t.normal, contact_frame(t.normal)};
-    size_ = intersect_features(frame_, frame_.axes.c0, patch, true);
+    frame_ = {lowest_ - dot(t.normal, lowest_ - t.vertices[0]) * t.normal, axes_};
+    size_ = intersect_features(frame_, frame_.axes.c0, query_.patch, true);
   }
 
   bool facing_away() const {
@@ -113,6 +156,7 @@ class TriangleContact {
       return add_patch(false);
     }
     const Manifold m = manifold_of_contact(triangle, Pose(), B_, X_SB_, contact, settings_.margin, query_);
+    has_feature_ = false;  // overwritten
     Batch& batch = start_batch(m.normal, true, {on_surface(m.active.A), m.active.B});
     batch.status = m.status;
     for (const ManifoldPoint& p : m) {
@@ -181,18 +225,19 @@ class TriangleContact {
   // Leaves out points made by flat edges and by vertices inside of a plane: they lie inside of a larger patch.
   void add_point(Batch& batch, Vec3 a, Vec3 b, FeatureName A, FeatureName B) {
     batch.least = std::min(batch.least, dot(batch.normal, b - a));
-    if (inside_a_plane(*t_, A, true)) return;
-    if (partner_.triangle != nullptr && inside_a_plane(*partner_.triangle, B, false)) return;
+    if (inside_a_plane(surface_, *t_, A, true)) return;
+    if (partner_.triangle != nullptr && inside_a_plane(*partner_.surface, *partner_.triangle, B, false)) return;
     work_.points.push_back({a, b, A, on_partner(B)});
     ++batch.count;
   }
 
   // `global`: the name is one of the surface, else of the triangle's own corners.
-  static bool inside_a_plane(const SurfaceTriangle& t, FeatureName name, bool global) {
+  static bool inside_a_plane(const TriangleSurface& surface, const SurfaceTriangle& t, FeatureName name, bool global) {
+    if (name.type != FeatureType::kVertex && name.type != FeatureType::kEdge) return false;
     for (int k = 0; k < 3; ++k) {
       const int v = global ? t.names[k] : k, w = global ? t.names[(k + 1) % 3] : (k + 1) % 3;
-      if (name == vertex_name(v) && t.inner_vertices[k]) return true;
-      if (name == edge_name(v, w) && t.edges[k] == EdgeKind::kFlat) return true;
+      if (name == vertex_name(v)) return surface.is_inner(t.names[k]);
+      if (name == edge_name(v, w)) return t.edges[k] == EdgeKind::kFlat;
     }
     return false;
   }
@@ -210,6 +255,9 @@ class TriangleContact {
   SurfaceWorkspace& work_;
   const double core_margin_;
   const SurfaceTriangle* t_ = nullptr;
+  Vec3 normal_, lowest_, highest_;            // of the last triangle, and B along it
+  bool known_ = false, has_feature_ = false;  // whether these, and the feature of B, are those of the normal
+  Mat3 axes_;
   PatchFrame frame_;
   double size_ = 0.0;
 };

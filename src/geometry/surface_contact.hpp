@@ -64,7 +64,8 @@ struct SurfacePartner {
   const ConvexShape& shape;
   Pose X_SB;
   int sub_shape = 0;                          // enters the ids
-  const SurfaceTriangle* triangle = nullptr;  // when the shape is a triangle of another surface: its names
+  const TriangleSurface* surface = nullptr;   // when the shape is a triangle of another surface: which surface,
+  const SurfaceTriangle* triangle = nullptr;  // and its names there
 };
 
 struct SurfaceSettings {

@@ -28,9 +28,11 @@ struct SurfaceTriangle {
   Vec3 normal;                                                                    // unit, to the front
   int names[3] = {};                                                              // of the vertices in the surface
   EdgeKind edges[3] = {EdgeKind::kBorder, EdgeKind::kBorder, EdgeKind::kBorder};  // k: from vertex k to the next
-  Vec3 across[3];                                                                 // normals of the neighbours
-  bool inner_vertices[3] = {};  // all faces around the vertex lie in one plane
+  Vec3 across[3];  // normals of the neighbours across ridges
 
+  bool is_flat() const {
+    return edges[0] == EdgeKind::kFlat && edges[1] == EdgeKind::kFlat && edges[2] == EdgeKind::kFlat;
+  }
   bool has_ridge() const {
     return edges[0] >= EdgeKind::kConvex || edges[1] >= EdgeKind::kConvex || edges[2] >= EdgeKind::kConvex;
   }
@@ -45,6 +47,8 @@ class TriangleSurface {
   virtual int vertex_count() const = 0;
   virtual Vec3 vertex(int name) const = 0;
   virtual SurfaceTriangle triangle(int index) const = 0;
+  // Whether all faces around a vertex lie in one plane.
+  virtual bool is_inner(int name) const = 0;
   // Whether n lies in the cone of normals of a vertex: it falls along all edges there.
   virtual bool vertex_allows(int name, Vec3 n) const = 0;
   // Adds the triangles near the box: all that overlap it, and maybe some more.

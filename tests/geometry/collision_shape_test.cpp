@@ -223,6 +223,29 @@ TEST(FieldSurface, EqualsTheMesh) {
   EXPECT_GT(points, 300);
 }
 
+// A box beside a table with a fine top, 1 mm into its side: the way out is sideways, and the triangles of the top,
+// under which the box reaches far, must not lift it.
+TEST(MeshSurface, DeepUnderAFineTop) {
+  auto table = test::grid_mesh(400, 0.2, test::flat);  // cells of 1 mm
+  const int row = 401;
+  for (const double y : {-0.2, 0.2}) table->vertices.emplace_back(0.2, y, -0.3);
+  const int below = static_cast<int>(table->vertices.size()) - 2;  // (x, -y), then (x, +y)
+  for (int r = 0; r < 400; ++r) {                                  // the side at +x: a fan
+    const int v = r * row + 400;
+    table->triangles.emplace_back(v, below, v + row);
+  }
+  table->triangles.emplace_back(400 * row + 400, below, below + 1);
+  const CollisionShape mesh = test::triangles(table), box(ConvexShape::box({0.1, 0.05, 0.1}));
+  const std::vector<Manifold> found =
+      touch(mesh, Pose(), box, Pose(Mat3::identity(), Vec3(0.3 - 2.5e-3, 0.0, -0.05)), 1e-3);
+  ASSERT_FALSE(found.empty());
+  for (const Manifold& m : found) {
+    EXPECT_GT(m.normal.x(), 0.999);
+    for (const ManifoldPoint& p : m) EXPECT_GT(p.distance, -2.6e-3);
+  }
+  EXPECT_NEAR(test::deepest(found).second->distance, -2.5e-3, 1e-9);
+}
+
 // A shape under the surface of a height field is inside of it and is pushed up.
 TEST(FieldSurface, IsSolidBelow) {
   const CollisionShape field =
@@ -278,6 +301,44 @@ TEST(CollisionShape, Pieces) {
   const std::vector<Manifold> reverse =
       touch(ball, Pose(Mat3::identity(), Vec3(-0.8 - 1e-3, 0, 0.2 - 2e-3)), corner, Pose(), 1e-3);
   EXPECT_EQ(reverse.size(), 2u);
+}
+
+TEST(Bvh, AgreesWithBruteForce) {
+  Random random(28);
+  for (const int count : {0, 1, 5, 300}) {
+    std::vector<Bounds> boxes;
+    for (int i = 0; i < count; ++i) {
+      const Vector3 centre = 2.0 * test::random_unit(random);
+      const Vector3 half =
+          (i % 7 == 0 ? 0.0 : 0.3) * Vector3::Ones().cwiseProduct(test::random_unit(random).cwiseAbs());
+      boxes.push_back({centre - half, centre + half});
+    }
+    if (count > 20) boxes[20] = boxes[21] = boxes[22] = boxes[23] = boxes[24] = boxes[25] = boxes[26];
+    const Bvh tree(boxes);
+    for (int q = 0; q < 100; ++q) {
+      const Vector3 centre = 2.0 * test::random_unit(random), half = Vector3::Constant(uniform(random, 0.0, 0.8));
+      const Bounds query{centre - half, centre + half};
+      std::set<int> found;
+      tree.overlapping(query, [&](int i) { return found.insert(i).second; });
+      for (int i = 0; i < count; ++i) {
+        const Bounds& box = boxes[static_cast<std::size_t>(i)];
+        const bool overlap =
+            (box.lower.array() <= query.upper.array()).all() && (query.lower.array() <= box.upper.array()).all();
+        EXPECT_TRUE(!overlap || found.count(i) == 1);  // leaves may hold others, too
+      }
+      const Vec3 origin(3.0 * test::random_unit(random));
+      const Vec3 direction = q % 3 == 0 ? Vec3(0, 0, -1) : Vec3(test::random_unit(random));
+      std::set<int> hit;
+      tree.along_ray(origin, direction, 5.0, [&](int i, double&) { hit.insert(i); });
+      for (int i = 0; i < count; ++i) {
+        const Bounds& box = boxes[static_cast<std::size_t>(i)];
+        const Vector3 size = box.upper - box.lower, middle = 0.5 * (box.upper + box.lower);
+        const RayResult ray = raycast(ConvexShape::box(0.5 * size), Pose(Mat3::identity(), Vec3(middle)), origin,
+                                      direction, {.max_distance = 5.0});
+        EXPECT_TRUE(ray.status != RayStatus::kHit || hit.count(i) == 1);
+      }
+    }
+  }
 }
 
 TEST(CollisionShape, BoundsContainTheShape) {

@@ -191,6 +191,38 @@ TEST(Manifold, Counts) {
   }
 }
 
+// Logs beside each other touch along the overlap of their lines; crossed ones at a point.
+TEST(Manifold, ParallelLines) {
+  QueryWorkspace workspace;
+  const auto along_x = [](double about_z) {
+    return Mat3(Matrix3((Eigen::AngleAxisd(about_z, Vector3::UnitZ()) * Eigen::AngleAxisd(0.5 * kPi, Vector3::UnitY()))
+                            .toRotationMatrix()));
+  };
+  const ConvexShape shapes[] = {ConvexShape::capsule(0.1, 0.5), ConvexShape::cylinder(0.1, 0.5)};
+  for (const ConvexShape& A : shapes) {
+    for (const ConvexShape& B : shapes) {
+      for (const double gap : {-1e-3, 1e-3}) {
+        const Pose X_WA(along_x(0.0), Vec3()), X_WB(along_x(0.0), Vec3(0.3, 0.0, 0.2 + gap));
+        const Manifold m = collide_manifold(A, X_WA, B, X_WB, 2e-3, workspace);
+        ASSERT_EQ(m.count, 2);
+        EXPECT_LT(norm(m.normal - Vec3(0, 0, 1)), 1e-5);
+        double low = 1.0, high = -1.0;
+        for (const ManifoldPoint& p : m) {
+          EXPECT_NEAR(p.distance, gap, 1e-8);
+          low = std::min(low, p.point_A.x());
+          high = std::max(high, p.point_A.x());
+        }
+        EXPECT_NEAR(low, -0.2, 1e-5);
+        EXPECT_NEAR(high, 0.5, 1e-5);
+        const Manifold crossed = collide_manifold(A, X_WA, B, Pose(along_x(0.7), X_WB.p), 2e-3, workspace);
+        ASSERT_EQ(crossed.count, 1);
+        EXPECT_NEAR(crossed.points[0].distance, gap, 1e-8);
+        EXPECT_NEAR(crossed.points[0].point_A.x(), 0.3, 1e-3);
+      }
+    }
+  }
+}
+
 TEST(Manifold, EveryPairKeepsTheRules) {
   Random random(11);
   QueryWorkspace workspace;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "geometry/collision_support.hpp"
+#include "geometry/surface_support.hpp"
 #include "touchstone/geometry/manifold.hpp"
 
 namespace touchstone {
@@ -12,9 +12,7 @@ namespace {
 
 constexpr int kSteps = 1000;
 
-Mat3 about(double angle, const Vector3& axis) {
-  return Mat3(Matrix3(Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix()));
-}
+using test::about;
 
 // What 1,000 steps of a contact look like.
 struct Record {
@@ -217,6 +215,65 @@ TEST(Persistence, TippingBox) {
   EXPECT_EQ(r.most, 4);
   EXPECT_EQ(r.least, 2);
   EXPECT_EQ(r.count_changes, 1);  // when the other two leave the margin
+}
+
+Collide on(const CollisionShape& floor, const CollisionShape& shape, const Pose& X_WF = Pose()) {
+  return [=, workspace = std::make_shared<CollisionWorkspace>(), cache = std::make_shared<PairCache>()](
+             const Pose& X, std::vector<Manifold>& out) {
+    EXPECT_EQ(collide(floor, X_WF, shape, X, 1e-3, *workspace, cache.get(), out), QueryStatus::kConverged);
+  };
+}
+
+// A cube over some 200 inner edges: the corners keep their ids, and no normal leans.
+TEST(Persistence, CubeOnAFloorOfTriangles) {
+  const double step = (1.05 + 0.65) / kSteps;
+  const CollisionShape floor = test::triangles(test::grid_mesh(61, 2.0, test::flat));
+  const auto cube = test::hull_mesh(test::box_points({0.5, 0.4, 0.3}));
+  const CollisionShape hull = CollisionShape::make(test::mesh_shape(cube, MeshCollision::kHull));
+  const CollisionShape box(ConvexShape::box({0.5, 0.4, 0.3}));
+  expect_steady(record(sliding, on(floor, hull), Vec3(0, 0, 1), 0.0), 4, step);
+  expect_steady(record(sliding, on(floor, box), Vec3(0, 0, 1), 0.0), 4, step);
+  // Triangles against triangles.
+  const CollisionShape coarse = test::triangles(test::grid_mesh(13, 2.0, test::flat));
+  expect_steady(record(sliding, on(coarse, test::triangles(cube)), Vec3(0, 0, 1), 0.0), 4, step);
+}
+
+TEST(Persistence, BoxOnAHeightField) {
+  const double step = (1.05 + 0.65) / kSteps;
+  const CollisionShape box(ConvexShape::box({0.5, 0.4, 0.3}));
+  const CollisionShape flat = test::field_shape(test::grid_field(61, 2.0, test::flat));
+  expect_steady(record(sliding, on(flat, box), Vec3(0, 0, 1), 0.0), 4, step);
+  // A gentle slope, 0.2 along x and 0.1 along y, and the box aligned with it.
+  const auto plane = [](double x, double y) { return 1.0 + 0.2 * x + 0.1 * y; };
+  const CollisionShape sloped = test::field_shape(test::grid_field(61, 2.0, plane));
+  const Vector3 up = Vector3(-0.2, -0.1, 1.0).normalized();
+  const Mat3 tilt(Matrix3(Quaternion::FromTwoVectors(Vector3::UnitZ(), up).toRotationMatrix()));
+  const Pose X_WP(tilt, Vec3(0, 0, 1));
+  expect_steady(record([&](double t) { return X_WP * sliding(t); }, on(sloped, box), Vec3(up), 0.0), 4, step);
+}
+
+// A ball that rolls over gentle hills: one point of one name, but for moments with two faces in reach.
+TEST(Persistence, BallOverHills) {
+  const auto hills = [](double x, double y) { return 0.2 + 0.05 * std::sin(2.0 * x) * std::cos(2.0 * y); };
+  const CollisionShape field = test::field_shape(test::grid_field(80, 2.0, hills)), ball(ConvexShape::sphere(0.2));
+  CollisionWorkspace workspace;
+  std::vector<Manifold> out;
+  int steps_with_one = 0, touching = 0;
+  double largest_lean = 0.0;
+  for (int step = 0; step < kSteps; ++step) {
+    const double x = -1.5 + 3.0 * step / kSteps, y = 0.3 + 0.2 * step / kSteps;
+    // The tangent plane of the smooth hill; facets of 0.05 m lie up to 6e-5 m below a hilltop.
+    const Vector3 slope(-0.1 * std::cos(2.0 * x) * std::cos(2.0 * y), 0.1 * std::sin(2.0 * x) * std::sin(2.0 * y), 1.0);
+    const Vector3 centre = Vector3(x, y, hills(x, y)) + (0.2 - 2e-4) * slope.normalized();
+    out.clear();
+    collide(field, Pose(), ball, Pose(Mat3::identity(), Vec3(centre)), 1e-4, workspace, nullptr, out);
+    touching += out.empty() ? 0 : 1;
+    steps_with_one += test::count_points(out) == 1 ? 1 : 0;
+    for (const Manifold& m : out) largest_lean = std::max(largest_lean, (m.normal.eigen() - slope.normalized()).norm());
+  }
+  EXPECT_EQ(touching, kSteps);
+  EXPECT_LT(largest_lean, 0.02);  // the facets' own error is up to 0.2 * 0.05 / 2 plus curvature along the diagonal
+  EXPECT_GT(steps_with_one, 0.9 * kSteps);
 }
 
 }  // namespace
