@@ -82,19 +82,53 @@ int climb(const Polytope& polytope, Vec3 d, int start) {
   return best;
 }
 
-int octant(Vec3 d) { return (d.x() < 0.0 ? 1 : 0) | (d.y() < 0.0 ? 2 : 0) | (d.z() < 0.0 ? 4 : 0); }
+// The cell of the cube map that d points into: the face of its largest coordinate (two for each axis), and the place of
+// the other two on that face.
+std::size_t cell(int resolution, Vec3 d) {
+  const double x = std::abs(d.x()), y = std::abs(d.y()), z = std::abs(d.z());
+  const int axis = x >= y && x >= z ? 0 : (y >= z ? 1 : 2);
+  const double largest = d[axis], first = d[axis == 2 ? 0 : axis + 1], second = d[axis == 0 ? 2 : axis - 1];
+  const double scale = 0.5 * resolution / std::abs(largest), middle = 0.5 * resolution;
+  const auto place = [&](double value) {  // the zero vector gives no number, and the last cell
+    const double at = middle + scale * value;
+    return at < resolution - 1 ? static_cast<int>(std::max(at, 0.0)) : resolution - 1;
+  };
+  const int face = 2 * axis + (largest < 0.0 ? 1 : 0);
+  return static_cast<std::size_t>((face * resolution + place(first)) * resolution + place(second));
+}
+
+Vec3 cell_middle(int resolution, int face, int first, int second) {
+  const auto place = [&](int i) { return (2.0 * i + 1.0) / resolution - 1.0; };
+  const double along = face % 2 == 0 ? 1.0 : -1.0, u = place(first), v = place(second);
+  if (face / 2 == 0) return {along, u, v};
+  return face / 2 == 1 ? Vec3(v, along, u) : Vec3(u, v, along);
+}
+
+// About as many cells as half the vertices: then a start is an edge or two away from the answer.
+void fill_starts(Polytope& polytope) {
+  constexpr double kVerticesPerCell = 2.0;
+  const auto count = static_cast<double>(polytope.vertices.size());
+  polytope.resolution = std::clamp(static_cast<int>(std::sqrt(count / (6.0 * kVerticesPerCell))), 2, 64);
+  const int n = polytope.resolution;
+  int last = 0;
+  for (int face = 0; face < 6; ++face) {
+    for (int first = 0; first < n; ++first) {
+      for (int second = 0; second < n; ++second) {
+        last = climb(polytope, cell_middle(n, face, first, second), last);
+        polytope.starts.push_back(last);
+      }
+    }
+  }
+}
 
 void fill_tables(Polytope& polytope) {
   const std::vector<Vec3>& vertices = polytope.vertices;
   const std::size_t last = vertices.size() - 1;
+  if (last + 1 > kExhaustiveLimit && !polytope.triangles.empty()) return fill_starts(polytope);
   for (std::size_t first = 0; first <= last; first += 4) {
     const Vec3 a = vertices[first], b = vertices[std::min(first + 1, last)];
     const Vec3 c = vertices[std::min(first + 2, last)], e = vertices[std::min(first + 3, last)];
     for (int k = 0; k < 3; ++k) polytope.blocks.push_back(Lanes{a[k], b[k], c[k], e[k]});
-  }
-  for (int o = 0; o < 8; ++o) {
-    const Vec3 diagonal((o & 1) != 0 ? -1.0 : 1.0, (o & 2) != 0 ? -1.0 : 1.0, (o & 4) != 0 ? -1.0 : 1.0);
-    polytope.octant_start[o] = exhaustive(polytope, diagonal);
   }
 }
 
@@ -235,13 +269,13 @@ Bounds ConvexShape::bounds(const Pose& X_WS) const {
 
 Vec3 ConvexShape::polytope_support(Vec3 d, int& vertex) const {
   const Polytope& polytope = *polytope_;
-  const int count = static_cast<int>(polytope.vertices.size());
-  if (count <= kExhaustiveLimit || polytope.triangles.empty()) {
+  if (polytope.starts.empty()) {
     vertex = exhaustive(polytope, d);
   } else {
-    int start = polytope.octant_start[octant(d)];
+    int start = polytope.starts[cell(polytope.resolution, d)];
     const auto along = [&](int v) { return dot(polytope.vertices[static_cast<std::size_t>(v)], d); };
-    if (vertex >= 0 && vertex < count && along(vertex) > along(start)) start = vertex;
+    const bool hinted = vertex >= 0 && vertex < static_cast<int>(polytope.vertices.size());
+    if (hinted && along(vertex) > along(start)) start = vertex;
     vertex = climb(polytope, d, start);
   }
   return polytope.vertices[static_cast<std::size_t>(vertex)];

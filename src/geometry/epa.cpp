@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "touchstone/geometry/lanes3.hpp"
 #include "touchstone/geometry/simplex.hpp"
 
 namespace touchstone {
@@ -23,9 +24,11 @@ using Candidate = EpaWorkspace::Candidate;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-bool farther(const Candidate& a, const Candidate& b) {  // the heap has the nearest on top; ties by age
-  return a.distance != b.distance ? a.distance > b.distance : a.created > b.created;
-}
+struct Farther {  // the heap has the nearest on top; ties by age
+  bool operator()(const Candidate& a, const Candidate& b) const {
+    return a.distance != b.distance ? a.distance > b.distance : a.created > b.created;
+  }
+};
 
 class Epa {
  public:
@@ -36,9 +39,10 @@ class Epa {
     work_.vertices.clear();
     work_.heap.clear();
     work_.free_faces.clear();
-    for (int i = static_cast<int>(work_.faces.size()) - 1; i >= 0; --i) work_.free_faces.push_back(i);
     for (int i = 0; i < std::min(simplex.size, 4); ++i) work_.vertices.push_back(simplex.vertices[i]);
     if (!complete_tetrahedron()) return flat();
+    upper_ = std::numeric_limits<double>::infinity();
+    tolerance_ = std::max(std::max(options_.relative_tolerance, kKeepFace) * scale_, options_.absolute_tolerance);
     make_tetrahedron();
     return expand();
   }
@@ -100,30 +104,55 @@ class Epa {
     return std::sqrt(squared);
   }
 
-  // -1 when the pool is empty.
-  int add_face(int a, int b, int c) {
-    if (work_.free_faces.empty()) return -1;
-    const int index = work_.free_faces.back();
-    work_.free_faces.pop_back();
+  // The number of faces that can still be made.
+  std::size_t places() const { return work_.free_faces.size() + work_.faces.size() - at(used_); }
+
+  // A place in the pool; there must be one.
+  int new_face(int a, int b, int c) {
+    int index = used_;
+    if (work_.free_faces.empty()) {
+      ++used_;
+    } else {
+      index = work_.free_faces.back();
+      work_.free_faces.pop_back();
+    }
     Face& face = work_.faces[at(index)];
     face.vertices[0] = a;
     face.vertices[1] = b;
     face.vertices[2] = c;
     face.alive = true;
     face.created = ++created_;
-    const Vec3 ab = w(b) - w(a), ac = w(c) - w(a), bc = w(c) - w(b);
-    const Vec3 n = cross(ab, ac);
-    const double length = norm(n), longest = std::max({dot(ab, ab), dot(ac, ac), dot(bc, bc)});
-    face.sliver = !(length > kSliver * longest);
-    if (face.sliver) return index;
-    face.normal = n * (1.0 / length);
-    // The mean: no vertex is better than another.
-    face.distance = (dot(face.normal, w(a)) + dot(face.normal, w(b)) + dot(face.normal, w(c))) * (1.0 / 3.0);
-    if (work_.heap.size() < work_.heap.capacity()) {
-      work_.heap.push_back({face.distance, index, face.created});
-      std::push_heap(work_.heap.begin(), work_.heap.end(), farther);
-    }
     return index;
+  }
+
+  // Normals and distances of up to four faces at a time, one to a lane. Faces beyond the upper bound are no candidates.
+  void measure(const int* faces, int count) {
+    for (int first = 0; first < count; first += 4) {
+      Vec3 corners[3][4];
+      for (int lane = 0; lane < 4; ++lane) {
+        const Face& face = work_.faces[at(faces[std::min(first + lane, count - 1)])];
+        for (int k = 0; k < 3; ++k) corners[k][lane] = w(face.vertices[k]);
+      }
+      const Lanes3 a = transposed(corners[0]), b = transposed(corners[1]), c = transposed(corners[2]);
+      const Lanes3 ab = b - a, ac = c - a, bc = c - b;
+      const Lanes3 n = cross(ab, ac);
+      const Lanes squared = dot(n, n), ab2 = dot(ab, ab), ac2 = dot(ac, ac), bc2 = dot(bc, bc);
+      Lanes longest = ab2 > ac2 ? ab2 : ac2;
+      longest = longest > bc2 ? longest : bc2;
+      const Lanes root = square_root(squared), inverse = broadcast(1.0) / root;
+      const Lanes third = inverse * broadcast(1.0 / 3.0);
+      const Lanes distance = third * (dot(n, a) + dot(n, b) + dot(n, c));  // the mean: no vertex is better than another
+      for (int lane = 0; lane < std::min(4, count - first); ++lane) {
+        Face& face = work_.faces[at(faces[first + lane])];
+        face.sliver = !(root[lane] > kSliver * longest[lane]);
+        if (face.sliver) continue;
+        face.normal = Vec3(n.x[lane], n.y[lane], n.z[lane]) * inverse[lane];
+        face.distance = distance[lane];
+        if (face.distance > upper_ + tolerance_ || work_.heap.size() == work_.heap.capacity()) continue;
+        work_.heap.push_back({face.distance, faces[first + lane], face.created});
+        std::push_heap(work_.heap.begin(), work_.heap.end(), Farther());
+      }
+    }
   }
 
   void link(int face, int edge, int other, int other_edge) {
@@ -135,13 +164,15 @@ class Epa {
 
   void make_tetrahedron() {
     if (dot(cross(w(1) - w(0), w(2) - w(0)), w(3) - w(0)) > 0.0) std::swap(work_.vertices[1], work_.vertices[2]);
-    const int base = add_face(0, 1, 2), f0 = add_face(1, 0, 3), f1 = add_face(2, 1, 3), f2 = add_face(0, 2, 3);
+    const int base = new_face(0, 1, 2), f0 = new_face(1, 0, 3), f1 = new_face(2, 1, 3), f2 = new_face(0, 2, 3);
     link(base, 0, f0, 0);
     link(base, 1, f1, 0);
     link(base, 2, f2, 0);
     link(f0, 1, f2, 2);  // edge 0-3
     link(f1, 1, f0, 2);  // edge 1-3
     link(f2, 1, f1, 2);  // edge 2-3
+    const int faces[4] = {base, f0, f1, f2};
+    measure(faces, 4);
   }
 
   bool is_current(const Candidate& c) const {
@@ -153,7 +184,7 @@ class Epa {
   int pop_nearest() {
     while (!work_.heap.empty()) {
       const Candidate top = work_.heap.front();
-      std::pop_heap(work_.heap.begin(), work_.heap.end(), farther);
+      std::pop_heap(work_.heap.begin(), work_.heap.end(), Farther());
       work_.heap.pop_back();
       if (is_current(top)) return top.face;
     }
@@ -161,8 +192,6 @@ class Epa {
   }
 
   EpaResult expand() {
-    tolerance_ = std::max(std::max(options_.relative_tolerance, kKeepFace) * scale_, options_.absolute_tolerance);
-    upper_ = std::numeric_limits<double>::infinity();
     result_.status = EpaStatus::kLimited;
     const int limit = std::min(options_.max_iterations, work_.max_iterations);
     for (bool more = true; more && result_.iterations < limit;) {
@@ -184,7 +213,8 @@ class Epa {
       return false;
     }
     ++result_.iterations;
-    const MinkowskiVertex s = D_.support(face.normal);
+    MinkowskiVertex s;
+    D_.support(face.normal, s);
     const double reach = dot(face.normal, s.w);
     const bool repeated =
         same(s.w, w(face.vertices[0])) || same(s.w, w(face.vertices[1])) || same(s.w, w(face.vertices[2]));
@@ -258,21 +288,22 @@ class Epa {
 
   bool fill_hole(int vertex) {
     const std::vector<EpaWorkspace::HorizonEdge>& horizon = work_.horizon;
-    if (horizon.size() < 3 || horizon.size() > work_.free_faces.size()) return false;
-    int first = -1, previous = -1;
+    if (horizon.size() < 3 || horizon.size() > places()) return false;
+    work_.fresh.clear();
     for (const EpaWorkspace::HorizonEdge& e : horizon) {
       const Face& outer = work_.faces[at(e.face)];
       if (!outer.alive) return false;
       const int from = outer.vertices[(e.edge + 1) % 3], to = outer.vertices[e.edge];
-      if (previous >= 0 && work_.faces[at(previous)].vertices[1] != from) return false;
-      const int face = add_face(from, to, vertex);
+      if (!work_.fresh.empty() && work_.faces[at(work_.fresh.back())].vertices[1] != from) return false;
+      const int face = new_face(from, to, vertex);
       link(face, 0, e.face, e.edge);
-      if (previous >= 0) link(face, 2, previous, 1);
-      if (first < 0) first = face;
-      previous = face;
+      if (!work_.fresh.empty()) link(face, 2, work_.fresh.back(), 1);
+      work_.fresh.push_back(face);
     }
-    if (work_.faces[at(previous)].vertices[1] != work_.faces[at(first)].vertices[0]) return false;
-    link(first, 2, previous, 1);
+    const int first = work_.fresh.front(), last = work_.fresh.back();
+    if (work_.faces[at(last)].vertices[1] != work_.faces[at(first)].vertices[0]) return false;
+    link(first, 2, last, 1);
+    measure(work_.fresh.data(), static_cast<int>(work_.fresh.size()));
     return true;
   }
 
@@ -319,7 +350,7 @@ class Epa {
   Face best_;
   double upper_ = 0.0, tolerance_ = 0.0;
   double miss_ = 0.0;  // distance of the foot of the origin from best_
-  int created_ = 0;
+  int created_ = 0, used_ = 0;  // faces made in all, and places of the pool taken so far
 };
 
 }  // namespace
@@ -333,6 +364,7 @@ EpaWorkspace::EpaWorkspace(int iterations) : max_iterations(std::max(iterations,
   free_faces.reserve(faces.size());
   heap.reserve(8 * vertex_count);
   horizon.reserve(3 * faces.size());
+  fresh.reserve(faces.size());
   stack.reserve(3 * faces.size());
 }
 

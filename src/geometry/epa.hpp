@@ -63,7 +63,8 @@ class EpaWorkspace {
 
   std::vector<MinkowskiVertex> vertices;
   std::vector<Face> faces;
-  std::vector<int> free_faces;
+  std::vector<int> free_faces;  // places given back
+  std::vector<int> fresh;       // the faces of the last step
   std::vector<Candidate> heap;
   std::vector<HorizonEdge> horizon, stack;
   int max_iterations;

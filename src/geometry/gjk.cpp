@@ -24,7 +24,7 @@ constexpr int kMomentumLimit = 64;
 // kAutomatic uses momentum where the first support plane is neither farther than the first nor deeper than the second
 // fraction of the extents. Means over ellipsoids, cones, cylinders and boxes: far cores take half as many iterations
 // without momentum, overlapping ones fewer too.
-constexpr double kFar = 0.5, kDeep = 0.1;
+constexpr double kFar = 0.3, kDeep = 0.1;
 
 class Gjk {
  public:

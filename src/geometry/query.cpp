@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "touchstone/geometry/closed_forms.hpp"
+#include "touchstone/geometry/lanes3.hpp"
 
 namespace touchstone {
 namespace {
@@ -13,15 +14,10 @@ constexpr double kShallow = 1e-11;
 // As in GJK: beyond this, products of four coordinates may overflow.
 constexpr double kLargest = 1e70;
 
-Lanes absolute(Vec3 v) {
-  using convex_support::LaneBits;
-  return std::bit_cast<Lanes>(std::bit_cast<LaneBits>(v.lanes) & std::numeric_limits<long long>::max());
-}
-
 // Finite, and small enough to compute with.
 bool acceptable(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB) {
   const Vec3 rotations = X_WA.R.c0 + X_WA.R.c1 + X_WA.R.c2 + X_WB.R.c0 + X_WB.R.c1 + X_WB.R.c2;
-  return sum(absolute(rotations) + absolute(X_WA.p) + absolute(X_WB.p)) + A.extent() + B.extent() < kLargest;
+  return sum(absolute(rotations.lanes) + absolute(X_WA.p.lanes) + absolute(X_WB.p.lanes)) + A.extent() + B.extent() < kLargest;
 }
 
 Pose relative(const Pose& X_WA, const Pose& X_WB) {

@@ -1,7 +1,8 @@
 #include "touchstone/geometry/simplex.hpp"
 
-#include <cmath>
 #include <limits>
+
+#include "touchstone/geometry/lanes3.hpp"
 
 namespace touchstone {
 namespace {
@@ -9,35 +10,11 @@ namespace {
 // A volume or area below this fraction of the product of its edges has no trustworthy sign.
 constexpr double kFlat = 1e-14;
 
-using Mask = long long __attribute__((vector_size(32)));  // all bits set where a comparison of lanes holds
-
-// Up to four vectors, transposed: lane i belongs to vector i.
-struct Lanes3 {
-  Lanes x, y, z;
-};
-
-Lanes3 operator-(const Lanes3& a, const Lanes3& b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
-Lanes dot(const Lanes3& a, const Lanes3& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-Lanes3 cross(const Lanes3& a, const Lanes3& b) {
-  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
-Lanes3 transposed(Vec3 a, Vec3 b, Vec3 c, Vec3 d) {
-  const Lanes ab_xz = __builtin_shufflevector(a.lanes, b.lanes, 0, 4, 2, 6);
-  const Lanes ab_yw = __builtin_shufflevector(a.lanes, b.lanes, 1, 5, 3, 7);
-  const Lanes cd_xz = __builtin_shufflevector(c.lanes, d.lanes, 0, 4, 2, 6);
-  const Lanes cd_yw = __builtin_shufflevector(c.lanes, d.lanes, 1, 5, 3, 7);
-  return {__builtin_shufflevector(ab_xz, cd_xz, 0, 1, 4, 5), __builtin_shufflevector(ab_yw, cd_yw, 0, 1, 4, 5),
-          __builtin_shufflevector(ab_xz, cd_xz, 2, 3, 6, 7)};
-}
-
 // Lane i of the result is the next lane of a triangle (0, 1, 2) or of a tetrahedron (0, 1, 2, 3).
 Lanes next3(Lanes a) { return __builtin_shufflevector(a, a, 1, 2, 0, 3); }
 Lanes next4(Lanes a) { return __builtin_shufflevector(a, a, 1, 2, 3, 0); }
 Lanes3 next3(const Lanes3& a) { return {next3(a.x), next3(a.y), next3(a.z)}; }
 Lanes3 next4(const Lanes3& a) { return {next4(a.x), next4(a.y), next4(a.z)}; }
-
-Lanes absolute(Lanes a) { return a < 0.0 ? -a : a; }
 
 void set_vertex(Vec3 p, int i, SimplexProjection& r) {
   r.x = p;
@@ -110,8 +87,6 @@ void project_triangle(Vec3 a, Vec3 b, Vec3 c, const int* index, SimplexProjectio
 
 constexpr int kFaces[4][3] = {{1, 2, 3}, {2, 3, 0}, {3, 0, 1}, {0, 1, 2}};  // face f lies opposite vertex f
 
-Lanes3 select(Mask m, const Lanes3& a, const Lanes3& b) { return {m ? a.x : b.x, m ? a.y : b.y, m ? a.z : b.z}; }
-
 // The nearest point of those faces whose lane of `candidates` is set.
 void project_faces(const Vec3* points, Mask candidates, SimplexProjection& r) {
   bool found = false;
@@ -130,7 +105,7 @@ void project_faces(const Vec3* points, Mask candidates, SimplexProjection& r) {
 // such face are edges looked at.
 void project_tetrahedron(const Vec3* points, SimplexProjection& r) {
   const Lanes zero{};
-  const Lanes3 p = transposed(points[0], points[1], points[2], points[3]);
+  const Lanes3 p = transposed(points);
   const Lanes3 p1 = next4(p), p2 = next4(p1), p3 = next4(p2);  // corners of the faces
   const Lanes3 e1 = p2 - p1, e2 = p3 - p2, e3 = p1 - p3, up = p - p1;
   const Lanes length1 = dot(e1, e1), length2 = dot(e2, e2), length3 = dot(e3, e3);
