@@ -1,7 +1,6 @@
 #include "options.hpp"
 
 #include <filesystem>
-#include <map>
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/io/load.hpp"
@@ -21,19 +20,18 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   command.add_flag("--keep-fixed", options.keep_fixed, "URDF: keep links behind fixed joints as bodies");
   command.add_flag("--allow-ignored", options.allow_ignored,
                    "Load although something that changes the physics must be dropped");
-  const std::map<std::string, MeshCollision> choices{
-      {"hull", MeshCollision::kHull}, {"triangles", MeshCollision::kTriangles}, {"pieces", MeshCollision::kPieces}};
   command
       .add_option("--meshes", options.meshes,
                   "Meshes collide as their convex hull, as triangles, or as the pieces made by 'touchstone decompose'")
-      ->transform(CLI::CheckedTransformer(choices))
+      ->check(CLI::IsMember({"hull", "triangles", "pieces"}))
       ->option_text("hull|triangles|pieces [hull]");
 }
 
 ModelPtr load(const ModelOptions& options) {
   LoadOptions load_options;
   load_options.allow_ignored = options.allow_ignored;
-  load_options.mesh_collision = options.meshes;
+  if (options.meshes == "triangles") load_options.mesh_collision = MeshCollision::kTriangles;
+  if (options.meshes == "pieces") load_options.mesh_collision = MeshCollision::kPieces;
   load_options.floating_base = options.floating_base;
   load_options.merge_fixed = !options.keep_fixed;
   load_options.search_paths.assign(options.search_paths.begin(), options.search_paths.end());

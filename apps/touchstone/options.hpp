@@ -17,7 +17,7 @@ struct ModelOptions {
   bool floating_base = false;
   bool keep_fixed = false;
   bool allow_ignored = false;
-  MeshCollision meshes = MeshCollision::kHull;
+  std::string meshes = "hull";
 };
 
 void add_model_options(CLI::App& command, ModelOptions& options);

@@ -10,8 +10,8 @@
 
 namespace touchstone {
 
-// Fills `constraints` but for Y. Needs compute_free_motion for the same state and step (kinematics, velocities, v_free).
-// `remaining` (s) is how long the next velocity will act on the configuration `state`: h for Euler's rule.
+// Fills `constraints` but for Y. Needs compute_free_motion for the same state and step (kinematics, velocities,
+// v_free). `remaining` (s) is how long the next velocity will act on the configuration `state`: h for Euler's rule.
 // Order: contacts, joint limits, joint friction, tendon limits, tendon friction, equalities.
 void assemble_constraints(const Model& model, const Parameters& parameters, const State& state, const Data& data,
                           std::span<const Contact> contacts, double h, double remaining,

@@ -43,16 +43,16 @@ struct TreePart {
 // All constraints of a step. Memory is kept from step to step.
 struct Constraints {
   Blocks blocks;
-  std::vector<Constraint> list;     // nblock
+  std::vector<Constraint> list;  // nblock
   std::vector<TreePart> parts;
-  std::vector<Lanes> J;             // the Jacobians of all parts
-  std::vector<Lanes> Y;             // D^-1/2 L^-T J', same layout; solve_constraint_rows
-  std::vector<double> position;     // nrow: gap of contacts and limits, error of equalities, else 0
-  std::vector<double> row_length;   // nrow: m for rotational rows, 1 for others
-  VectorX velocity;                 // nrow: J v at the start of the step
-  VectorX free_velocity;            // nrow: J v_free
-  VectorX bias;                     // nrow: b
-  VectorX compliance;               // nrow: R
+  std::vector<Lanes> J;            // the Jacobians of all parts
+  std::vector<Lanes> Y;            // D^-1/2 L^-T J', same layout; solve_constraint_rows
+  std::vector<double> position;    // nrow: gap of contacts and limits, error of equalities, else 0
+  std::vector<double> row_length;  // nrow: m for rotational rows, 1 for others
+  VectorX velocity;                // nrow: J v at the start of the step
+  VectorX free_velocity;           // nrow: J v_free
+  VectorX bias;                    // nrow: b
+  VectorX compliance;              // nrow: R
 
   int count() const { return static_cast<int>(list.size()); }
   int rows() const { return blocks.rows(); }

@@ -55,6 +55,7 @@ void ContactCache::store(const Constraints& c, std::span<const Contact> contacts
     entry.key = key_of(constraint, contacts);
     if (constraint.kind == ConstraintKind::kContact) {
       to_world(contacts[at(constraint.index)], rows, entry.impulse, entry.moment);
+      entry.position = contacts[at(constraint.index)].position;
     } else {
       for (int r = 0; r < c.blocks.size(block); ++r) (r < 3 ? entry.impulse : entry.moment).lanes[r % 3] = rows[r];
     }
@@ -63,8 +64,21 @@ void ContactCache::store(const Constraints& c, std::span<const Contact> contacts
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
 }
 
-int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts, VectorX& lambda) const {
+int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts, VectorX& lambda) {
+  for (Entry& entry : entries_) entry.taken = false;
+  unknown_.clear();
   int known = 0;
+  const auto use = [&](int block, Entry& entry) {
+    const Constraint& constraint = c.list[at(block)];
+    double* rows = lambda.data() + c.blocks.row[at(block)];
+    entry.taken = true;
+    ++known;
+    if (constraint.kind == ConstraintKind::kContact) {
+      to_rows(contacts[at(constraint.index)], entry.impulse, entry.moment, rows);
+    } else {
+      for (int r = 0; r < c.blocks.size(block); ++r) rows[r] = (r < 3 ? entry.impulse : entry.moment)[r % 3];
+    }
+  };
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     double* rows = lambda.data() + c.blocks.row[at(block)];
@@ -72,15 +86,33 @@ int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts
     const Key key = key_of(constraint, contacts);
     const auto found = std::lower_bound(entries_.begin(), entries_.end(), key,
                                         [](const Entry& entry, const Key& k) { return entry.key < k; });
-    if (found == entries_.end() || !(found->key == key)) continue;
-    ++known;
-    if (constraint.kind == ConstraintKind::kContact) {
-      to_rows(contacts[at(constraint.index)], found->impulse, found->moment, rows);
-    } else {
-      for (int r = 0; r < c.blocks.size(block); ++r) rows[r] = (r < 3 ? found->impulse : found->moment)[r % 3];
+    if (found != entries_.end() && found->key == key) {
+      use(block, *found);
+    } else if (constraint.kind == ConstraintKind::kContact) {
+      unknown_.push_back(block);
     }
   }
+  for (const int block : unknown_) {
+    const Contact& contact = contacts[at(c.list[at(block)].index)];
+    Entry* entry = nearest_free(key_of(c.list[at(block)], contacts).owner, contact.position);
+    if (entry != nullptr) use(block, *entry);
+  }
   return known;
+}
+
+ContactCache::Entry* ContactCache::nearest_free(std::uint64_t owner, Vec3 position) {
+  Entry* nearest = nullptr;
+  double least = 0.0;
+  auto entry = std::lower_bound(entries_.begin(), entries_.end(), Key{owner, 0},
+                                [](const Entry& e, const Key& k) { return e.key < k; });
+  for (; entry != entries_.end() && entry->key.owner == owner; ++entry) {
+    const Vec3 d = entry->position - position;
+    const double squared = dot(d, d);
+    if (entry->taken || (nearest != nullptr && squared >= least)) continue;
+    nearest = &*entry;
+    least = squared;
+  }
+  return nearest;
 }
 
 }  // namespace touchstone

@@ -1,7 +1,8 @@
 // Impulses of the last step, to start the next solve from.
 //
-// Contacts are known by their shapes and the feature that touches, limits and the rest by what they belong to.
-// Impulses of contacts are kept in world axes, since contact frames turn.
+// Contacts are known by their shapes and the feature that touches, limits and the rest by what they belong to. A
+// contact with a new feature, as when a corner slides over an edge, takes the nearest impulse of its pair that no other
+// contact wants. Impulses of contacts are kept in world axes, since contact frames turn.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ class ContactCache {
  public:
   void store(const Constraints& constraints, std::span<const Contact> contacts, const VectorX& lambda);
   // Fills lambda (nrow) with what is known, zero elsewhere. Returns how many blocks were known.
-  int recall(const Constraints& constraints, std::span<const Contact> contacts, VectorX& lambda) const;
+  int recall(const Constraints& constraints, std::span<const Contact> contacts, VectorX& lambda);
   void clear() { entries_.clear(); }
   int size() const { return static_cast<int>(entries_.size()); }
 
@@ -30,10 +31,14 @@ class ContactCache {
   struct Entry {
     Key key;
     Vec3 impulse, moment;  // contacts: in world axes; else the first and the last three rows
+    Vec3 position;         // of a contact, world
+    bool taken = false;
   };
+  Entry* nearest_free(std::uint64_t owner, Vec3 position);
   static Key key_of(const Constraint& constraint, std::span<const Contact> contacts);
 
   std::vector<Entry> entries_;  // sorted by key
+  std::vector<int> unknown_;    // scratch: blocks whose key was not found
 };
 
 }  // namespace touchstone

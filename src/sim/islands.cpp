@@ -67,7 +67,8 @@ void Islands::find(const Model& model, const Constraints& c, bool separate) {
   for (int t = 0; t < model.ntree; ++t) parent_[at(t)] = separate ? t : 0;
   for (const Constraint& constraint : c.list) {
     for (int i = 1; i < constraint.part_count; ++i) {
-      const int a = root(c.parts[at(constraint.first_part)].tree), b = root(c.parts[at(constraint.first_part + i)].tree);
+      const int a = root(c.parts[at(constraint.first_part)].tree),
+                b = root(c.parts[at(constraint.first_part + i)].tree);
       parent_[at(std::max(a, b))] = std::min(a, b);
     }
   }
@@ -89,15 +90,10 @@ void Islands::find(const Model& model, const Constraints& c, bool separate) {
   }
 }
 
-void Islands::build_problem(int index, const Model& model, const Constraints& c, double h, Scratch& s) {
-  Island& island = *islands_[at(index)];
-  ContactProblem& problem = island.problem;
-  const std::vector<int>& members = island.blocks;
-  const int n = static_cast<int>(members.size());
-  copy_blocks(c, members, problem);
-  problem.time_step = h;
+namespace {
 
-  // Which blocks touch each tree, in ascending order.
+// Which blocks of the island touch each tree, in ascending order.
+void index_uses(const Model& model, const Constraints& c, const std::vector<int>& members, Islands::Scratch& s) {
   s.first_use.assign(at(model.ntree + 1), 0);
   std::size_t part_count = 0;
   for (const int block : members) {
@@ -111,76 +107,92 @@ void Islands::build_problem(int index, const Model& model, const Constraints& c,
     s.first_use[at(t + 1)] += s.first_use[at(t)];
   }
   s.uses.resize(part_count);
-  for (int local = 0; local < n; ++local) {
-    const Constraint& constraint = c.list[at(members[at(local)])];
+  for (std::size_t local = 0; local < members.size(); ++local) {
+    const Constraint& constraint = c.list[at(members[local])];
     for (int i = 0; i < constraint.part_count; ++i) {
       const TreePart& part = c.parts[at(constraint.first_part + i)];
-      s.uses[at(s.first_use[at(part.tree)]++)] = {local, part.start};
+      s.uses[at(s.first_use[at(part.tree)]++)] = {static_cast<int>(local), part.start};
     }
   }
+  // Filling has moved each start to its end, which is where the next one begins.
   for (int t = model.ntree; t > 0; --t) s.first_use[at(t)] = s.first_use[at(t - 1)];
   s.first_use[0] = 0;
+}
 
-  // The pattern of G row by row: the blocks that share a tree.
-  BlockSparseMatrix& G = problem.dual.G_sparse;
-  problem.dual.form = DualData::Form::kSparse;
-  G.row_begin = problem.blocks.row;
-  G.col_begin = problem.blocks.row;
+// G joins the blocks that share a tree. Made row by row, already sorted.
+void set_pattern(const Constraints& c, const std::vector<int>& members, const Blocks& blocks, Islands::Scratch& s,
+                 BlockSparseMatrix& G) {
+  G.row_begin = blocks.row;
+  G.col_begin = blocks.row;
   G.start.assign(1, 0);
   G.col.clear();
   G.offset.assign(1, 0);
-  bool all_three = true;
-  for (int local = 0; local < n; ++local) {
+  G.all_3x3 = true;
+  for (int local = 0; local < blocks.count(); ++local) {
     const Constraint& constraint = c.list[at(members[at(local)])];
     s.neighbours.clear();
     for (int i = 0; i < constraint.part_count; ++i) {
       const int tree = c.parts[at(constraint.first_part + i)].tree;
-      for (int u = s.first_use[at(tree)]; u < s.first_use[at(tree + 1)]; ++u) s.neighbours.push_back(s.uses[at(u)].first);
+      for (int u = s.first_use[at(tree)]; u < s.first_use[at(tree + 1)]; ++u)
+        s.neighbours.push_back(s.uses[at(u)].first);
     }
     if (constraint.part_count > 1) {
       std::sort(s.neighbours.begin(), s.neighbours.end());
       s.neighbours.erase(std::unique(s.neighbours.begin(), s.neighbours.end()), s.neighbours.end());
     }
-    const int rows = problem.blocks.size(local);
-    all_three = all_three && rows == 3;
+    const int rows = blocks.size(local);
+    G.all_3x3 = G.all_3x3 && rows == 3;
     for (const int other : s.neighbours) {
       G.col.push_back(other);
-      G.offset.push_back(G.offset.back() + at(rows * problem.blocks.size(other)));
+      G.offset.push_back(G.offset.back() + at(rows * blocks.size(other)));
     }
     G.start.push_back(static_cast<int>(G.col.size()));
   }
-  G.all_3x3 = all_three;
   G.values.assign(G.offset.back() + BlockSparseMatrix::kPadding, 0.0);
+}
 
-  // The values, tree by tree; G is symmetric.
+// The lower triangle tree by tree, then its mirror image.
+void add_values(const Model& model, const Constraints& c, const std::vector<int>& members, const Blocks& blocks,
+                const Islands::Scratch& s, BlockSparseMatrix& G) {
   for (const int tree : s.trees) {
     const int dofs = model.tree_first_dof[at(tree + 1)] - model.tree_first_dof[at(tree)];
     for (int a = s.first_use[at(tree)]; a < s.first_use[at(tree + 1)]; ++a) {
       const auto [i, start_i] = s.uses[at(a)];
-      const int rows = problem.blocks.size(i), width_i = c.width(members[at(i)]);
       for (int b = s.first_use[at(tree)]; b <= a; ++b) {
         const auto [j, start_j] = s.uses[at(b)];
-        const int columns = problem.blocks.size(j), width_j = c.width(members[at(j)]);
-        add_products(c.Y.data() + start_i, width_i, rows, c.Y.data() + start_j, width_j, columns, dofs,
-                     G.data(G.find(i, j)));
+        add_products(c.Y.data() + start_i, c.width(members[at(i)]), blocks.size(i), c.Y.data() + start_j,
+                     c.width(members[at(j)]), blocks.size(j), dofs, G.data(G.find(i, j)));
       }
     }
   }
-  for (int i = 0; i < n; ++i) {
-    const int rows = problem.blocks.size(i);
-    for (int k = G.start[at(i)]; k < G.start[at(i + 1)] && G.col[at(k)] < i; ++k) {
-      const int j = G.col[at(k)], columns = problem.blocks.size(j);
+  for (int i = 0; i < blocks.count(); ++i) {
+    const int rows = blocks.size(i);
+    for (int k = G.start[at(i)]; G.col[at(k)] < i; ++k) {
+      const int columns = blocks.size(G.col[at(k)]);
       const double* from = G.data(k);
-      double* to = G.data(G.find(j, i));
+      double* to = G.data(G.find(G.col[at(k)], i));
       for (int r = 0; r < rows; ++r) {
-        for (int col = 0; col < columns; ++col) to[r * columns + col] = from[col * rows + r];
+        for (int column = 0; column < columns; ++column) to[r * columns + column] = from[column * rows + r];
       }
     }
   }
+}
 
+}  // namespace
+
+void Islands::build_problem(int index, const Model& model, const Constraints& c, double h, Scratch& scratch) {
+  ContactProblem& problem = islands_[at(index)]->problem;
+  const std::vector<int>& members = islands_[at(index)]->blocks;
+  BlockSparseMatrix& G = problem.dual.G_sparse;
+  copy_blocks(c, members, problem);
+  problem.time_step = h;
+  problem.dual.form = DualData::Form::kSparse;
+  index_uses(model, c, members, scratch);
+  set_pattern(c, members, problem.blocks, scratch, G);
+  add_values(model, c, members, problem.blocks, scratch, G);
   problem.dual.g.resize(problem.nrow());
   problem.row_length.resize(at(problem.nrow()));
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < problem.nblock(); ++i) {
     const int from = c.blocks.row[at(members[at(i)])], to = problem.blocks.row[at(i)], rows = problem.blocks.size(i);
     double* diagonal = G.data(G.find(i, i));
     for (int r = 0; r < rows; ++r) {

@@ -29,7 +29,7 @@ class Islands {
   // The problem of one island: G = Y' Y + R and g = J v_free + b. Needs solve_constraint_rows. May run for different
   // islands in different threads, each with a scratch of its own.
   struct Scratch {
-    std::vector<int> first_use;                    // ntree + 1
+    std::vector<int> first_use;                     // ntree + 1
     std::vector<std::pair<int, std::size_t>> uses;  // (local block, start in Y) by tree
     std::vector<int> trees;
     std::vector<int> neighbours;

@@ -21,25 +21,25 @@ enum class ConstraintModel : std::uint8_t {
 
 // How violated constraints are brought back, and when contacts bounce.
 struct StabilisationOptions {
-  double erp = 0.2;                    // share of a violation that one step removes
-  double slop = 2e-4;                  // m or rad; contacts and limits may be violated so much without being pushed back
-  double recovery_speed = 1.0;         // m/s; penetrations are left at most so fast
+  double erp = 0.2;             // share of a violation that one step removes
+  double slop = 2e-4;           // m or rad; contacts and limits may be violated so much without being pushed back
+  double recovery_speed = 1.0;  // m/s; penetrations are left at most so fast
   double restitution_threshold = 0.1;  // m/s; slower impacts do not bounce
 };
 
 struct SimulatorOptions {
-  double time_step = 0.0;        // s; 0: that of the model
-  std::string solver = "auto";   // a name of the solver catalogue
+  double time_step = 0.0;                   // s; 0: that of the model
+  std::string solver = "auto";              // a name of the solver catalogue
   std::vector<std::string> solver_options;  // "name=value" each
-  double tolerance = 1e-6;       // relative natv that the solver is asked for
-  int max_iterations = 0;        // 0: the solver's own limit
+  double tolerance = 1e-6;                  // relative natv that the solver is asked for
+  int max_iterations = 0;                   // 0: the solver's own limit
   Integrator integrator = Integrator::kSemiImplicitEuler;
   ConstraintModel constraint_model = ConstraintModel::kRigid;
   StabilisationOptions stabilisation;
   CollisionOptions collision;
   bool swept_margin = true;  // look for contacts as far as bodies move in a step
   bool warm_start = true;
-  bool islands = true;       // groups of bodies that do not touch each other are solved one by one
+  bool islands = true;  // groups of bodies that do not touch each other are solved one by one
 
   // Throws Error naming the field, its value and what is allowed.
   void validate() const;

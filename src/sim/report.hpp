@@ -13,16 +13,16 @@ enum class StepStatus : std::uint8_t {
   kOk,
   kNotConverged,    // some island was not solved to the tolerance; the residuals say how far it is
   kInvalidProblem,  // the solver refused the problem of some island; its constraints were left out
-  kDiverged,        // the new state is not finite, or the mass matrix is not positive definite: the state was not changed
+  kDiverged,  // the new state is not finite, or the mass matrix is not positive definite: the state was not changed
 };
 
 const char* to_string(StepStatus status);
 
 // Seconds of wall time.
 struct StageTimes {
-  double dynamics = 0.0;   // kinematics, mass matrix, factor, forces, free motion
+  double dynamics = 0.0;  // kinematics, mass matrix, factor, forces, free motion
   double collision = 0.0;
-  double assembly = 0.0;   // constraints, G
+  double assembly = 0.0;  // constraints, G
   double solve = 0.0;
   double integrate = 0.0;
   double certify = 0.0;
@@ -31,9 +31,9 @@ struct StageTimes {
 
 struct StepReport {
   StepStatus status = StepStatus::kOk;
-  double time = 0.0;           // s, at the end of the step
+  double time = 0.0;  // s, at the end of the step
   int contacts = 0;
-  int constraints = 0;         // blocks of all kinds
+  int constraints = 0;  // blocks of all kinds
   int rows = 0;
   int islands = 0;
   int iterations = 0;          // of all islands

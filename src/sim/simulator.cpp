@@ -40,9 +40,9 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options)
       v_next_(VectorX::Zero(model_->nv)),
       impulse_(VectorX::Zero(model_->nv)) {}
 
-// One step. Semi-implicit Euler evaluates everything at the start and moves on by h v'. Moreau's midpoint rule goes half
-// a step with the old velocity, evaluates there, and goes the other half with the new one. `remaining` is how long the
-// new velocity acts on the configuration: what a gap may close in.
+// One step. Semi-implicit Euler evaluates everything at the start and moves on by h v'. Moreau's midpoint rule goes
+// half a step with the old velocity, evaluates there, and goes the other half with the new one. `remaining` is how long
+// the new velocity acts on the configuration: what a gap may close in.
 const StepReport& Simulator::step() {
   const bool midpoint = options_.integrator == Integrator::kMoreauMidpoint;
   const double remaining = midpoint ? 0.5 * h_ : h_;
@@ -90,8 +90,10 @@ void Simulator::assemble(double remaining) {
   assemble_constraints(*model_, parameters_, work_, data_, contacts, h_, remaining, options_, constraints_);
   solve_constraint_rows(*model_, data_, constraints_);
   if (lambda_.size() < constraints_.rows()) lambda_.resize(2 * constraints_.rows());
-  if (options_.warm_start) cache_.recall(constraints_, contacts, lambda_);
-  else lambda_.setZero();
+  if (options_.warm_start)
+    cache_.recall(constraints_, contacts, lambda_);
+  else
+    lambda_.setZero();
   report_.constraints = constraints_.count();
   report_.rows = constraints_.rows();
   report_.times.assembly = watch.seconds();
@@ -120,8 +122,7 @@ void Simulator::integrate(double remaining) {
   for (int u = 0; u < model_->nu; ++u) {
     const int k = model_->activation_index[at(u)];
     if (k < 0) continue;
-    work_.activation[k] =
-        next_activation(model_->actuators[at(u)], state_.activation[k], data_.activation_rate[k], h_);
+    work_.activation[k] = next_activation(model_->actuators[at(u)], state_.activation[k], data_.activation_rate[k], h_);
   }
   work_.time = state_.time + h_;
   std::swap(state_, work_);

@@ -65,12 +65,12 @@ TEST(Motion, BoxSlidesByTheDiscreteFormula) {
 TEST(Motion, InclineHoldsOrSlides) {
   const auto run = [](double degrees, double mu) {
     const double angle = degrees * std::numbers::pi / 180.0;
-    Simulator sim(scene("<geom type='plane' size='5 5 1' friction='" + number(mu) +
-                            "'/><body pos='0 0 0.1'><freejoint/><geom type='box' size='.1 .1 .1' friction='" +
-                            number(mu) + "'/></body>",
-                        "gravity='" + number(kGravity * std::sin(angle)) + " 0 " +
-                            number(-kGravity * std::cos(angle)) + "'"),
-                  options_of(0.002));
+    Simulator sim(
+        scene("<geom type='plane' size='5 5 1' friction='" + number(mu) +
+                  "'/><body pos='0 0 0.1'><freejoint/><geom type='box' size='.1 .1 .1' friction='" + number(mu) +
+                  "'/></body>",
+              "gravity='" + number(kGravity * std::sin(angle)) + " 0 " + number(-kGravity * std::cos(angle)) + "'"),
+        options_of(0.002));
     sim.step(100);
     return std::pair(sim.state().q[0], sim.state().v[0]);
   };
@@ -86,7 +86,8 @@ TEST(Motion, InclineHoldsOrSlides) {
 
 TEST(Motion, ElasticBallReturns) {
   for (const double h : {1e-3, 1e-2}) {
-    ModelPtr model = scene("<geom type='plane' size='5 5 1'/><body pos='0 0 1.1'><freejoint/><geom size='0.1'/></body>");
+    ModelPtr model =
+        scene("<geom type='plane' size='5 5 1'/><body pos='0 0 1.1'><freejoint/><geom size='0.1'/></body>");
     Simulator sim(model, options_of(h));
     for (Material& material : sim.parameters().shape_material) material.restitution = 1.0;
     double highest = 0.0;
@@ -127,9 +128,10 @@ TEST(Motion, StackOfFiveBoxesCarriesItsWeight) {
 }
 
 TEST(Motion, HeavySphereOnALightOne) {
-  Simulator sim(scene("<geom type='plane' size='5 5 1'/><body pos='0 0 0.1'><freejoint/><geom size='0.1' mass='1'/></body>"
-                      "<body pos='0 0 0.3'><freejoint/><geom size='0.1' mass='100'/></body>"),
-                options_of(0.001));
+  Simulator sim(
+      scene("<geom type='plane' size='5 5 1'/><body pos='0 0 0.1'><freejoint/><geom size='0.1' mass='1'/></body>"
+            "<body pos='0 0 0.3'><freejoint/><geom size='0.1' mass='100'/></body>"),
+      options_of(0.001));
   for (int i = 0; i < 50; ++i) ASSERT_EQ(sim.step().status, StepStatus::kOk);
   const NormalForces sum = normal_forces(sim);
   EXPECT_NEAR(sum.ground, 101 * kGravity, 0.02 * 101 * kGravity);
@@ -169,7 +171,8 @@ TEST(Motion, DiscOnThreePointsUnderTorque) {
 
 TEST(Motion, PendulumStopsAtItsLimit) {
   const ModelPtr model = load_mjcf_string(
-      "<mujoco><compiler angle='radian'/><worldbody><body><joint name='hinge' axis='0 1 0' limited='true' range='-0.5 0.5'/>"
+      "<mujoco><compiler angle='radian'/><worldbody><body><joint name='hinge' axis='0 1 0' limited='true' range='-0.5 "
+      "0.5'/>"
       "<geom type='capsule' fromto='0 0 0 1 0 0' size='0.05'/></body></worldbody></mujoco>");
   Simulator sim(model, options_of(0.002));
   for (int i = 0; i < 2000; ++i) {
@@ -182,9 +185,9 @@ TEST(Motion, PendulumStopsAtItsLimit) {
 
 TEST(Motion, DryFrictionHoldsAJoint) {
   const auto angle_after = [](double friction) {
-    const ModelPtr model = load_mjcf_string(
-        "<mujoco><worldbody><body><joint axis='0 1 0' frictionloss='" + number(friction) +
-        "'/><geom type='sphere' size='0.1' mass='1' pos='0.5 0 0'/></body></worldbody></mujoco>");
+    const ModelPtr model =
+        load_mjcf_string("<mujoco><worldbody><body><joint axis='0 1 0' frictionloss='" + number(friction) +
+                         "'/><geom type='sphere' size='0.1' mass='1' pos='0.5 0 0'/></body></worldbody></mujoco>");
     Simulator sim(model, options_of(0.002));
     sim.step(100);
     return sim.state().q[0];
