@@ -72,10 +72,11 @@ ContactResult distance(const CollisionShape& A, const Pose& X_WA, const Collisio
   const Pose X_AB = relative(X_WA, X_WB), X_BA = relative(X_WB, X_WA);
   const Bounds box_A = A.bounds(), box_B = B.bounds(X_AB);
   const double sizes[2] = {(box_A.upper - box_A.lower).norm(), (box_B.upper - box_B.lower).norm()};
-  const double nearest_box = gap(box_A, box_B), size = std::min(sizes[0], sizes[1]);
-  double reach = std::isfinite(size) ? nearest_box + 0.05 * size : kInfinity;
+  const double nearest_box = gap(box_A, box_B), smaller = std::min(sizes[0], sizes[1]);
+  const double all = nearest_box + sizes[0] + sizes[1];
+  double reach = std::isfinite(all) ? nearest_box + std::max(0.05 * smaller, 1e-3 * all) : kInfinity;
   for (bool last = false; !last;) {
-    last = !(reach < 1e70) || reach > nearest_box + sizes[0] + sizes[1];
+    last = !(reach < all);
     pairs_near(A, B, X_AB, X_BA, reach, workspace, [&](const ConvexShape& a, const ConvexShape& b) {
       const ContactResult found = distance(a, X_WA, b, X_WB, options);
       if (found.valid() && (!best.valid() || found.distance < best.distance)) best = found;

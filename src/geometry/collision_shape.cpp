@@ -26,10 +26,17 @@ Bounds turned(const Bounds& box, const Pose& X) {
   return {middle - reach, middle + reach};
 }
 
+constexpr double kLargest = 1e70;  // as in the other queries
+
 bool usable(const Pose& X) {
-  constexpr double kLargest = 1e70;  // as in the other queries
   const double size = norm(X.p) + norm(X.R.c0) + norm(X.R.c1) + norm(X.R.c2);
   return std::isfinite(size) && size < kLargest;
+}
+
+bool usable(const CollisionShape& shape) {
+  if (shape.surface() == nullptr) return true;  // the queries of convex shapes look after themselves
+  const Bounds box = shape.bounds();
+  return box.lower.cwiseAbs().maxCoeff() < kLargest && box.upper.cwiseAbs().maxCoeff() < kLargest;
 }
 
 Pose relative(const Pose& X_WA, const Pose& X_WB) {
@@ -149,7 +156,7 @@ QueryStatus collide(const CollisionShape& A, const Pose& X_WA, const CollisionSh
     if (m.count > 0) out.push_back(m);
     return m.status;
   }
-  if (!usable(X_WA) || !usable(X_WB)) return QueryStatus::kInvalid;
+  if (!usable(X_WA) || !usable(X_WB) || !usable(A) || !usable(B)) return QueryStatus::kInvalid;
   if (A.surface() == nullptr && B.surface() == nullptr) {
     return collide_pieces(A, X_WA, B, X_WB, margin, workspace, out, options);
   }

@@ -334,6 +334,9 @@ class GroupBuilder {
     m.sub_shape_A = head.triangle;
     m.sub_shape_B = head.sub_shape_B;
     for (int k = 0; k < m.count; ++k) place(query_.patch.points[static_cast<std::size_t>(k)], m.points[k], head);
+    for (const ManifoldPoint& p : m) {
+      if (!finite(p.point_A) || !finite(p.point_B) || !finite(m.normal)) m.status = QueryStatus::kInvalid;
+    }
     if (swapped_) swap(m);
     return m;
   }
@@ -401,7 +404,7 @@ void flush_surface_contacts(const Pose& X_WS, const SurfaceSettings& settings, d
   for (std::size_t i = 0; i < workspace.batches.size(); ++i) {
     if (workspace.batches[i].grouped || workspace.batches[i].dropped) continue;
     const Manifold m = builder.build(i);
-    if (m.count > 0) out.push_back(m);
+    if (m.count > 0 && m.valid()) out.push_back(m);
   }
   workspace.batches.clear();
   workspace.points.clear();

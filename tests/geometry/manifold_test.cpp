@@ -205,7 +205,9 @@ TEST(Manifold, ParallelLines) {
         const Pose X_WA(along_x(0.0), Vec3()), X_WB(along_x(0.0), Vec3(0.3, 0.0, 0.2 + gap));
         const Manifold m = collide_manifold(A, X_WA, B, X_WB, 2e-3, workspace);
         ASSERT_EQ(m.count, 2);
-        EXPECT_LT(norm(m.normal - Vec3(0, 0, 1)), 1e-5);
+        // Overlapping cylinders: EPA's depth is good to 1e-9, hence the normal of a curved side to 1e-4.
+        const bool smooth = !A.polyhedral() || !B.polyhedral();
+        EXPECT_LT(norm(m.normal - Vec3(0, 0, 1)), smooth ? 3e-4 : 1e-12);
         double low = 1.0, high = -1.0;
         for (const ManifoldPoint& p : m) {
           EXPECT_NEAR(p.distance, gap, 1e-8);
