@@ -12,7 +12,8 @@ namespace bench {
 
 enum class ShapeKind { kSphere, kBox, kCapsule, kCylinder, kCone, kEllipsoid, kHull };
 
-// Sizes: sphere (radius), box (half extents), capsule, cylinder and cone (radius, half length, -), ellipsoid (semi-axes).
+// Sizes: sphere (radius), box (half extents), capsule, cylinder and cone (radius, half length, -), ellipsoid
+// (semi-axes).
 struct ShapeSpec {
   ShapeKind kind = ShapeKind::kSphere;
   double size[3] = {0, 0, 0};

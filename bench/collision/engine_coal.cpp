@@ -59,7 +59,8 @@ std::vector<Variant> all_variants() {
   for (const bool solver : {false, true}) {
     for (const auto& [gjk_name, gjk] : gjks) {
       for (const auto& [guess_name, guess] : guesses) {
-        all.push_back({std::string(solver ? "solver, " : "table, ") + gjk_name + ", " + guess_name, solver, gjk, guess});
+        all.push_back(
+            {std::string(solver ? "solver, " : "table, ") + gjk_name + ", " + guess_name, solver, gjk, guess});
       }
     }
   }

@@ -29,6 +29,8 @@ inline CoreContact between(Vec3 a, Vec3 ab, double scale, Vec3 fallback_normal) 
   return {0.0, fallback_normal, a, a};
 }
 
+inline CoreContact points(Vec3 a, Vec3 b) { return between(a, b - a, 0.0, Vec3(0, 0, 1)); }
+
 inline CoreContact segment_point(double half_length, const Pose& X, Vec3 point) {
   const Vec3 axis = X.R.c2;
   const Vec3 a = X.p + std::clamp(dot(axis, point - X.p), -half_length, half_length) * axis;
@@ -86,8 +88,8 @@ struct Profile {
 inline Profile cylinder_profile(Vec3 size, double rho, double z) {
   const double out = rho - size.x(), over = std::abs(z) - size.z(), up = std::copysign(1.0, z);
   if (out > 0.0 && over > 0.0) {
-    const double distance = std::sqrt(out * out + over * over);
-    return {distance, out / distance, up * over / distance};
+    const double squared = out * out + over * over, inverse = convex_support::inverse_root(squared);
+    return {std::sqrt(squared), out * inverse, up * over * inverse};
   }
   return out > over ? Profile{out, 1.0, 0.0} : Profile{over, 0.0, up};
 }
@@ -105,16 +107,16 @@ inline Profile cone_profile(Vec3 size, double rho, double z) {
   const double t = std::clamp((2.0 * h * (z + h) - r * (rho - r)) * inverse * inverse, 0.0, 1.0);  // from rim to tip
   if (t > 0.0 && t < 1.0) return {side, 2.0 * h * inverse, r * inverse};
   const double out = rho - (1.0 - t) * r, over = z - (2.0 * t - 1.0) * h;
-  const double distance = std::sqrt(out * out + over * over);
-  return distance > 0.0 ? Profile{distance, out / distance, over / distance} : Profile{0.0, 0.0, 1.0};
+  const double squared = out * out + over * over, shrink = convex_support::inverse_root(squared);
+  return shrink > 0.0 ? Profile{std::sqrt(squared), out * shrink, over * shrink} : Profile{0.0, 0.0, 1.0};
 }
 
 inline Outward from_round(CoreType core, Vec3 size, Vec3 p) {
-  const double rho = std::sqrt(p.x() * p.x() + p.y() * p.y());
+  const double squared = p.x() * p.x() + p.y() * p.y(), rho = std::sqrt(squared);
   const Profile found =
       core == CoreType::kCylinder ? cylinder_profile(size, rho, p.z()) : cone_profile(size, rho, p.z());
-  if (!(rho > 0.0)) return {found.distance, Vec3(found.radial, 0.0, found.axial)};
-  const double scale = found.radial / rho;
+  const double inverse = convex_support::inverse_root(squared), scale = found.radial * inverse;
+  if (!(inverse > 0.0)) return {found.distance, Vec3(found.radial, 0.0, found.axial)};
   return {found.distance, Vec3(scale * p.x(), scale * p.y(), found.axial)};
 }
 
@@ -154,7 +156,7 @@ constexpr bool ordered(CoreType a, CoreType b) {
     case CoreType::kHalfSpace:
       return half_space_any(X_WA, B, X_WB);
     case CoreType::kPoint:
-      return between(X_WA.p, X_WB.p - X_WA.p, 0.0, Vec3(0, 0, 1));
+      return points(X_WA.p, X_WB.p);
     case CoreType::kSegment:
       if (B.core() == CoreType::kPoint) return segment_point(A.size().z(), X_WA, X_WB.p);
       return segment_segment(A.size().z(), X_WA, B.size().z(), X_WB);

@@ -349,7 +349,7 @@ class Epa {
   Vec3 flat_normal_{0, 0, 1};
   Face best_;
   double upper_ = 0.0, tolerance_ = 0.0;
-  double miss_ = 0.0;  // distance of the foot of the origin from best_
+  double miss_ = 0.0;           // distance of the foot of the origin from best_
   int created_ = 0, used_ = 0;  // faces made in all, and places of the pool taken so far
 };
 

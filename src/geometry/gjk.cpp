@@ -21,10 +21,10 @@ constexpr double kLargest = 1e70;
 // 10 %).
 constexpr int kMomentumLimit = 64;
 
-// kAutomatic uses momentum where the first support plane is neither farther than the first nor deeper than the second
-// fraction of the extents. Means over ellipsoids, cones, cylinders and boxes: far cores take half as many iterations
-// without momentum, overlapping ones fewer too.
-constexpr double kFar = 0.3, kDeep = 0.1;
+// kAutomatic uses momentum where the first support plane is neither farther away than this fraction of the extents nor
+// deeper. Means over ellipsoids, cones, cylinders and boxes: far cores take half as many iterations without momentum;
+// overlapping ones take fewer too, and in Boolean queries only the overlapping ones are left after the first plane.
+constexpr double kFar = 0.3, kDeep = 0.2, kDeepBoolean = 0.05;
 
 class Gjk {
  public:
@@ -148,7 +148,7 @@ class Gjk {
 
   bool is_close(Vec3 d, Vec3 s) const {
     const double along = dot(d, s), size = norm(d) * (D_.A().extent() + D_.B().extent());
-    return along < kFar * size && along > -kDeep * size;
+    return along < kFar * size && along > -(options_.boolean ? kDeepBoolean : kDeep) * size;
   }
 
   // Alg. 6; without momentum Alg. 4.

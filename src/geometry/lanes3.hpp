@@ -20,9 +20,7 @@ inline Lanes dot(const Lanes3& a, const Lanes3& b) { return a.x * b.x + a.y * b.
 inline Lanes3 cross(const Lanes3& a, const Lanes3& b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
-inline Lanes3 select(Mask m, const Lanes3& a, const Lanes3& b) {
-  return {m ? a.x : b.x, m ? a.y : b.y, m ? a.z : b.z};
-}
+inline Lanes3 select(Mask m, const Lanes3& a, const Lanes3& b) { return {m ? a.x : b.x, m ? a.y : b.y, m ? a.z : b.z}; }
 
 inline Lanes3 transposed(Vec3 a, Vec3 b, Vec3 c, Vec3 d) {
   const Lanes ab_xz = __builtin_shufflevector(a.lanes, b.lanes, 0, 4, 2, 6);

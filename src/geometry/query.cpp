@@ -17,7 +17,8 @@ constexpr double kLargest = 1e70;
 // Finite, and small enough to compute with.
 bool acceptable(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB) {
   const Vec3 rotations = X_WA.R.c0 + X_WA.R.c1 + X_WA.R.c2 + X_WB.R.c0 + X_WB.R.c1 + X_WB.R.c2;
-  return sum(absolute(rotations.lanes) + absolute(X_WA.p.lanes) + absolute(X_WB.p.lanes)) + A.extent() + B.extent() < kLargest;
+  return sum(absolute(rotations.lanes) + absolute(X_WA.p.lanes) + absolute(X_WB.p.lanes)) + A.extent() + B.extent() <
+         kLargest;
 }
 
 Pose relative(const Pose& X_WA, const Pose& X_WB) {
@@ -59,8 +60,9 @@ QueryStatus status_of(GjkStatus status) {
 }
 
 // The distance of the cores by GJK and, with a workspace, their depth by EPA.
-ContactResult by_iteration(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
-                           QueryWorkspace* workspace, const QueryOptions& options, QueryCache* cache) {
+[[gnu::noinline]] ContactResult by_iteration(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B,
+                                             const Pose& X_WB, QueryWorkspace* workspace, const QueryOptions& options,
+                                             QueryCache* cache) {
   MinkowskiDifference D(A, B, relative(X_WA, X_WB));
   const GjkResult found = gjk(D, gjk_options(options, cache));
   QueryStatus status = status_of(found.status);
@@ -84,9 +86,18 @@ ContactResult by_iteration(const ConvexShape& A, const Pose& X_WA, const ConvexS
   return result;
 }
 
-// Finite for acceptable input, without looking.
-[[gnu::always_inline]] inline ContactResult by_formula(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B,
-                                                       const Pose& X_WB, double least_distance) {
+bool are_spheres(const ConvexShape& A, const ConvexShape& B) {
+  return A.core() == CoreType::kPoint && B.core() == CoreType::kPoint;
+}
+
+ContactResult spheres(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB) {
+  return placed(QueryStatus::kConverged, A, B, closed_forms::points(X_WA.p, X_WB.p));
+}
+
+// Finite for acceptable input, without looking. A function of its own: inline, it would make the query of two spheres
+// save registers.
+[[gnu::noinline]] ContactResult by_formula(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B,
+                                           const Pose& X_WB, double least_distance) {
   CoreContact c = closed_form(A, X_WA, B, X_WB);
   const QueryStatus status = std::isinf(c.distance) ? QueryStatus::kUnbounded : QueryStatus::kConverged;
   c.distance = std::max(c.distance, least_distance);
@@ -98,6 +109,7 @@ ContactResult by_iteration(const ConvexShape& A, const Pose& X_WA, const ConvexS
 ContactResult distance(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
                        const QueryOptions& options, QueryCache* cache) {
   if (!acceptable(A, X_WA, B, X_WB)) return {};
+  if (are_spheres(A, B)) return spheres(A, X_WA, B, X_WB);
   if (has_closed_form(A.core(), B.core())) return by_formula(A, X_WA, B, X_WB, 0.0);
   return by_iteration(A, X_WA, B, X_WB, nullptr, options, cache);
 }
@@ -105,9 +117,9 @@ ContactResult distance(const ConvexShape& A, const Pose& X_WA, const ConvexShape
 ContactResult collide(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
                       QueryWorkspace& workspace, const QueryOptions& options, QueryCache* cache) {
   if (!acceptable(A, X_WA, B, X_WB)) return {};
-  if (has_closed_form(A.core(), B.core())) {
-    return by_formula(A, X_WA, B, X_WB, -std::numeric_limits<double>::infinity());
-  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (are_spheres(A, B)) return spheres(A, X_WA, B, X_WB);
+  if (has_closed_form(A.core(), B.core())) return by_formula(A, X_WA, B, X_WB, -kInfinity);
   return by_iteration(A, X_WA, B, X_WB, &workspace, options, cache);
 }
 

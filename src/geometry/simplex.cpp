@@ -111,7 +111,8 @@ void project_tetrahedron(const Vec3* points, SimplexProjection& r) {
   const Lanes length1 = dot(e1, e1), length2 = dot(e2, e2), length3 = dot(e3, e3);
   // From the two shortest edges, for the least rounding errors.
   const Mask longest1 = (length1 >= length2) & (length1 >= length3), longest2 = ~longest1 & (length2 >= length3);
-  const Lanes3 n = cross(select(longest1, e2, select(longest2, e3, e1)), select(longest1, e3, select(longest2, e1, e2)));
+  const Lanes3 n =
+      cross(select(longest1, e2, select(longest2, e3, e1)), select(longest1, e3, select(longest2, e1, e2)));
   const Lanes height = dot(n, up), origin = -dot(n, p1);
   const Lanes least = broadcast(kFlat * kFlat) * length1 * length3 * dot(up, up);
   const Mask inside = (height * height > least) & (origin * height > zero);
