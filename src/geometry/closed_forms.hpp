@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "touchstone/geometry/minkowski.hpp"
@@ -146,7 +147,7 @@ inline CoreContact half_space_any(const Pose& X_A, const ConvexShape& B, const P
 // Pairs in the order that solve_ordered wants.
 constexpr bool ordered(CoreType a, CoreType b) {
   if (a == CoreType::kHalfSpace) return true;
-  if (b == CoreType::kPoint) return a <= CoreType::kCone;
+  if (b == CoreType::kPoint) return a <= CoreType::kCone && a != CoreType::kTriangle;
   return a == CoreType::kSegment && b == CoreType::kSegment;
 }
 
@@ -166,12 +167,13 @@ constexpr bool ordered(CoreType a, CoreType b) {
 }
 
 // The table of all pairs in both orders, a bit for each.
-constexpr std::uint64_t known_pairs() {
-  std::uint64_t known = 0;
-  for (unsigned a = 0; a < 8; ++a) {
-    for (unsigned b = 0; b < 8; ++b) {
+constexpr std::array<std::uint16_t, kCoreTypes> known_pairs() {
+  static_assert(kCoreTypes <= 16);
+  std::array<std::uint16_t, kCoreTypes> known{};
+  for (unsigned a = 0; a < kCoreTypes; ++a) {
+    for (unsigned b = 0; b < kCoreTypes; ++b) {
       const auto A = static_cast<CoreType>(a), B = static_cast<CoreType>(b);
-      if (ordered(A, B) || ordered(B, A)) known |= std::uint64_t{1} << (8 * a + b);
+      if (ordered(A, B) || ordered(B, A)) known[a] = static_cast<std::uint16_t>(known[a] | (1u << b));
     }
   }
   return known;
@@ -180,8 +182,8 @@ constexpr std::uint64_t known_pairs() {
 }  // namespace closed_forms
 
 inline bool has_closed_form(CoreType a, CoreType b) {
-  constexpr std::uint64_t kKnown = closed_forms::known_pairs();
-  return ((kKnown >> (8 * static_cast<unsigned>(a) + static_cast<unsigned>(b))) & 1) != 0;
+  constexpr std::array<std::uint16_t, kCoreTypes> kKnown = closed_forms::known_pairs();
+  return ((kKnown[static_cast<unsigned>(a)] >> static_cast<unsigned>(b)) & 1) != 0;
 }
 
 // Signed distance of the cores, in the world. The pair must have a closed form.

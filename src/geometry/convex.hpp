@@ -28,6 +28,7 @@ enum class CoreType : std::uint8_t {
   kPolytope,
   kHalfSpace,  // z <= 0; unbounded, hence without support function
 };
+inline constexpr unsigned kCoreTypes = static_cast<unsigned>(CoreType::kHalfSpace) + 1;
 
 // The vertices of a convex hull, ready for support queries. Immutable, shared by the shapes that use it.
 struct Polytope {
