@@ -99,6 +99,12 @@ class FieldSurface final : public TriangleSurface {
     }
   }
 
+  void vertices_below(Vec3 normal, double offset, std::vector<int>& names) const override {
+    for (int v = 0; v < vertex_count(); ++v) {
+      if (dot(normal, vertex(v)) <= offset) names.push_back(v);
+    }
+  }
+
   int triangle_above(Vec3 point) const override {
     const double x = point.x() + field_->radius_x, y = point.y() + field_->radius_y;
     if (!(x >= 0.0 && x <= 2.0 * field_->radius_x && y >= 0.0 && y <= 2.0 * field_->radius_y)) return -1;

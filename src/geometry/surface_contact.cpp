@@ -288,14 +288,16 @@ void half_space_contacts(const TriangleSurface& surface, const SurfacePartner& p
   batch.normal = -up;
   batch.proven = true;
   batch.first = work.points.size();
-  batch.least = core_margin;
   batch.sub_shape_B = partner.sub_shape;
-  batch.active = {vertex_name(0), face_name(0)};
-  for (int v = 0; v < surface.vertex_count(); ++v) {
+  work.triangles.clear();
+  surface.vertices_below(up, dot(up, partner.X_SB.p) + core_margin, work.triangles);
+  for (const int v : work.triangles) {
     const Vec3 p = surface.vertex(v);
     const double height = dot(up, p - partner.X_SB.p);
-    if (height > core_margin) continue;
-    batch.least = std::min(batch.least, height);
+    if (batch.count == 0 || height < batch.least) {
+      batch.least = height;
+      batch.active = {vertex_name(v), face_name(0)};
+    }
     work.points.push_back({p, p - height * up, vertex_name(v), face_name(0)});
     ++batch.count;
   }
@@ -310,8 +312,14 @@ bool in_one_group(const Batch& a, const Batch& b) {
 class GroupBuilder {
  public:
   GroupBuilder(const Pose& X_WS, const SurfaceSettings& settings, double other_radius, bool swapped,
-               QueryWorkspace& query, SurfaceWorkspace& work)
-      : X_WS_(X_WS), settings_(settings), other_radius_(other_radius), swapped_(swapped), query_(query), work_(work) {}
+               const QueryCache* cache, QueryWorkspace& query, SurfaceWorkspace& work)
+      : X_WS_(X_WS),
+        settings_(settings),
+        other_radius_(other_radius),
+        swapped_(swapped),
+        cache_(cache),
+        query_(query),
+        work_(work) {}
 
   Manifold build(std::size_t first) {
     const Batch& head = work_.batches[first];
@@ -328,7 +336,8 @@ class GroupBuilder {
       for (std::size_t k = batch.first; k < batch.first + batch.count; ++k) size = std::max(size, add(work_.points[k]));
     }
     const double core_margin = settings_.margin + settings_.radius + other_radius_;
-    m.count = reduce_patch(core_margin, size, nullptr, 0, query_.patch);
+    m.count = reduce_patch(core_margin, size, cache_ != nullptr ? cache_->features : nullptr,
+                           cache_ != nullptr ? cache_->feature_count : 0, query_.patch);
     m.normal = X_WS_.R * head.normal;
     m.active = head.active;
     m.sub_shape_A = head.triangle;
@@ -373,6 +382,7 @@ class GroupBuilder {
   const SurfaceSettings& settings_;
   const double other_radius_;
   const bool swapped_;
+  const QueryCache* cache_;
   QueryWorkspace& query_;
   SurfaceWorkspace& work_;
   PatchFrame frame_;
@@ -399,8 +409,10 @@ void find_surface_contacts(const TriangleSurface& surface, const SurfacePartner&
 }
 
 void flush_surface_contacts(const Pose& X_WS, const SurfaceSettings& settings, double other_radius, bool swapped,
-                            QueryWorkspace& query, SurfaceWorkspace& workspace, std::vector<Manifold>& out) {
-  GroupBuilder builder(X_WS, settings, other_radius, swapped, query, workspace);
+                            QueryCache* cache, QueryWorkspace& query, SurfaceWorkspace& workspace,
+                            std::vector<Manifold>& out) {
+  const std::size_t first = out.size();
+  GroupBuilder builder(X_WS, settings, other_radius, swapped, cache, query, workspace);
   for (std::size_t i = 0; i < workspace.batches.size(); ++i) {
     if (workspace.batches[i].grouped || workspace.batches[i].dropped) continue;
     const Manifold m = builder.build(i);
@@ -408,6 +420,13 @@ void flush_surface_contacts(const Pose& X_WS, const SurfaceSettings& settings, d
   }
   workspace.batches.clear();
   workspace.points.clear();
+  if (cache == nullptr) return;
+  cache->feature_count = 0;
+  const auto full = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
+                                 [](const Manifold& m) { return m.count == 4; });
+  if (full == out.end()) return;
+  cache->feature_count = 4;
+  for (int k = 0; k < 4; ++k) cache->features[k] = full->points[k].feature;
 }
 
 void number_equal_ids(std::size_t first, SurfaceWorkspace& workspace, std::vector<Manifold>& out) {
