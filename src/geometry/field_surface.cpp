@@ -178,7 +178,9 @@ class FieldSurface final : public TriangleSurface {
   }
 
   static int cell_of(double offset, double step, int points) {
-    return static_cast<int>(std::clamp(std::floor(offset / step), 0.0, points - 2.0));
+    const double cell = std::floor(offset / step);
+    if (!(cell > 0.0)) return 0;  // also for NaN
+    return cell < points - 2 ? static_cast<int>(cell) : points - 2;
   }
 
   bool touches_grid(const Bounds& box) const {
