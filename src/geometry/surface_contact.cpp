@@ -309,6 +309,17 @@ bool in_one_group(const Batch& a, const Batch& b) {
   return a.sub_shape_B == b.sub_shape_B && dot(change, change) <= kOneNormal * kOneNormal;
 }
 
+// The batch that leads the next group, so that the deepest point keeps its own normal; past the end when none is left.
+std::size_t deepest_left(const SurfaceWorkspace& work) {
+  std::size_t best = work.batches.size();
+  for (std::size_t i = 0; i < work.batches.size(); ++i) {
+    const Batch& batch = work.batches[i];
+    if (batch.grouped || batch.dropped) continue;
+    if (best == work.batches.size() || batch.least < work.batches[best].least) best = i;
+  }
+  return best;
+}
+
 class GroupBuilder {
  public:
   GroupBuilder(const Pose& X_WS, const SurfaceSettings& settings, double other_radius, bool swapped,
@@ -321,15 +332,15 @@ class GroupBuilder {
         query_(query),
         work_(work) {}
 
-  Manifold build(std::size_t first) {
-    const Batch& head = work_.batches[first];
+  // The manifold of all batches with the normal of the head.
+  Manifold build(std::size_t index) {
+    const Batch& head = work_.batches[index];
     frame_ = {work_.points[head.first].a, contact_frame(head.normal)};
     query_.patch.points.clear();
     double size = norm(head.corners[1] - head.corners[0]);
     Manifold m;
     m.status = QueryStatus::kConverged;
-    for (std::size_t i = first; i < work_.batches.size(); ++i) {
-      Batch& batch = work_.batches[i];
+    for (Batch& batch : work_.batches) {
       if (batch.grouped || batch.dropped || !in_one_group(head, batch)) continue;
       batch.grouped = true;
       if (batch.status != QueryStatus::kConverged) m.status = batch.status;
@@ -413,9 +424,8 @@ void flush_surface_contacts(const Pose& X_WS, const SurfaceSettings& settings, d
                             std::vector<Manifold>& out) {
   const std::size_t first = out.size();
   GroupBuilder builder(X_WS, settings, other_radius, swapped, cache, query, workspace);
-  for (std::size_t i = 0; i < workspace.batches.size(); ++i) {
-    if (workspace.batches[i].grouped || workspace.batches[i].dropped) continue;
-    const Manifold m = builder.build(i);
+  for (std::size_t head = deepest_left(workspace); head < workspace.batches.size(); head = deepest_left(workspace)) {
+    const Manifold m = builder.build(head);
     if (m.count > 0 && m.valid()) out.push_back(m);
   }
   workspace.batches.clear();
