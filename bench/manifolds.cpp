@@ -69,7 +69,7 @@ CollisionShape field_floor(int cells, double radius) {
   field->rows = field->columns = cells + 1;
   field->radius_x = field->radius_y = radius;
   field->elevation = field->base = 1.0;
-  field->values.assign(static_cast<std::size_t>(field->rows * field->columns), 0.0);
+  field->values.assign(static_cast<std::size_t>(field->rows) * static_cast<std::size_t>(field->columns), 0.0);
   Shape shape;
   shape.type = ShapeType::kHeightField;
   shape.height_field = field;

@@ -31,6 +31,12 @@ class Bvh {
     search([&](const Node& node) { return overlap(node, lower, upper) ? 0.0 : -1.0; }, visit);
   }
 
+  // Calls visit(item) for every item whose box reaches below the plane normal.x = offset.
+  template <typename Visit>
+  void below(Vec3 normal, double offset, Visit&& visit) const {
+    search([&](const Node& node) { return lowest(node, normal) <= offset ? 0.0 : -1.0; }, visit);
+  }
+
   // Calls visit(item, limit) for the items whose boxes the ray origin + t direction meets at 0 <= t <= limit, nearer
   // boxes first as a rule. visit may lower the limit.
   template <typename Visit>
@@ -76,6 +82,10 @@ class Bvh {
       if (node.lower[k] > upper[k] || lower[k] > node.upper[k]) return false;
     }
     return true;
+  }
+  static double lowest(const Node& node, Vec3 normal) {
+    const Vec3 a(node.lower.lanes * normal.lanes), b(node.upper.lanes * normal.lanes);
+    return sum(a.lanes < b.lanes ? a.lanes : b.lanes);
   }
   static double entry(const Node& node, Vec3 origin, Vec3 direction, double limit);
   static double gap(const Node& node, Vec3 lower, Vec3 upper);

@@ -82,8 +82,8 @@ QueryStatus collide_pieces(const CollisionShape& A, const Pose& X_WA, const Coll
 
 // The surface S with the convex pieces, or the triangles, of the other shape.
 void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionShape& other, const Pose& X_WO,
-                     double margin, bool swapped, CollisionWorkspace& workspace, std::vector<Manifold>& out,
-                     const QueryOptions& options) {
+                     double margin, bool swapped, CollisionWorkspace& workspace, QueryCache* cache,
+                     std::vector<Manifold>& out, const QueryOptions& options) {
   const SurfaceSettings settings{S.surface_radius(), margin, options};
   const Pose X_SO = relative(X_WS, X_WO);
   const Bounds box = grown(turned(S.bounds(), relative(X_WO, X_WS)), margin);  // of the surface, seen from the other
@@ -93,7 +93,8 @@ void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionS
     pieces_near(other, box, [&](int i) {
       find_surface_contacts(*S.surface(), {piece(other, i), X_SO, i, nullptr, nullptr}, settings, workspace.query,
                             work);
-      flush_surface_contacts(X_WS, settings, piece(other, i).radius(), swapped, workspace.query, work, out);
+      flush_surface_contacts(X_WS, settings, piece(other, i).radius(), swapped, other.is_convex() ? cache : nullptr,
+                             workspace.query, work, out);
     });
   } else {
     const double radius = other.surface_radius();
@@ -104,7 +105,7 @@ void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionS
       const ConvexShape triangle = ConvexShape::triangle(t.vertices[0], t.vertices[1], t.vertices[2], radius);
       find_surface_contacts(*S.surface(), {triangle, X_SO, 0, other.surface(), &t}, settings, workspace.query, work);
     }
-    flush_surface_contacts(X_WS, settings, radius, swapped, workspace.query, work, out);
+    flush_surface_contacts(X_WS, settings, radius, swapped, cache, workspace.query, work, out);
   }
   number_equal_ids(first, work, out);
 }
@@ -150,9 +151,10 @@ Bounds CollisionShape::bounds(const Pose& X_WS) const {
 QueryStatus collide(const CollisionShape& A, const Pose& X_WA, const CollisionShape& B, const Pose& X_WB, double margin,
                     CollisionWorkspace& workspace, PairCache* cache, std::vector<Manifold>& out,
                     const QueryOptions& options) {
+  QueryCache* const query_cache = cache != nullptr ? &cache->query : nullptr;
   if (A.is_convex() && B.is_convex()) {
-    const Manifold m = collide_manifold(A.pieces()[0], X_WA, B.pieces()[0], X_WB, margin, workspace.query, options,
-                                        cache != nullptr ? &cache->query : nullptr);
+    const Manifold m =
+        collide_manifold(A.pieces()[0], X_WA, B.pieces()[0], X_WB, margin, workspace.query, options, query_cache);
     if (m.count > 0) out.push_back(m);
     return m.status;
   }
@@ -161,9 +163,9 @@ QueryStatus collide(const CollisionShape& A, const Pose& X_WA, const CollisionSh
     return collide_pieces(A, X_WA, B, X_WB, margin, workspace, out, options);
   }
   if (A.surface() != nullptr) {
-    collide_surface(A, X_WA, B, X_WB, margin, false, workspace, out, options);
+    collide_surface(A, X_WA, B, X_WB, margin, false, workspace, query_cache, out, options);
   } else {
-    collide_surface(B, X_WB, A, X_WA, margin, true, workspace, out, options);
+    collide_surface(B, X_WB, A, X_WA, margin, true, workspace, query_cache, out, options);
   }
   return QueryStatus::kConverged;
 }

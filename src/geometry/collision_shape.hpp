@@ -51,7 +51,7 @@ struct CollisionWorkspace {
 
 // What a pair leaves for the next step.
 struct PairCache {
-  QueryCache query;  // of two convex shapes
+  QueryCache query;
 };
 
 // Appends the manifolds of a pair: one for two convex shapes that touch, one for each pair of touching pieces, one for

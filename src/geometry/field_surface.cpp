@@ -99,6 +99,12 @@ class FieldSurface final : public TriangleSurface {
     }
   }
 
+  void vertices_below(Vec3 normal, double offset, std::vector<int>& names) const override {
+    for (int v = 0; v < vertex_count(); ++v) {
+      if (dot(normal, vertex(v)) <= offset) names.push_back(v);
+    }
+  }
+
   int triangle_above(Vec3 point) const override {
     const double x = point.x() + field_->radius_x, y = point.y() + field_->radius_y;
     if (!(x >= 0.0 && x <= 2.0 * field_->radius_x && y >= 0.0 && y <= 2.0 * field_->radius_y)) return -1;
@@ -172,7 +178,9 @@ class FieldSurface final : public TriangleSurface {
   }
 
   static int cell_of(double offset, double step, int points) {
-    return static_cast<int>(std::clamp(std::floor(offset / step), 0.0, points - 2.0));
+    const double cell = std::floor(offset / step);
+    if (!(cell > 0.0)) return 0;  // also for NaN
+    return cell < points - 2 ? static_cast<int>(cell) : points - 2;
   }
 
   bool touches_grid(const Bounds& box) const {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -107,6 +108,17 @@ class MeshSurface final : public TriangleSurface {
       triangles.push_back(t);
       return true;
     });
+  }
+
+  void vertices_below(Vec3 normal, double offset, std::vector<int>& names) const override {
+    tree_.below(normal, offset, [&](int t) {
+      for (const int v : triangles_[at(t)].vertices) {
+        if (dot(normal, vertex(v)) <= offset) names.push_back(v);
+      }
+      return true;
+    });
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
   }
 
   int triangle_above(Vec3) const override { return -1; }

@@ -288,14 +288,16 @@ void half_space_contacts(const TriangleSurface& surface, const SurfacePartner& p
   batch.normal = -up;
   batch.proven = true;
   batch.first = work.points.size();
-  batch.least = core_margin;
   batch.sub_shape_B = partner.sub_shape;
-  batch.active = {vertex_name(0), face_name(0)};
-  for (int v = 0; v < surface.vertex_count(); ++v) {
+  work.triangles.clear();
+  surface.vertices_below(up, dot(up, partner.X_SB.p) + core_margin, work.triangles);
+  for (const int v : work.triangles) {
     const Vec3 p = surface.vertex(v);
     const double height = dot(up, p - partner.X_SB.p);
-    if (height > core_margin) continue;
-    batch.least = std::min(batch.least, height);
+    if (batch.count == 0 || height < batch.least) {
+      batch.least = height;
+      batch.active = {vertex_name(v), face_name(0)};
+    }
     work.points.push_back({p, p - height * up, vertex_name(v), face_name(0)});
     ++batch.count;
   }
@@ -307,28 +309,46 @@ bool in_one_group(const Batch& a, const Batch& b) {
   return a.sub_shape_B == b.sub_shape_B && dot(change, change) <= kOneNormal * kOneNormal;
 }
 
+// The batch that leads the next group, so that the deepest point keeps its own normal; past the end when none is left.
+std::size_t deepest_left(const SurfaceWorkspace& work) {
+  std::size_t best = work.batches.size();
+  for (std::size_t i = 0; i < work.batches.size(); ++i) {
+    const Batch& batch = work.batches[i];
+    if (batch.grouped || batch.dropped) continue;
+    if (best == work.batches.size() || batch.least < work.batches[best].least) best = i;
+  }
+  return best;
+}
+
 class GroupBuilder {
  public:
   GroupBuilder(const Pose& X_WS, const SurfaceSettings& settings, double other_radius, bool swapped,
-               QueryWorkspace& query, SurfaceWorkspace& work)
-      : X_WS_(X_WS), settings_(settings), other_radius_(other_radius), swapped_(swapped), query_(query), work_(work) {}
+               const QueryCache* cache, QueryWorkspace& query, SurfaceWorkspace& work)
+      : X_WS_(X_WS),
+        settings_(settings),
+        other_radius_(other_radius),
+        swapped_(swapped),
+        cache_(cache),
+        query_(query),
+        work_(work) {}
 
-  Manifold build(std::size_t first) {
-    const Batch& head = work_.batches[first];
+  // The manifold of all batches with the normal of the head.
+  Manifold build(std::size_t index) {
+    const Batch& head = work_.batches[index];
     frame_ = {work_.points[head.first].a, contact_frame(head.normal)};
     query_.patch.points.clear();
     double size = norm(head.corners[1] - head.corners[0]);
     Manifold m;
     m.status = QueryStatus::kConverged;
-    for (std::size_t i = first; i < work_.batches.size(); ++i) {
-      Batch& batch = work_.batches[i];
+    for (Batch& batch : work_.batches) {
       if (batch.grouped || batch.dropped || !in_one_group(head, batch)) continue;
       batch.grouped = true;
       if (batch.status != QueryStatus::kConverged) m.status = batch.status;
       for (std::size_t k = batch.first; k < batch.first + batch.count; ++k) size = std::max(size, add(work_.points[k]));
     }
     const double core_margin = settings_.margin + settings_.radius + other_radius_;
-    m.count = reduce_patch(core_margin, size, nullptr, 0, query_.patch);
+    m.count = reduce_patch(core_margin, size, cache_ != nullptr ? cache_->features : nullptr,
+                           cache_ != nullptr ? cache_->feature_count : 0, query_.patch);
     m.normal = X_WS_.R * head.normal;
     m.active = head.active;
     m.sub_shape_A = head.triangle;
@@ -373,6 +393,7 @@ class GroupBuilder {
   const SurfaceSettings& settings_;
   const double other_radius_;
   const bool swapped_;
+  const QueryCache* cache_;
   QueryWorkspace& query_;
   SurfaceWorkspace& work_;
   PatchFrame frame_;
@@ -399,15 +420,23 @@ void find_surface_contacts(const TriangleSurface& surface, const SurfacePartner&
 }
 
 void flush_surface_contacts(const Pose& X_WS, const SurfaceSettings& settings, double other_radius, bool swapped,
-                            QueryWorkspace& query, SurfaceWorkspace& workspace, std::vector<Manifold>& out) {
-  GroupBuilder builder(X_WS, settings, other_radius, swapped, query, workspace);
-  for (std::size_t i = 0; i < workspace.batches.size(); ++i) {
-    if (workspace.batches[i].grouped || workspace.batches[i].dropped) continue;
-    const Manifold m = builder.build(i);
+                            QueryCache* cache, QueryWorkspace& query, SurfaceWorkspace& workspace,
+                            std::vector<Manifold>& out) {
+  const std::size_t first = out.size();
+  GroupBuilder builder(X_WS, settings, other_radius, swapped, cache, query, workspace);
+  for (std::size_t head = deepest_left(workspace); head < workspace.batches.size(); head = deepest_left(workspace)) {
+    const Manifold m = builder.build(head);
     if (m.count > 0 && m.valid()) out.push_back(m);
   }
   workspace.batches.clear();
   workspace.points.clear();
+  if (cache == nullptr) return;
+  cache->feature_count = 0;
+  const auto full = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
+                                 [](const Manifold& m) { return m.count == 4; });
+  if (full == out.end()) return;
+  cache->feature_count = 4;
+  for (int k = 0; k < 4; ++k) cache->features[k] = full->points[k].feature;
 }
 
 void number_equal_ids(std::size_t first, SurfaceWorkspace& workspace, std::vector<Manifold>& out) {

@@ -79,9 +79,10 @@ void find_surface_contacts(const TriangleSurface& surface, const SurfacePartner&
                            const SurfaceSettings& settings, QueryWorkspace& query, SurfaceWorkspace& workspace);
 
 // Makes manifolds of all batches, appends them to `out` and clears the batches. The surface is A, or B when `swapped`;
-// the other shape has the radius `other_radius`.
+// the other shape has the radius `other_radius`. The cache (may be null) remembers the points of one manifold.
 void flush_surface_contacts(const Pose& X_WS, const SurfaceSettings& settings, double other_radius, bool swapped,
-                            QueryWorkspace& query, SurfaceWorkspace& workspace, std::vector<Manifold>& out);
+                            QueryCache* cache, QueryWorkspace& query, SurfaceWorkspace& workspace,
+                            std::vector<Manifold>& out);
 
 // Makes the ids of out[first..] unique: equal ones are numbered in the order of their normals.
 void number_equal_ids(std::size_t first, SurfaceWorkspace& workspace, std::vector<Manifold>& out);

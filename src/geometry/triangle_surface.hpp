@@ -53,7 +53,9 @@ class TriangleSurface {
   virtual bool vertex_allows(int name, Vec3 n) const = 0;
   // Adds the triangles near the box: all that overlap it, and maybe some more.
   virtual void overlapping(const Bounds& box, std::vector<int>& triangles) const = 0;
-  // The depth and the triangle of a point under the surface, for surfaces that know their inside: -1 when it is not.
+  // Adds the vertices with normal.x <= offset, each once.
+  virtual void vertices_below(Vec3 normal, double offset, std::vector<int>& names) const = 0;
+  // The triangle over a point under the surface, for surfaces that know their inside; -1 for a point that is not.
   virtual int triangle_above(Vec3 point) const = 0;
   // Rays meet the front of triangles only. In the frame of the surface, with a unit direction.
   virtual RayResult raycast(Vec3 origin, Vec3 direction, double limit) const = 0;

@@ -14,8 +14,6 @@ namespace {
 using test::Random;
 using test::uniform;
 
-constexpr double kPi = 3.14159265358979323846;
-
 std::vector<Manifold> touch(const CollisionShape& A, const Pose& X_WA, const CollisionShape& B, const Pose& X_WB,
                             double margin) {
   CollisionWorkspace workspace;
@@ -467,6 +465,7 @@ TEST(CollisionShape, NothingIsAllocated) {
                                    CollisionShape(ConvexShape::box({0.3, 0.2, 0.2})),
                                    CollisionShape(ConvexShape::polytope(test::random_points(random, 50, 0.3)))};
   std::vector<Pose> poses;
+  poses.reserve(40);
   for (int i = 0; i < 40; ++i) poses.push_back(test::random_pose(random, 0.5));
   CollisionWorkspace workspace;
   std::vector<Manifold> out;

@@ -238,6 +238,20 @@ TEST(Persistence, CubeOnAFloorOfTriangles) {
   expect_steady(record(sliding, on(coarse, test::triangles(cube)), Vec3(0, 0, 1), 0.0), 4, step);
 }
 
+// A drum of 40 sides turns on its face: of the 40 corners four stay, with a cache.
+TEST(Persistence, DrumOnAPlaneAndOnTriangles) {
+  std::vector<Vector3> points;
+  for (int k = 0; k < 40; ++k) {
+    const double angle = 6.283185307179586 * k / 40;
+    for (const double z : {-0.3, 0.3}) points.emplace_back(0.4 * std::cos(angle), 0.4 * std::sin(angle), z);
+  }
+  const ConvexShape drum = ConvexShape::polytope(points);
+  const CollisionShape floor = test::triangles(test::grid_mesh(31, 2.0, test::flat));
+  const double step = (1.05 + 0.4) / kSteps;
+  expect_steady(record(sliding, on(ConvexShape::half_space(), drum), Vec3(0, 0, 1), 0.0), 4, step);
+  expect_steady(record(sliding, on(floor, CollisionShape(drum)), Vec3(0, 0, 1), 0.0), 4, step);
+}
+
 TEST(Persistence, BoxOnAHeightField) {
   const double step = (1.05 + 0.65) / kSteps;
   const CollisionShape box(ConvexShape::box({0.5, 0.4, 0.3}));
