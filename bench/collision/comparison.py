@@ -52,7 +52,9 @@ def summary_rows(compared):
         ours = [ratio(r) for r in members]
         reached = sum(1 for v in ours if v and v <= TARGET)
         baseline = geometric_mean([ratio(r, "baseline") for r in members])
-        rows.append((group, query, where, geometric_mean(ours), max(filter(None, ours)), reached, len(members), baseline))
+        rows.append(
+            (group, query, where, geometric_mean(ours), max(filter(None, ours)), reached, len(members), baseline)
+        )
     return rows
 
 
@@ -88,14 +90,16 @@ far: 1 m; deep: up to 0.1 m into each other. "Baseline" is our code built for pl
 column is built for x86-64-v3 (AVX2). Ratios are ours to Coal's: below 1 we are faster, the aim is {TARGET}. "Coal wrong"
 counts answers of its twelve ways that are more than 1e-5 m off.</p>"""
     means = table(["group", "query", "mean ratio", "worst", f"at most {TARGET}", "baseline, mean"], summary, (0, 1))
-    details = f"<details open><summary>All rows</summary>{table(head, rows, (0, 1, 4), firsts)}</details>"
+    details = f"<details><summary>All rows</summary>{table(head, rows, (0, 1, 4), firsts)}</details>"
     return [("Against Coal", intro + means + details)]
 
 
 def print_table(compared):
     print(f"{'group':<12}{'query':<16}{'mean ratio':>11}{'worst':>7}{'<= 0.8':>10}{'baseline':>10}")
     for group, query, where, mean, worst, reached, count, base in summary_rows(compared):
-        print(f"{group:<12}{query + ', ' + where:<16}{text(mean):>11}{text(worst):>7}{reached:>5} / {count:<3}{text(base):>9}")
+        print(
+            f"{group:<12}{query + ', ' + where:<16}{text(mean):>11}{text(worst):>7}{reached:>5} / {count:<3}{text(base):>9}"
+        )
     ratios = [ratio(r) for r in compared["rows"]]
     reached = sum(1 for v in ratios if v and v <= TARGET)
     print(f"all rows: geometric mean {text(geometric_mean(ratios))}, {reached} of {len(ratios)} at most {TARGET}")
