@@ -26,11 +26,12 @@ enum class GjkVariant : std::uint8_t {
   kAutomatic,           // as the first support point suggests: kNesterov for close cores, kVanilla for others
 };
 
+// Where the search starts: the four strategies of the paper's Fig. 12.
 enum class GjkGuess : std::uint8_t {
-  kFixedDirection,  // x0 = (1, 0, 0)
+  kFixedDirection,  // none: x0 = (1, 0, 0)
   kCentres,         // x0 = the vector between the centres of the bounding boxes
-  kDirection,       // x0 = GjkOptions::direction, such as the last separation vector
-  kSimplex,         // GjkOptions::simplex of an earlier result, moved along with the shapes
+  kDirection,       // previous: x0 = GjkOptions::direction, such as the last separation vector in the frame of A
+  kSimplex,         // transformed previous: GjkOptions::simplex of an earlier result, its points moved with the shapes
 };
 
 struct GjkOptions {

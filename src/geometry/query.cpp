@@ -41,16 +41,18 @@ Pose relative(const Pose& X_WA, const Pose& X_WB) {
 GjkOptions gjk_options(const QueryOptions& options, const QueryCache* cache) {
   GjkOptions gjk = options.gjk;
   gjk.boolean = false;
-  if (cache != nullptr && cache->valid) {
-    gjk.guess = GjkGuess::kDirection;
-    gjk.direction = cache->direction;
-  }
+  if (cache == nullptr || !cache->valid || options.warm_start == WarmStart::kNone) return gjk;
+  const bool simplex = options.warm_start == WarmStart::kTransformed && cache->simplex.size > 0;
+  gjk.guess = simplex ? GjkGuess::kSimplex : GjkGuess::kDirection;
+  gjk.direction = cache->direction;
+  gjk.simplex = &cache->simplex;
   return gjk;
 }
 
-void remember(QueryCache* cache, Vec3 direction) {
+void remember(QueryCache* cache, Vec3 direction, const GjkResult& found, const QueryOptions& options) {
   if (cache == nullptr || !finite(direction)) return;
   cache->direction = direction;
+  if (options.warm_start == WarmStart::kTransformed) cache->simplex = found.simplex;
   cache->valid = true;
 }
 
@@ -77,7 +79,7 @@ QueryStatus status_of(GjkStatus status) {
     status = deep.status == EpaStatus::kLimited ? QueryStatus::kLimited : QueryStatus::kConverged;
     c = {-deep.depth, deep.normal, deep.point_a, deep.point_b};
   }
-  if (workspace != nullptr || !overlapping) remember(cache, -c.normal);
+  if (workspace != nullptr || !overlapping) remember(cache, -c.normal, found, options);
   ContactResult result = placed(status, A, B, {c.distance, X_WA.R * c.normal, X_WA * c.a, X_WA * c.b});
   result.gjk_iterations = found.iterations;
   result.epa_iterations = epa_iterations;
@@ -137,7 +139,7 @@ OverlapStatus overlaps(const ConvexShape& A, const Pose& X_WA, const ConvexShape
   const GjkResult found = gjk(D, gjk_of);
   if (found.status == GjkStatus::kInvalid) return OverlapStatus::kInvalid;
   if (found.status == GjkStatus::kIterationLimit) return OverlapStatus::kUndecided;
-  remember(cache, found.separation);
+  remember(cache, found.separation, found, options);
   return found.status == GjkStatus::kOverlapping ? OverlapStatus::kOverlapping : OverlapStatus::kSeparated;
 }
 

@@ -14,9 +14,18 @@
 
 namespace touchstone {
 
+// How a query with a QueryCache starts from what the last one of the pair has left. Without a cache, or for the first
+// query, GjkOptions::guess decides.
+enum class WarmStart : std::uint8_t {
+  kNone,         // as without a cache
+  kPrevious,     // GjkGuess::kDirection: the last separation, or the last normal of shapes that overlapped
+  kTransformed,  // GjkGuess::kSimplex: the last simplex, its points moved along with the shapes
+};
+
 struct QueryOptions {
   GjkOptions gjk;  // threshold and boolean are set by the query
   EpaOptions epa;
+  WarmStart warm_start = WarmStart::kPrevious;
 };
 
 // Memory for the queries. Not for two threads at once.
@@ -27,7 +36,8 @@ struct QueryWorkspace {
 
 // What a query of a pair leaves for the next one of the same pair; valid for slowly moving shapes.
 struct QueryCache {
-  Vec3 direction;  // from B to A, in the frame of A
+  Vec3 direction;   // from B to A, in the frame of A
+  Simplex simplex;  // for WarmStart::kTransformed; empty after Boolean queries that need none
   bool valid = false;
   int feature_count = 0;  // ids of the last manifold's points
   std::uint64_t features[4] = {};

@@ -46,7 +46,7 @@ class Oracle : public testing::TestWithParam<std::pair<int, int>> {
 
 // Point, normal and distance agree with the supporting planes, and the points are in the solids.
 void expect_contact(const ContactResult& c, const Placed& A, const Placed& B, double tolerance) {
-  ASSERT_EQ(c.status, QueryStatus::kConverged);
+  ASSERT_TRUE(c.valid());
   const Vector3 n = c.normal.eigen(), a = c.point_A.eigen(), b = c.point_B.eigen();
   EXPECT_NEAR(n.norm(), 1.0, 1e-12);
   EXPECT_LT((b - a - c.distance * n).norm(), tolerance);
@@ -60,7 +60,7 @@ void expect_contact(const ContactResult& c, const Placed& A, const Placed& B, do
 }
 
 TEST_P(Oracle, ContactsAreProven) {
-  int separated = 0, total = 0;
+  int separated = 0, total = 0, limited = 0;
   for_poses([&](const Placed& A, const Placed& B, QueryWorkspace& workspace, int) {
     const ConvexShape shape_A = A.solid.shape(), shape_B = B.solid.shape();
     const ContactResult c = collide(shape_A, A.X, shape_B, B.X, workspace);
@@ -77,8 +77,11 @@ TEST_P(Oracle, ContactsAreProven) {
       EXPECT_NEAR(distance(shape_A, A.X, shape_B, B.X).distance, c.distance, 1e-9);
     }
     separated += c.distance > 0.0 ? 1 : 0;
+    limited += c.status == QueryStatus::kLimited ? 1 : 0;
     ++total;
   });
+  // EPA runs out of iterations in the middle of nearly spherical sums, with answers as good as the others.
+  EXPECT_LE(limited, polytopes() ? 0 : 1 + total / 1000);
   EXPECT_GT(separated, total / 8);
   EXPECT_LT(separated, total - total / 8);
 }

@@ -265,17 +265,26 @@ TEST(Query, CachesGiveTheSameAnswer) {
   const ConvexShape A = ConvexShape::polytope(test::random_points(random, 400, 0.5)),
                     B = ConvexShape::cylinder(0.3, 0.4);
   Pose X = Pose(Transform{Vector3(0.2, 0.1, 1.2), test::random_rotation(random)});
-  QueryCache cache;
-  int warm = 0, cold = 0;
-  for (int step = 0; step < 200; ++step) {
-    X.p = Vec3(0.2, 0.1, 1.2 - 0.004 * step);
-    const ContactResult with = collide(A, Pose(), B, X, workspace, {}, &cache),
-                        without = collide(A, Pose(), B, X, workspace);
-    EXPECT_NEAR(with.distance, without.distance, 1e-8);
-    warm += with.gjk_iterations;
-    cold += without.gjk_iterations;
+  for (const WarmStart start : {WarmStart::kNone, WarmStart::kPrevious, WarmStart::kTransformed}) {
+    QueryOptions options;
+    options.warm_start = start;
+    QueryCache cache, boolean_cache;
+    int warm = 0, cold = 0;
+    for (int step = 0; step < 200; ++step) {
+      X.p = Vec3(0.2, 0.1, 1.2 - 0.004 * step);
+      const ContactResult with = collide(A, Pose(), B, X, workspace, options, &cache),
+                          without = collide(A, Pose(), B, X, workspace);
+      EXPECT_NEAR(with.distance, without.distance, 1e-8);
+      EXPECT_EQ(overlaps(A, Pose(), B, X, 0.0, options, &boolean_cache), overlaps(A, Pose(), B, X));
+      warm += with.gjk_iterations;
+      cold += without.gjk_iterations;
+    }
+    if (start == WarmStart::kNone) {
+      EXPECT_EQ(warm, cold);
+    } else {
+      EXPECT_LE(warm, cold + 200);
+    }
   }
-  EXPECT_LE(warm, cold + 200);
 }
 
 TEST(Query, NothingIsAllocated) {
