@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/solvers/ccp_admm.hpp"
+#include "touchstone/solvers/ccp_pgs.hpp"
 #include "touchstone/solvers/nbgs.hpp"
+#include "touchstone/solvers/ncp_admm.hpp"
 #include "touchstone/solvers/ncp_pgs.hpp"
 
 namespace touchstone {
@@ -22,10 +25,16 @@ constexpr std::string_view kAll = "all";
 // One line each: name, model, algorithm, blocks, reference, own residual, factory.
 std::vector<CatalogueEntry> make_catalogue() {
   return {
+      {"ccp-pgs", "CCP", "block projected Gauss-Seidel", kAll, "000 Alg. 2, 001 Alg. 2+5", ContactModel::kCcp,
+       make<CcpPgsSolver>},
+      {"ccp-admm", "CCP", "ADMM, one factorisation for each penalty", kAll, "000 Alg. 3, 001 Alg. 6",
+       ContactModel::kCcp, make<CcpAdmmSolver>},
       {"nbgs", "NCP", "nonlinear block Gauss-Seidel, contacts solved exactly", kAll, "001 Alg. 4+5", ContactModel::kNcp,
        make<NbgsSolver>},
       {"ncp-pgs", "NCP", "projected Gauss-Seidel", kAll, "000 Alg. 6, 001 Alg. 3+5", ContactModel::kNcp,
        make<NcpPgsSolver>},
+      {"ncp-admm", "NCP", "proximal ADMM, one factorisation for each penalty", kAll, "001 Alg. 6", ContactModel::kNcp,
+       make<NcpAdmmSolver>},
   };
 }
 
