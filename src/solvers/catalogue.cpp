@@ -8,6 +8,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/solvers/ccp_admm.hpp"
 #include "touchstone/solvers/ccp_pgs.hpp"
+#include "touchstone/solvers/lcp_pgs.hpp"
 #include "touchstone/solvers/nbgs.hpp"
 #include "touchstone/solvers/ncp_admm.hpp"
 #include "touchstone/solvers/ncp_pgs.hpp"
@@ -25,6 +26,8 @@ constexpr std::string_view kAll = "all";
 // One line each: name, model, algorithm, blocks, reference, own residual, factory.
 std::vector<CatalogueEntry> make_catalogue() {
   return {
+      {"lcp-pgs", "LCP", "projected Gauss-Seidel on a friction pyramid", kAll, "000 Alg. 1", ContactModel::kLcp,
+       make<LcpPgsSolver>},
       {"ccp-pgs", "CCP", "block projected Gauss-Seidel", kAll, "000 Alg. 2, 001 Alg. 2+5", ContactModel::kCcp,
        make<CcpPgsSolver>},
       {"ccp-admm", "CCP", "ADMM, one factorisation for each penalty", kAll, "000 Alg. 3, 001 Alg. 6",

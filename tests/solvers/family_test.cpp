@@ -28,7 +28,7 @@ const std::vector<std::string> kPatient = {"max_iterations=50000"};
 // --- all solvers that reach the residual of their model ---
 
 class AnySolver : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Family, AnySolver, ::testing::Values("ccp-pgs", "ccp-admm", "ncp-admm"),
+INSTANTIATE_TEST_SUITE_P(Family, AnySolver, ::testing::Values("lcp-pgs", "ccp-pgs", "ccp-admm", "ncp-admm"),
                          [](const auto& test) { return test_name(test.param); });
 
 TEST_P(AnySolver, RandomProblemsOfAllBlocks) {
