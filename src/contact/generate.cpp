@@ -167,7 +167,7 @@ ContactProblem make_pile(int contacts, std::uint32_t seed, double mass_ratio, co
   // A sphere has 3 contacts in the mean: with its lower, left and front neighbours.
   const int bodies = std::max(1, contacts / 3);
   const int side = std::max(1, static_cast<int>(std::lround(std::cbrt(static_cast<double>(bodies)))));
-  const auto jitter = [&] {
+  const auto jitter = [&]() -> Vector3 {
     return Vector3(uniform(random), uniform(random), uniform(random)) * 0.3 - Vector3::Constant(0.15);
   };
   std::vector<Vector3> centre;

@@ -12,6 +12,7 @@
 #include "touchstone/solvers/nbgs.hpp"
 #include "touchstone/solvers/ncp_admm.hpp"
 #include "touchstone/solvers/ncp_pgs.hpp"
+#include "touchstone/solvers/raisim.hpp"
 
 namespace touchstone {
 namespace {
@@ -32,6 +33,12 @@ std::vector<CatalogueEntry> make_catalogue() {
        make<CcpPgsSolver>},
       {"ccp-admm", "CCP", "ADMM, one factorisation for each penalty", kAll, "000 Alg. 3, 001 Alg. 6",
        ContactModel::kCcp, make<CcpAdmmSolver>},
+      {"raisim", "RaiSim", "Gauss-Seidel, bisection for each contact", kAll, "000 Alg. 5", ContactModel::kNcp,
+       make<RaisimSolver>},
+      {"raisim-ds", "NCP", "raisim with De Saxce's correction", kAll, "001 VI-C, Tab. I", ContactModel::kNcp,
+       make<RaisimDsSolver>},
+      {"raisim-ds-es", "NCP", "raisim-ds, stopped early by the objective", kAll, "001 Tab. I", ContactModel::kNcp,
+       make<RaisimDsEsSolver>},
       {"nbgs", "NCP", "nonlinear block Gauss-Seidel, contacts solved exactly", kAll, "001 Alg. 4+5", ContactModel::kNcp,
        make<NbgsSolver>},
       {"ncp-pgs", "NCP", "projected Gauss-Seidel", kAll, "000 Alg. 6, 001 Alg. 3+5", ContactModel::kNcp,

@@ -23,12 +23,23 @@ std::string test_name(const std::string& solver) {
   return name;
 }
 
-const std::vector<std::string> kPatient = {"max_iterations=50000"};
+// Enough iterations; and Gauss-Seidel without the falling relaxation of RaiSim, which makes it ten times slower.
+std::vector<std::string> patient(const std::string& solver, const char* tolerance = "1e-8") {
+  std::vector<std::string> options = {"max_iterations=100000", std::string("relative_tolerance=") + tolerance};
+  if (solver == "raisim-ds") options.emplace_back("relaxation_min=1");
+  return options;
+}
+
+std::vector<std::string> with(std::vector<std::string> options, const char* option) {
+  options.emplace_back(option);
+  return options;
+}
 
 // --- all solvers that reach the residual of their model ---
 
 class AnySolver : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Family, AnySolver, ::testing::Values("lcp-pgs", "ccp-pgs", "ccp-admm", "ncp-admm"),
+INSTANTIATE_TEST_SUITE_P(Family, AnySolver,
+                         ::testing::Values("lcp-pgs", "ccp-pgs", "ccp-admm", "raisim-ds", "ncp-admm"),
                          [](const auto& test) { return test_name(test.param); });
 
 TEST_P(AnySolver, RandomProblemsOfAllBlocks) {
@@ -41,7 +52,7 @@ TEST_P(AnySolver, RandomProblemsOfAllBlocks) {
                                                         .hyperstaticity = seed % 2 == 0 ? 1.0 : 1.2,
                                                         .skew = seed % 3 == 0 ? 1e-3 : 0.0},
                                                        seed);
-    const Solved s = solve(GetParam(), problem, kPatient);
+    const Solved s = solve(GetParam(), problem, patient(GetParam()));
     EXPECT_EQ(s.status, SolveStatus::kSolved) << seed << ": " << s.solution.message;
     EXPECT_LE(s.residuals.model_natv_relative, 1.0001e-8) << seed;
   }
@@ -49,7 +60,7 @@ TEST_P(AnySolver, RandomProblemsOfAllBlocks) {
 
 TEST_P(AnySolver, EqualitiesAloneEqualADirectSolve) {
   const ContactProblem problem = make_random_problem({.contacts = 0, .equalities = 6, .hyperstaticity = 1.3}, 5);
-  const Solved s = solve(GetParam(), problem, {"relative_tolerance=1e-11", "max_iterations=50000"});
+  const Solved s = solve(GetParam(), problem, patient(GetParam(), "1e-11"));
   EXPECT_EQ(s.status, SolveStatus::kSolved) << s.solution.message;
   const Eigen::CompleteOrthogonalDecomposition<MatrixX> direct(problem.dual.G_dense);
   const VectorX expected = problem.dual.G_dense * direct.solve(-problem.dual.g);
@@ -58,19 +69,19 @@ TEST_P(AnySolver, EqualitiesAloneEqualADirectSolve) {
 
 TEST_P(AnySolver, WarmStartReducesIterations) {
   const ContactProblem problem = make_pile(60, 1);
-  const Solved cold = solve(GetParam(), problem, kPatient);
+  const Solved cold = solve(GetParam(), problem, patient(GetParam()));
   ASSERT_EQ(cold.status, SolveStatus::kSolved) << cold.solution.message;
-  const Solved warm = solve(GetParam(), problem, {"warm_start=true", kPatient[0]}, &cold.solution);
+  const Solved warm = solve(GetParam(), problem, with(patient(GetParam()), "warm_start=true"), &cold.solution);
   EXPECT_EQ(warm.status, SolveStatus::kSolved);
   EXPECT_EQ(warm.solution.iterations, 0);
 }
 
-TEST_P(AnySolver, AllocatesNothingTheSecondTime) { test::expect_no_allocation(GetParam(), make_pile(30, 2)); }
+TEST_P(AnySolver, AllocatesNothingTheSecondTime) { test::expect_no_allocation(GetParam(), make_cube({0.3, 0.4, 0.0})); }
 
 TEST_P(AnySolver, InvalidProblemsAreNamed) { test::expect_invalid_problems_are_named(GetParam()); }
 
 TEST_P(AnySolver, HistoryEndsAtTheResult) {
-  const Solved s = solve(GetParam(), make_cube({0.0, 1.0, 0.0}), {"record_history=true", kPatient[0]});
+  const Solved s = solve(GetParam(), make_cube({0.0, 1.0, 0.0}), with(patient(GetParam()), "record_history=true"));
   ASSERT_EQ(s.status, SolveStatus::kSolved) << s.solution.message;
   ASSERT_EQ(static_cast<int>(s.solution.history.size()), s.solution.iterations);
   EXPECT_NEAR(s.solution.history.back(), s.residuals.model_natv_relative, 1e-11);
@@ -104,7 +115,7 @@ TEST_P(AnySolver, IslandsDoNotMixUp) {
   VectorX g(both.nrow());
   g << a.dual.g, b.dual.g;
   both.dual.set(G, g);
-  const std::vector<std::string> precise = {"relative_tolerance=1e-10", "max_iterations=100000"};
+  const std::vector<std::string> precise = patient(GetParam(), "1e-10");
   const Solved s = solve(GetParam(), both, precise), s_a = solve(GetParam(), a, precise),
                s_b = solve(GetParam(), b, precise);
   ASSERT_EQ(s.status, SolveStatus::kSolved) << s.solution.message;
@@ -125,7 +136,7 @@ TEST_P(ConvexSolver, SlidingCubeLiftsOff) {
   };
   for (const Case& c : {Case{1.0, 0.95, 0.520726, 0.494689}, Case{3.0, 0.9, 1.652581, 1.487323}}) {
     const ContactProblem problem = make_cube({0.0, c.speed, 0.0}, {.friction = c.mu});
-    const Solved s = solve(GetParam(), problem, {"relative_tolerance=1e-10", "max_iterations=50000"});
+    const Solved s = solve(GetParam(), problem, patient(GetParam(), "1e-10"));
     ASSERT_EQ(s.status, SolveStatus::kSolved) << s.solution.message;
     EXPECT_NEAR(s.solution.v[1], c.tangential, 1e-6);
     EXPECT_NEAR(s.solution.v[2], c.normal, 1e-6);
@@ -141,7 +152,7 @@ TEST_P(ConvexSolver, Invariances) { test::expect_invariances(GetParam(), make_pi
 // The objective at the answer is not above that of any other point of the cone.
 TEST_P(ConvexSolver, MinimisesTheObjective) {
   const ContactProblem problem = make_random_problem({.contacts = 5, .mixed_contacts = true}, 8);
-  const Solved s = solve(GetParam(), problem, {"relative_tolerance=1e-10", "max_iterations=50000"});
+  const Solved s = solve(GetParam(), problem, patient(GetParam(), "1e-10"));
   ASSERT_EQ(s.status, SolveStatus::kSolved) << s.solution.message;
   const auto objective = [&](const VectorX& x) {
     return 0.5 * x.dot(problem.dual.G_dense * x) + problem.dual.g.dot(x);
@@ -158,14 +169,14 @@ TEST_P(ConvexSolver, MinimisesTheObjective) {
 // --- the true model ---
 
 class NcpFamily : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Family, NcpFamily, ::testing::Values("nbgs", "ncp-pgs", "ncp-admm"),
+INSTANTIATE_TEST_SUITE_P(Family, NcpFamily, ::testing::Values("nbgs", "ncp-pgs", "ncp-admm", "raisim-ds"),
                          [](const auto& test) { return test_name(test.param); });
 
 // ALGORITHMS 9: friction takes mu g h from the sliding speed, and nothing lifts off.
 TEST_P(NcpFamily, SlidingCube) {
   for (const auto& [speed, mu] : {std::pair{1.0, 0.95}, {3.0, 0.9}}) {
     const ContactProblem problem = make_cube({0.0, speed, 0.0}, {.friction = mu});
-    const Solved s = solve(GetParam(), problem, {"relative_tolerance=1e-10", "max_iterations=20000"});
+    const Solved s = solve(GetParam(), problem, patient(GetParam(), "1e-10"));
     ASSERT_EQ(s.status, SolveStatus::kSolved) << s.solution.message;
     EXPECT_NEAR(s.solution.v[1], speed - mu * 9.81e-3, 1e-9);
     EXPECT_NEAR(s.solution.v[2], 0.0, 1e-9);
@@ -173,14 +184,14 @@ TEST_P(NcpFamily, SlidingCube) {
 }
 
 TEST_P(NcpFamily, SphereStack) {
-  const Solved s = solve(GetParam(), make_sphere_stack({1.0, 100.0}), {"max_iterations=20000"});
+  const Solved s = solve(GetParam(), make_sphere_stack({1.0, 100.0}), patient(GetParam()));
   ASSERT_EQ(s.status, SolveStatus::kSolved) << s.solution.message;
   EXPECT_NEAR(s.solution.lambda[2], 101 * 9.81e-3, 1e-5);
   EXPECT_NEAR(s.solution.lambda[5], 100 * 9.81e-3, 1e-5);
 }
 
 TEST_P(NcpFamily, BoxStack) {
-  const Solved s = solve(GetParam(), make_box_stack(5), {"max_iterations=20000"});
+  const Solved s = solve(GetParam(), make_box_stack(5), patient(GetParam()));
   ASSERT_EQ(s.status, SolveStatus::kSolved) << s.solution.message;
   double ground = 0.0, all = 0.0;
   for (int k = 0; k < 20; ++k) {
@@ -206,7 +217,7 @@ TEST_P(NcpFamily, AgreesWithTheExactGaussSeidel) {
                                                         .max_friction = 0.5},
                                                        100 + seed);
     const Solved reference = solve("nbgs", problem, {"relative_tolerance=1e-11", "max_iterations=50000"});
-    const Solved s = solve(GetParam(), problem, {"relative_tolerance=1e-10", "max_iterations=50000"});
+    const Solved s = solve(GetParam(), problem, patient(GetParam(), "1e-10"));
     ASSERT_EQ(s.status, SolveStatus::kSolved) << seed << ": " << s.solution.message;
     EXPECT_LE((s.solution.u - reference.solution.u).lpNorm<Eigen::Infinity>(), 1e-7) << seed;
   }
