@@ -9,9 +9,11 @@
 #include "touchstone/solvers/ccp_admm.hpp"
 #include "touchstone/solvers/ccp_pgs.hpp"
 #include "touchstone/solvers/lcp_pgs.hpp"
+#include "touchstone/solvers/lcp_staggered.hpp"
 #include "touchstone/solvers/nbgs.hpp"
 #include "touchstone/solvers/ncp_admm.hpp"
 #include "touchstone/solvers/ncp_pgs.hpp"
+#include "touchstone/solvers/ncp_staggered.hpp"
 #include "touchstone/solvers/raisim.hpp"
 
 namespace touchstone {
@@ -29,6 +31,8 @@ std::vector<CatalogueEntry> make_catalogue() {
   return {
       {"lcp-pgs", "LCP", "projected Gauss-Seidel on a friction pyramid", kAll, "000 Alg. 1", ContactModel::kLcp,
        make<LcpPgsSolver>},
+      {"lcp-staggered", "LCP", "staggered projections on a friction pyramid", kAll, "000 III-A", ContactModel::kLcp,
+       make<LcpStaggeredSolver>},
       {"ccp-pgs", "CCP", "block projected Gauss-Seidel", kAll, "000 Alg. 2, 001 Alg. 2+5", ContactModel::kCcp,
        make<CcpPgsSolver>},
       {"ccp-admm", "CCP", "ADMM, one factorisation for each penalty", kAll, "000 Alg. 3, 001 Alg. 6",
@@ -43,6 +47,8 @@ std::vector<CatalogueEntry> make_catalogue() {
        make<NbgsSolver>},
       {"ncp-pgs", "NCP", "projected Gauss-Seidel", kAll, "000 Alg. 6, 001 Alg. 3+5", ContactModel::kNcp,
        make<NcpPgsSolver>},
+      {"ncp-staggered", "NCP", "staggered projections, ADMM inside", kAll, "000 Alg. 7", ContactModel::kNcp,
+       make<NcpStaggeredSolver>},
       {"ncp-admm", "NCP", "proximal ADMM, one factorisation for each penalty", kAll, "001 Alg. 6", ContactModel::kNcp,
        make<NcpAdmmSolver>},
   };

@@ -51,7 +51,7 @@ TEST(Pyramid, OfFourFacetsHasTheResidualOfTheCertificate) {
 }
 
 class LcpFamily : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Family, LcpFamily, ::testing::Values("lcp-pgs"), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(Family, LcpFamily, ::testing::Values("lcp-pgs", "lcp-staggered"), [](const auto& test) {
   std::string name = test.param;
   name[3] = '_';
   return name;
