@@ -7,12 +7,14 @@
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/solvers/ccp_admm.hpp"
+#include "touchstone/solvers/ccp_newton.hpp"
 #include "touchstone/solvers/ccp_pgs.hpp"
 #include "touchstone/solvers/lcp_pgs.hpp"
 #include "touchstone/solvers/lcp_staggered.hpp"
 #include "touchstone/solvers/nbgs.hpp"
 #include "touchstone/solvers/ncp_admm.hpp"
 #include "touchstone/solvers/ncp_pgs.hpp"
+#include "touchstone/solvers/ncp_prox.hpp"
 #include "touchstone/solvers/ncp_staggered.hpp"
 #include "touchstone/solvers/raisim.hpp"
 
@@ -37,6 +39,8 @@ std::vector<CatalogueEntry> make_catalogue() {
        make<CcpPgsSolver>},
       {"ccp-admm", "CCP", "ADMM, one factorisation for each penalty", kAll, "000 Alg. 3, 001 Alg. 6",
        ContactModel::kCcp, make<CcpAdmmSolver>},
+      {"ccp-newton", "CCP, regularised", "Newton with exact line search", kAll, "000 Alg. 4", ContactModel::kCcp,
+       make<CcpNewtonSolver>},
       {"raisim", "RaiSim", "Gauss-Seidel, bisection for each contact", kAll, "000 Alg. 5", ContactModel::kNcp,
        make<RaisimSolver>},
       {"raisim-ds", "NCP", "raisim with De Saxce's correction", kAll, "001 VI-C, Tab. I", ContactModel::kNcp,
@@ -51,6 +55,8 @@ std::vector<CatalogueEntry> make_catalogue() {
        make<NcpStaggeredSolver>},
       {"ncp-admm", "NCP", "proximal ADMM, one factorisation for each penalty", kAll, "001 Alg. 6", ContactModel::kNcp,
        make<NcpAdmmSolver>},
+      {"ncp-prox", "NCP", "proximal fixed point with adaptive step", kAll, "001 VI-E", ContactModel::kNcp,
+       make<NcpProxSolver>},
   };
 }
 

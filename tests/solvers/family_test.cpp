@@ -40,7 +40,7 @@ std::vector<std::string> with(std::vector<std::string> options, const char* opti
 class AnySolver : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Family, AnySolver,
                          ::testing::Values("lcp-pgs", "lcp-staggered", "ccp-pgs", "ccp-admm", "raisim-ds",
-                                           "ncp-staggered", "ncp-admm"),
+                                           "ncp-staggered", "ncp-admm", "ncp-prox"),
                          [](const auto& test) { return test_name(test.param); });
 
 TEST_P(AnySolver, RandomProblemsOfAllBlocks) {
@@ -171,7 +171,7 @@ TEST_P(ConvexSolver, MinimisesTheObjective) {
 
 class NcpFamily : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Family, NcpFamily,
-                         ::testing::Values("nbgs", "ncp-pgs", "ncp-admm", "raisim-ds", "ncp-staggered"),
+                         ::testing::Values("nbgs", "ncp-pgs", "ncp-admm", "raisim-ds", "ncp-staggered", "ncp-prox"),
                          [](const auto& test) { return test_name(test.param); });
 
 // ALGORITHMS 9: friction takes mu g h from the sliding speed, and nothing lifts off.
