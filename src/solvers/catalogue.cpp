@@ -9,6 +9,8 @@
 #include "touchstone/solvers/ccp_admm.hpp"
 #include "touchstone/solvers/ccp_newton.hpp"
 #include "touchstone/solvers/ccp_pgs.hpp"
+#include "touchstone/solvers/lcp_dantzig.hpp"
+#include "touchstone/solvers/lcp_lemke.hpp"
 #include "touchstone/solvers/lcp_pgs.hpp"
 #include "touchstone/solvers/lcp_staggered.hpp"
 #include "touchstone/solvers/nbgs.hpp"
@@ -33,6 +35,10 @@ std::vector<CatalogueEntry> make_catalogue() {
   return {
       {"lcp-pgs", "LCP", "projected Gauss-Seidel on a friction pyramid", kAll, "000 Alg. 1", ContactModel::kLcp,
        make<LcpPgsSolver>},
+      {"lcp-lemke", "LCP", "Lemke's pivoting, exact", "all, up to 2,000 LCP variables", "000 III-A", ContactModel::kLcp,
+       make<LcpLemkeSolver>},
+      {"lcp-dantzig", "LCP", "Dantzig's principal pivoting, friction bounds repeated", "all, up to 2,000 LCP variables",
+       "000 III-A", ContactModel::kLcp, make<LcpDantzigSolver>},
       {"lcp-staggered", "LCP", "staggered projections on a friction pyramid", kAll, "000 III-A", ContactModel::kLcp,
        make<LcpStaggeredSolver>},
       {"ccp-pgs", "CCP", "block projected Gauss-Seidel", kAll, "000 Alg. 2, 001 Alg. 2+5", ContactModel::kCcp,
