@@ -171,7 +171,7 @@ ContactProblem make_pile(int contacts, std::uint32_t seed, double mass_ratio, co
     const int rest = bodies % (side * side);
     count += 1 + (rest % side > 0 ? 1 : 0) + (rest / side > 0 ? 1 : 0);
   }
-  const auto jitter = [&] {
+  const auto jitter = [&]() -> Vector3 {
     return Vector3(uniform(random), uniform(random), uniform(random)) * 0.3 - Vector3::Constant(0.15);
   };
   std::vector<Vector3> centre;

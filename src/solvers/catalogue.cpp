@@ -6,8 +6,19 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/solvers/ccp_admm.hpp"
+#include "touchstone/solvers/ccp_newton.hpp"
+#include "touchstone/solvers/ccp_pgs.hpp"
+#include "touchstone/solvers/lcp_dantzig.hpp"
+#include "touchstone/solvers/lcp_lemke.hpp"
+#include "touchstone/solvers/lcp_pgs.hpp"
+#include "touchstone/solvers/lcp_staggered.hpp"
 #include "touchstone/solvers/nbgs.hpp"
+#include "touchstone/solvers/ncp_admm.hpp"
 #include "touchstone/solvers/ncp_pgs.hpp"
+#include "touchstone/solvers/ncp_prox.hpp"
+#include "touchstone/solvers/ncp_staggered.hpp"
+#include "touchstone/solvers/raisim.hpp"
 
 namespace touchstone {
 namespace {
@@ -22,10 +33,36 @@ constexpr std::string_view kAll = "all";
 // One line each: name, model, algorithm, blocks, reference, own residual, factory.
 std::vector<CatalogueEntry> make_catalogue() {
   return {
+      {"lcp-pgs", "LCP", "projected Gauss-Seidel on a friction pyramid", kAll, "000 Alg. 1", ContactModel::kLcp,
+       make<LcpPgsSolver>},
+      {"lcp-lemke", "LCP", "Lemke's pivoting, exact", "all, up to 2,000 LCP variables", "000 III-A", ContactModel::kLcp,
+       make<LcpLemkeSolver>},
+      {"lcp-dantzig", "LCP", "Dantzig's principal pivoting, friction bounds repeated", "all, up to 2,000 LCP variables",
+       "000 III-A", ContactModel::kLcp, make<LcpDantzigSolver>},
+      {"lcp-staggered", "LCP", "staggered projections on a friction pyramid", kAll, "000 III-A", ContactModel::kLcp,
+       make<LcpStaggeredSolver>},
+      {"ccp-pgs", "CCP", "block projected Gauss-Seidel", kAll, "000 Alg. 2, 001 Alg. 2+5", ContactModel::kCcp,
+       make<CcpPgsSolver>},
+      {"ccp-admm", "CCP", "ADMM, one factorisation for each penalty", kAll, "000 Alg. 3, 001 Alg. 6",
+       ContactModel::kCcp, make<CcpAdmmSolver>},
+      {"ccp-newton", "CCP, regularised", "Newton with exact line search", kAll, "000 Alg. 4", ContactModel::kCcp,
+       make<CcpNewtonSolver>},
+      {"raisim", "RaiSim", "Gauss-Seidel, bisection for each contact", kAll, "000 Alg. 5", ContactModel::kNcp,
+       make<RaisimSolver>},
+      {"raisim-ds", "NCP", "raisim with De Saxce's correction", kAll, "001 VI-C, Tab. I", ContactModel::kNcp,
+       make<RaisimDsSolver>},
+      {"raisim-ds-es", "NCP", "raisim-ds, stopped early by the objective", kAll, "001 Tab. I", ContactModel::kNcp,
+       make<RaisimDsEsSolver>},
       {"nbgs", "NCP", "nonlinear block Gauss-Seidel, contacts solved exactly", kAll, "001 Alg. 4+5", ContactModel::kNcp,
        make<NbgsSolver>},
       {"ncp-pgs", "NCP", "projected Gauss-Seidel", kAll, "000 Alg. 6, 001 Alg. 3+5", ContactModel::kNcp,
        make<NcpPgsSolver>},
+      {"ncp-staggered", "NCP", "staggered projections, ADMM inside", kAll, "000 Alg. 7", ContactModel::kNcp,
+       make<NcpStaggeredSolver>},
+      {"ncp-admm", "NCP", "proximal ADMM, one factorisation for each penalty", kAll, "001 Alg. 6", ContactModel::kNcp,
+       make<NcpAdmmSolver>},
+      {"ncp-prox", "NCP", "proximal fixed point with adaptive step", kAll, "001 VI-E", ContactModel::kNcp,
+       make<NcpProxSolver>},
   };
 }
 

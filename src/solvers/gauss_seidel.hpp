@@ -102,14 +102,15 @@ double gauss_seidel_sweep(GaussSeidelWorkspace& workspace, double relaxation, Lo
   return largest;
 }
 
-// Sweeps until natv of the model is small enough. begin_dual_solve must have succeeded for workspace.dual and lambda.
-template <typename Local>
-SolveStatus iterate_gauss_seidel(const GaussSeidelOptions& options, ContactModel model, GaussSeidelWorkspace& workspace,
-                                 Solution& solution, Local& local) {
+// Sweeps until residual(lambda, u), in m/s, is small enough. begin_dual_solve must have succeeded for workspace.dual
+// and lambda.
+template <typename Residual, typename Local>
+SolveStatus iterate_gauss_seidel(const GaussSeidelOptions& options, const Residual& residual_of,
+                                 GaussSeidelWorkspace& workspace, Solution& solution, Local& local) {
   const double tolerance = velocity_tolerance(options, workspace.dual);
   const auto current_natv = [&] {
     compute_velocity(workspace.dual, workspace.lambda, workspace.u);
-    return natv(workspace.dual, model, workspace.lambda, workspace.u);
+    return residual_of(workspace.lambda, workspace.u);
   };
   if (current_natv() <= tolerance) return SolveStatus::kSolved;
   StallDetector stall;
@@ -126,6 +127,14 @@ SolveStatus iterate_gauss_seidel(const GaussSeidelOptions& options, ContactModel
     if (!stall.progresses(change)) return SolveStatus::kStalled;
   }
   return current_natv() <= tolerance ? SolveStatus::kSolved : SolveStatus::kMaxIterations;
+}
+
+// The same with natv of a model.
+template <typename Local>
+SolveStatus iterate_gauss_seidel(const GaussSeidelOptions& options, ContactModel model, GaussSeidelWorkspace& workspace,
+                                 Solution& solution, Local& local) {
+  const auto residual = [&](const VectorX& lambda, const VectorX& u) { return natv(workspace.dual, model, lambda, u); };
+  return iterate_gauss_seidel(options, residual, workspace, solution, local);
 }
 
 }  // namespace touchstone

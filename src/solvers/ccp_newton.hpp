@@ -1,0 +1,55 @@
+// ccp-newton: Newton's method on the regularised convex model, as in MuJoCo.
+//
+// Model: CCP with compliance R > 0 in every row: min 1/2 lambda' (G^ + R) lambda + g' lambda over K, where G^ = G - R
+// is
+//   the part of rigid bodies. Rows whose R is zero, or not known because the problem is given by G alone, get
+//   R = alpha G_jj; Solution::shift is the largest such R, in units of G, and u = G lambda + g is reported without it.
+//   cone = elliptic: K the friction cone. cone = pyramidal: MuJoCo's pyramid with edges n +- mu_j t_j, impulses
+//   lambda = E'f with f >= 0, each edge with R_e = 2 mu_1^2 R_n.
+// Method: 000 Alg. 4 ((22): primal Newton, exact line search). The primal unknown is v = v_free + A^-1 J' x; everything
+//   is written in x, which needs nothing but G: with c = G^ x + g and the law lambda(c) = P^R_K(-R^-1 c),
+//       phi(x) = 1/2 x' G^ x + sum of the laws' energies,   grad = G^ (x - lambda),
+//       Newton step   (I + W G^) dx = lambda - x,   W = -d lambda / dc = V V',
+//       dx = (lambda - x) - V (I + V' G^ V)^-1 V' G^ (lambda - x).
+//   The iterates are those of the primal Newton method, because v never leaves v_free + range(A^-1 J').
+//   The line search finds the zero of the derivative of phi, which is convex and piecewise smooth, by Newton within a
+//   bracket.
+// A nonsymmetric G is split: the skew part acts on the last lambda, in an outer loop around Newton's method. It
+//   contracts when the skew part is smaller than R; otherwise the solver says Stalled.
+// Stopping: natv of the regularised model.
+// Cost: one block-sparse Cholesky factorisation and two products with G per iteration.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "touchstone/math/block_sparse_cholesky.hpp"
+#include "touchstone/solvers/solver.hpp"
+
+namespace touchstone {
+
+enum class NewtonCone : std::uint8_t { kElliptic, kPyramidal };
+
+struct CcpNewtonOptions : SolverOptions {
+  double alpha = 1e-5;  // R of hard rows, relative to the diagonal of G
+  NewtonCone cone = NewtonCone::kElliptic;
+
+  void describe(OptionList& list) override;
+};
+
+struct CcpNewtonWorkspace : SolverWorkspace {
+  BlockSparseMatrix G_hat;   // symmetric part of scaled G, without R
+  BlockSparseMatrix system;  // I + V' G^ V
+  BlockSparseCholesky factor;
+  VectorX R;  // nrow, scaled
+  VectorX x, lambda, c, dx, dc, residual, product, u;
+  std::vector<double> V;  // nblock x 36, column-major
+};
+
+class CcpNewtonSolver final : public TypedSolver<CcpNewtonOptions, CcpNewtonWorkspace> {
+ protected:
+  SolveStatus run(const ContactProblem& problem, const CcpNewtonOptions& options, CcpNewtonWorkspace& workspace,
+                  Solution& solution) const override;
+};
+
+}  // namespace touchstone
