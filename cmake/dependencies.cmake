@@ -6,6 +6,8 @@ find_package(pugixml REQUIRED)
 find_package(assimp REQUIRED)
 find_package(PNG REQUIRED)
 find_package(Qhull REQUIRED)
+enable_language(C) # FindHDF5 compiles a C program
+find_package(HDF5 REQUIRED COMPONENTS C)
 
 # The reentrant C library; qhull builds that are static only name it otherwise.
 if(TARGET Qhull::qhull_r)
