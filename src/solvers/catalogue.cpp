@@ -8,6 +8,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/solvers/nbgs.hpp"
 #include "touchstone/solvers/ncp_ipm.hpp"
+#include "touchstone/solvers/ncp_newton.hpp"
 #include "touchstone/solvers/ncp_pgs.hpp"
 
 namespace touchstone {
@@ -27,6 +28,8 @@ std::vector<CatalogueEntry> make_catalogue() {
        make<NbgsSolver>},
       {"ncp-pgs", "NCP", "projected Gauss-Seidel", kAll, "000 Alg. 6, 001 Alg. 3+5", ContactModel::kNcp,
        make<NcpPgsSolver>},
+      {"ncp-newton", "NCP", "smoothing Newton on the smooth Coulomb path", kAll, "ours", ContactModel::kNcp,
+       make<NcpNewtonSolver>},
       {"ncp-ipm", "NCP", "interior point on the smooth Coulomb path", kAll, "ours", ContactModel::kNcp,
        make<NcpIpmSolver>},
   };

@@ -6,6 +6,8 @@
 namespace touchstone {
 namespace {
 
+// Keeps a sliding impulse on its ellipse. Not larger: the other directions of the block must survive its rounding.
+constexpr double kPenalty = 1e6;
 constexpr double kSmallImpulse = 1e-12;  // a sliding contact without impulse keeps its direction
 
 }  // namespace
@@ -114,9 +116,9 @@ void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double th
       for (int b = 1; b <= cone.n; ++b) {
         const double e_b = direction_[cone.index[b]];
         block[(cone.index[b] - r) * m + row - r] =
-            ((a == b ? stiffness : 0.0) + (NewtonSystem::kFixed - stiffness) * e_a * e_b) / (cone.mu[a] * cone.mu[b]);
+            ((a == b ? stiffness : 0.0) + (kPenalty - stiffness) * e_a * e_b) / (cone.mu[a] * cone.mu[b]);
       }
-      block[(m - 1) * m + row - r] = -NewtonSystem::kFixed * e_a / cone.mu[a];
+      block[(m - 1) * m + row - r] = -kPenalty * e_a / cone.mu[a];
       step_[row] = -(cone.mu[a] * point_u_[row] + along * e_a) / cone.mu[a];
     }
   }
