@@ -21,5 +21,7 @@ struct Context {
 void add_info_command(CLI::App& app, Context& context);
 void add_scenes_command(CLI::App& app, Context& context);
 void add_demo_command(CLI::App& app, Context& context);
+void add_solve_command(CLI::App& app, Context& context);
+void add_solvers_command(CLI::App& app, Context& context);
 
 }  // namespace touchstone::cli

@@ -23,6 +23,8 @@ constexpr const char* kFooter = R"(Examples:
   touchstone info quadruped                  one of them: tree, joints, masses, actuators
   touchstone info robot.urdf --floating-base the same for a file (MJCF or URDF)
   touchstone info robot.xml --json | jq .nv  the same for programs
+  touchstone solvers                         the contact solvers
+  touchstone solve problem.hdf5              a recorded contact problem, with its certificate
 
 Exit codes:
   0  all is well
@@ -73,6 +75,8 @@ int run(int argc, char** argv, Context& context) {
   add_info_command(app, context);
   add_scenes_command(app, context);
   add_demo_command(app, context);
+  add_solve_command(app, context);
+  add_solvers_command(app, context);
 
   try {
     app.parse(argc, argv);

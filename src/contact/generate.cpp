@@ -164,9 +164,13 @@ ContactProblem make_pile(int contacts, std::uint32_t seed, double mass_ratio, co
   SceneBuilder scene(options);
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
-  // A sphere has 3 contacts in the mean: with its lower, left and front neighbours.
-  const int bodies = std::max(1, contacts / 3);
-  const int side = std::max(1, static_cast<int>(std::lround(std::cbrt(static_cast<double>(bodies)))));
+  // A sphere has up to 3 contacts: with its lower, left and front neighbours.
+  const int side = std::max(1, static_cast<int>(std::lround(std::cbrt(contacts / 3.0))));
+  int bodies = 0;
+  for (int count = 0; count < contacts; ++bodies) {
+    const int rest = bodies % (side * side);
+    count += 1 + (rest % side > 0 ? 1 : 0) + (rest / side > 0 ? 1 : 0);
+  }
   const auto jitter = [&] {
     return Vector3(uniform(random), uniform(random), uniform(random)) * 0.3 - Vector3::Constant(0.15);
   };
@@ -199,26 +203,26 @@ ContactProblem make_pile(int contacts, std::uint32_t seed, double mass_ratio, co
 
 ContactProblem make_wall(int contacts, const SceneOptions& options) {
   SceneBuilder scene(options);
-  // A brick (2 x 1 x 1 m) rests on two half bricks: 8 contacts; on the ground on 4.
-  const int bricks = std::max(1, contacts / 8);
-  const int width = std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(bricks)))));
-  const Vector3 half(1.0, 0.5, 0.5);
-  const auto offset = [](int layer) { return layer % 2 == 0 ? 0.0 : 1.0; };
-  for (int k = 0; k < bricks; ++k) {
-    const int layer = k / width, column = k % width;
-    const double x = 2.0 * column + offset(layer);
-    const int body = scene.add_box(1.0, {x, 0, layer + 0.5}, half);
-    if (layer == 0) {
-      for_corners({x, 0, 0}, 1.0, 0.5, [&](const Vector3& p) { scene.add_contact(-1, body, p, Vector3::UnitZ()); });
-      continue;
+  // 4 contacts for each of the lowest bricks (2 x 1 x 1 m), 8 for each of the others: 4 width^2.
+  const int width = std::max(1, static_cast<int>(std::ceil(std::sqrt(contacts / 4.0))));
+  int below = 0;  // the first brick of the layer below
+  for (int layer = 0; layer < width; ++layer) {
+    const int first = layer == 0 ? 0 : below + width - layer + 1;
+    for (int column = 0; column < width - layer; ++column) {
+      const double x = 2.0 * column + layer;
+      const int brick = scene.add_box(1.0, {x, 0, layer + 0.5}, {1.0, 0.5, 0.5});
+      const auto touch = [&](int other, double middle, double half_width) {
+        for_corners({middle, 0, static_cast<double>(layer)}, half_width, 0.5,
+                    [&](const Vector3& p) { scene.add_contact(other, brick, p, Vector3::UnitZ()); });
+      };
+      if (layer == 0) {
+        touch(-1, x, 1.0);
+      } else {
+        touch(below + column, x - 0.5, 0.5);
+        touch(below + column + 1, x + 0.5, 0.5);
+      }
     }
-    for (int other = 0; other < width; ++other) {
-      const double x_other = 2.0 * other + offset(layer - 1);
-      if (std::abs(x_other - x) > 1.5) continue;
-      const double middle = 0.5 * (x + x_other), overlap = 1.0 - 0.5 * std::abs(x - x_other);
-      for_corners({middle, 0, static_cast<double>(layer)}, overlap, 0.5,
-                  [&](const Vector3& p) { scene.add_contact((layer - 1) * width + other, body, p, Vector3::UnitZ()); });
-    }
+    below = first;
   }
   return scene.finish();
 }

@@ -68,10 +68,11 @@ ContactProblem make_sphere_stack(const std::vector<double>& masses, const SceneO
 ContactProblem make_chain(int contacts, const SceneOptions& options = {});
 
 // Spheres of random mass on a jittered cubic lattice about as high as wide, every one touching its neighbours and the
-// lowest layer the ground: about n contacts, nearly isostatic.
+// lowest layer the ground: at least n contacts, nearly isostatic.
 ContactProblem make_pile(int contacts, std::uint32_t seed, double mass_ratio = 10.0, const SceneOptions& options = {});
 
-// A wall of bricks in running bond, 4 contacts between two bricks that overlap: about n contacts, hyperstatic.
+// A triangular wall of bricks in running bond, 4 contacts between two bricks that overlap: at least n contacts,
+// hyperstatic.
 ContactProblem make_wall(int contacts, const SceneOptions& options = {});
 
 struct RandomProblemOptions {

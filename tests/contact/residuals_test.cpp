@@ -92,7 +92,7 @@ TEST(Residuals, OfEqualitiesLimitsAndBoxes) {
   g << -1.0, 2.0, -3.0, -5.0, 1.0;
   problem.dual.set(MatrixX(MatrixX::Identity(5, 5)), g);
   VectorX lambda(5);
-  lambda << 1.0, -2.0, 3.0, 2.0, -1.0;  // the box is at its upper bound and still moves
+  lambda << 1.0, -2.0, 3.0, 2.0, -1.0;                // the box is at its upper bound and still moves
   EXPECT_LE(certify(problem, lambda).natv, 1.4e-15);  // the floor for 3 N s
   EXPECT_EQ(certify(problem, lambda).complementarity, 0.0);
   lambda << 1.0, -1.5, 3.0, 2.0, -1.0;

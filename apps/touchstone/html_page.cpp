@@ -1,0 +1,82 @@
+#include "html_page.hpp"
+
+#include <fstream>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "svg_plot.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/base/version.hpp"
+
+namespace touchstone::cli {
+namespace {
+
+constexpr const char* kStyle = R"(
+:root { color-scheme: light dark; --page: #fbfaf8; --card: #ffffff; --ink: #22252a; --soft: #676c75; --line: #e4e1da;
+  --one: #1d6fb8; --two: #c8700f; --three: #33373d; --four: #1d7a46; --five: #8a4fbf; --six: #b3261e; --good: #1d7a46; --bad: #b3261e;
+  --edge: #2a2d31; }
+@media (prefers-color-scheme: dark) { :root { --page: #16181b; --card: #1e2125; --ink: #e8e6e1; --soft: #9ba0a8;
+  --line: #32363c; --one: #6db3f2; --two: #f0a24a; --three: #d6d9de; --four: #5fce8e; --five: #c39bf0; --six: #ff8a80; --good: #5fce8e; --bad: #ff8a80;
+  --edge: #a9aeb6; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 system-ui, "Segoe UI", Roboto, sans-serif; }
+main { max-width: 1160px; margin: 0 auto; padding: 40px 24px 56px; }
+h1 { font-size: 30px; line-height: 1.2; margin: 0 0 6px; letter-spacing: -0.01em; }
+h2 { font-size: 18px; margin: 36px 0 12px; }
+p { margin: 0 0 12px; max-width: 78ch; }
+.lead, footer { color: var(--soft); }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 16px; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 16px; }
+svg { display: block; width: 100%; height: auto; }
+svg text { font: 12px system-ui, "Segoe UI", Roboto, sans-serif; fill: var(--soft); }
+svg .title { font-size: 14px; font-weight: 600; fill: var(--ink); }
+svg .grid { stroke: var(--line); }
+svg g path { fill: none; stroke-width: 2.2; stroke-linejoin: round; }
+.series-1 path { stroke: var(--one); } .series-2 path { stroke: var(--two); } .series-3 path { stroke: var(--three); }
+.series-4 path { stroke: var(--four); } .series-5 path { stroke: var(--five); } .series-6 path { stroke: var(--six); }
+.series-1 circle { fill: var(--one); } .series-2 circle { fill: var(--two); } .series-3 circle { fill: var(--three); }
+.series-4 circle { fill: var(--four); } .series-5 circle { fill: var(--five); } .series-6 circle { fill: var(--six); }
+.robot { max-height: 560px; }
+.robot > path, .robot > circle { stroke: var(--edge); stroke-width: 0.5; stroke-linejoin: round; }
+.robot > line { stroke-linecap: round; } .robot > .edge { stroke: var(--edge); }
+.robot > .path { fill: none; stroke: var(--soft); stroke-width: 1.4; stroke-dasharray: 5 5; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th { text-align: left; font-weight: 600; color: var(--soft); font-size: 14px; }
+th, td { padding: 8px 12px; border-bottom: 1px solid var(--line); }
+tr:last-child td { border-bottom: 0; }
+td.number { text-align: right; white-space: nowrap; } th.number { text-align: right; }
+.good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
+footer { margin-top: 32px; font-size: 14px; }
+@media (max-width: 640px) { td.how, th.how { display: none; } }
+)";
+
+}  // namespace
+
+std::string page_begin(const std::string& title) {
+  return fmt::format(
+      "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
+      "<meta name='viewport' content='width=device-width, initial-scale=1'>\n<title>{}</title>\n"
+      "<style>{}</style>\n</head>\n<body>\n<main>\n",
+      escape_markup(title), kStyle);
+}
+
+std::string page_end(const std::string& command) {
+  return fmt::format("<footer>Made by the command &quot;{}&quot;, version {}.</footer>\n</main>\n</body>\n</html>\n",
+                     escape_markup(command), kVersion);
+}
+
+void write_page(const std::filesystem::path& file, const std::string& page, const std::string& option) {
+  std::error_code problem;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), problem);
+  std::ofstream stream(file, std::ios::binary);
+  stream << page;
+  stream.close();
+  if (!stream) {
+    throw InputError(ErrorDetail{.where = {.file = file.string()},
+                                 .message = "cannot write the report",
+                                 .remedy = "choose another file with " + option});
+  }
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,16 @@
+// The frame of the HTML reports: one file that needs nothing else, light and dark.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace touchstone::cli {
+
+// Up to the open <main>; then whatever the report shows; then page_end with the command that made it.
+std::string page_begin(const std::string& title);
+std::string page_end(const std::string& command);
+
+// Creates missing folders. Throws Error, which names the option that chooses the file, if it cannot be written.
+void write_page(const std::filesystem::path& file, const std::string& page, const std::string& option);
+
+}  // namespace touchstone::cli

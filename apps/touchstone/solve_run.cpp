@@ -1,0 +1,101 @@
+#include "solve_run.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "touchstone/base/clock.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/io/fclib.hpp"
+
+namespace touchstone::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kRepeatSeconds = 0.02;  // quick solves are repeated, for the clock and the caches
+constexpr int kMaxRepeats = 5;
+constexpr double kRounding = 1.001;  // the solver stops on scaled data, the certificate looks at the original
+
+std::vector<fs::path> list_problems(const std::string& path) {
+  if (!fs::is_directory(path)) return {path};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const std::string extension = entry.path().extension().string();
+    if (entry.is_regular_file() && (extension == ".hdf5" || extension == ".h5" || extension == ".dat"))
+      files.push_back(entry.path());
+  }
+  if (files.empty())
+    throw InputError({.where = {path, 0, ""},
+                      .message = "the folder has no problems",
+                      .remedy = "it needs .hdf5, .h5 or .dat files"});
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// A solver with its options and memory, used for all problems.
+struct Candidate {
+  const CatalogueEntry* entry = nullptr;
+  std::unique_ptr<ContactSolver> solver;
+  std::unique_ptr<SolverOptions> options;
+  std::unique_ptr<SolverWorkspace> workspace;
+};
+
+Candidate make_candidate(const SolveRequest& request, const std::string& name) {
+  Candidate candidate;
+  candidate.entry = &find_solver(name);
+  candidate.solver = candidate.entry->make();
+  candidate.options = candidate.solver->make_options();
+  candidate.workspace = candidate.solver->make_workspace();
+  candidate.options->relative_tolerance = request.tolerance;
+  candidate.options->record_history = request.history;
+  if (request.max_iterations >= 0) candidate.options->max_iterations = request.max_iterations;
+  for (const std::string& option : request.options) set_option(*candidate.options, option);
+  return candidate;
+}
+
+SolveResult solve_one(const ContactProblem& problem, const Candidate& candidate) {
+  SolveResult result;
+  result.blocks = problem.nblock();
+  result.rows = problem.nrow();
+  result.solver = candidate.entry->name;
+  result.own_model = candidate.entry->certificate != ContactModel::kNcp;
+  Solution solution;
+  double total = 0.0;
+  for (int repeat = 0; repeat < kMaxRepeats && (repeat == 0 || total < kRepeatSeconds); ++repeat) {
+    if (!candidate.options->warm_start) solution.lambda.resize(0);
+    const Stopwatch watch;
+    result.status = candidate.solver->solve(problem, *candidate.options, *candidate.workspace, solution);
+    const double seconds = watch.seconds();
+    total += seconds;
+    result.seconds = repeat == 0 ? seconds : std::min(result.seconds, seconds);
+    if (result.status != SolveStatus::kSolved) break;
+  }
+  result.message = solution.message;
+  result.iterations = solution.iterations;
+  result.history = std::move(solution.history);
+  if (result.status == SolveStatus::kInvalidProblem || result.status == SolveStatus::kUnsupported) return result;
+  result.residuals = certify(problem, solution.lambda, candidate.entry->certificate);
+  if (result.residuals.worst_block >= 0) result.worst_block = problem.describe_block(result.residuals.worst_block);
+  result.solved = result.status == SolveStatus::kSolved &&
+                  (result.residuals.model_natv_relative <= kRounding * candidate.options->relative_tolerance ||
+                   result.residuals.model_natv <= kRounding * candidate.options->absolute_tolerance);
+  return result;
+}
+
+}  // namespace
+
+std::vector<SolveResult> run_solvers(const SolveRequest& request) {
+  std::vector<Candidate> candidates;
+  for (const std::string& name : request.solvers) candidates.push_back(make_candidate(request, name));
+  std::vector<SolveResult> results;
+  for (const fs::path& file : list_problems(request.path)) {
+    const ContactProblem problem = load_problem(file).problem;
+    for (const Candidate& candidate : candidates) {
+      results.push_back(solve_one(problem, candidate));
+      results.back().problem = file.filename().string();
+    }
+  }
+  return results;
+}
+
+}  // namespace touchstone::cli
