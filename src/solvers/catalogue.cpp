@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/solvers/auto.hpp"
 #include "touchstone/solvers/nbgs.hpp"
 #include "touchstone/solvers/ncp_ipm.hpp"
 #include "touchstone/solvers/ncp_newton.hpp"
@@ -32,6 +33,8 @@ std::vector<CatalogueEntry> make_catalogue() {
        make<NcpNewtonSolver>},
       {"ncp-ipm", "NCP", "interior point on the smooth Coulomb path", kAll, "ours", ContactModel::kNcp,
        make<NcpIpmSolver>},
+      {"auto", "NCP", "sweeps, modes, interior point, smoothing Newton, by island: the default", kAll, "ours",
+       ContactModel::kNcp, make<AutoSolver>},
   };
 }
 

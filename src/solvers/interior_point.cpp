@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 
 namespace touchstone {
@@ -423,9 +421,6 @@ PathOutcome InteriorPoint::iterate(NewtonSystem& system, const InteriorPointSett
     take_step(step);
     if (!std::isfinite(m_)) return PathOutcome::kBroken;
     round();
-    if (getenv("IPM"))
-      printf("   %2d m %.2e aff %.3f sigma %.2e step %.3f res %.1e natv %.2e\n", iterations_, m_, affine, sigma, step,
-             residual_.lpNorm<Eigen::Infinity>(), natv_ / dual_->velocity_scale);
     if (history != nullptr) history->push_back(natv_ / dual_->velocity_scale);
     if (natv_ <= settings.tolerance) return PathOutcome::kConverged;
     short_steps_ = step < kHopelessStep ? short_steps_ + 1 : 0;
