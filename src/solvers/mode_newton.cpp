@@ -165,7 +165,7 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
     finish(dual);
     compute_velocity(dual, point_, point_u_);
     const double value = natv(dual, ContactModel::kNcp, point_, point_u_);
-    if (value < best) {
+    if (value < best || (pull && value <= settings.tolerance)) {
       best = value;
       lambda = point_;
       u = point_u_;

@@ -23,7 +23,7 @@ namespace touchstone {
 struct ModeNewtonSettings {
   double tolerance = 1e-8;  // m/s
   int max_steps = 3;
-  bool minimum_norm = false;  // theta = 0 in the first step
+  bool minimum_norm = false;  // theta = 0 in the first step, which is then kept if it is good enough
   // Give up when natv after a step is above this times natv before it.
   double patience = 1.0;
 };

@@ -11,6 +11,9 @@ constexpr int kBatch = 8;          // sweeps between two looks at the rate
 constexpr int kModeSteps = 3;
 constexpr int kWarmSmoothingSteps = 5;
 constexpr double kModePatience = 2.0;
+constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
+constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
+constexpr double kDiverged = 1e7;    // scaled impulse that no solvable problem of this scale has been seen to need
 
 // Costs in nanoseconds of one core; only their ratios matter.
 constexpr double kBlockSweep = 30.0;
@@ -33,6 +36,8 @@ class Pipeline {
   void sweep(int count);
   void sweep_while_cheap();
   void try_modes(bool minimum_norm);
+  void remove_internal_forces();
+  bool diverges() const;
   void try_smoothing(double barrier, int steps);
   void try_interior(double shift, int steps);
   void restart();
@@ -107,6 +112,15 @@ void Pipeline::try_modes(bool minimum_norm) {
   w_.steps += w_.modes.steps();
 }
 
+// Many sweeps speak of coupled contacts, and sweeps leave internal forces behind.
+void Pipeline::remove_internal_forces() {
+  if (settings_.warm || w_.sweeps < kSweepsOfCoupled || dual_.nblock() < 3 || dual_.nblock() > kMostRefreshed) return;
+  w_.system.prepare(dual_);
+  const ModeNewtonSettings settings{.tolerance = settings_.tolerance, .max_steps = 1, .minimum_norm = true};
+  w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.best_u, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.modes.steps();
+}
+
 void Pipeline::try_smoothing(double barrier, int steps) {
   if (exhausted()) return;
   const SmoothingNewtonSettings settings{.tolerance = settings_.tolerance, .max_iterations = steps, .barrier = barrier};
@@ -121,6 +135,11 @@ void Pipeline::try_interior(double shift, int steps) {
   const InteriorPointSettings settings{.tolerance = settings_.tolerance, .max_iterations = steps, .shift = shift};
   follow_path(settings, true, w_.system, w_.interior, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
   w_.steps += w_.interior.iterations();
+}
+
+// Where no solution exists, the barrier's impulses grow without bound.
+bool Pipeline::diverges() const {
+  return !done() && w_.interior.lambda().size() > 0 && w_.interior.lambda().lpNorm<Eigen::Infinity>() > kDiverged;
 }
 
 void Pipeline::restart() {
@@ -197,7 +216,10 @@ double Pipeline::run() {
   w_.prepare_equalities();
   w_.contacts.prepare(dual_);
   sweep_while_cheap();
-  if (done()) return w_.best_natv;
+  if (done()) {
+    remove_internal_forces();
+    return w_.best_natv;
+  }
   w_.system.prepare(dual_);
   try_modes(true);
   if (!exhausted()) {
@@ -207,6 +229,7 @@ double Pipeline::run() {
   }
   if (settings_.warm) try_smoothing(0.0, kWarmSmoothingSteps);
   try_interior(3.0, 60);
+  if (diverges()) return w_.best_natv;
   try_smoothing(0.0, 50);
   if (!settings_.thorough) return w_.best_natv;
   if (!exhausted()) restart();
@@ -243,9 +266,12 @@ double run_shifted(const PipelineSettings& settings, double shift, PipelineWorks
     }
   };
   add(shift);
+  const int steps = workspace.steps;
+  workspace.steps = 0;
   workspace.lambda.setZero(dual.nrow());
   Pipeline pipeline(settings, workspace, dual);
   const double value = pipeline.run();
+  workspace.steps += steps;
   add(-shift);
   workspace.lambda = workspace.best;
   compute_velocity(dual, workspace.lambda, workspace.u);
