@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/solvers/auto.hpp"
 #include "touchstone/solvers/ccp_admm.hpp"
 #include "touchstone/solvers/ccp_newton.hpp"
 #include "touchstone/solvers/ccp_pgs.hpp"
@@ -15,6 +16,8 @@
 #include "touchstone/solvers/lcp_staggered.hpp"
 #include "touchstone/solvers/nbgs.hpp"
 #include "touchstone/solvers/ncp_admm.hpp"
+#include "touchstone/solvers/ncp_ipm.hpp"
+#include "touchstone/solvers/ncp_newton.hpp"
 #include "touchstone/solvers/ncp_pgs.hpp"
 #include "touchstone/solvers/ncp_prox.hpp"
 #include "touchstone/solvers/ncp_staggered.hpp"
@@ -63,6 +66,12 @@ std::vector<CatalogueEntry> make_catalogue() {
        make<NcpAdmmSolver>},
       {"ncp-prox", "NCP", "proximal fixed point with adaptive step", kAll, "001 VI-E", ContactModel::kNcp,
        make<NcpProxSolver>},
+      {"ncp-newton", "NCP", "smoothing Newton on the smooth Coulomb path", kAll, "ours", ContactModel::kNcp,
+       make<NcpNewtonSolver>},
+      {"ncp-ipm", "NCP", "interior point on the smooth Coulomb path", kAll, "ours", ContactModel::kNcp,
+       make<NcpIpmSolver>},
+      {"auto", "NCP", "sweeps, modes, interior point, smoothing Newton, by island: the default", kAll, "ours",
+       ContactModel::kNcp, make<AutoSolver>},
   };
 }
 

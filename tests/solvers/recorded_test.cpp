@@ -28,6 +28,9 @@ const std::vector<Expectation>& expectations() {
   static const std::vector<Expectation> table = {
       {"nbgs", {"max_iterations=20000"}, {"BoxesStack1", "Capsules-i100"}},
       {"ncp-pgs", {"max_iterations=20000"}, {"BoxesStack1", "Capsules-i100"}},
+      {"ncp-newton", {}, {}},
+      {"ncp-ipm", {}, {}},
+      {"auto", {}, {}},
   };
   return table;
 }

@@ -1,0 +1,108 @@
+#include "touchstone/solvers/dual_part.hpp"
+
+#include <algorithm>
+
+namespace touchstone {
+
+void DualIslands::find(const DualProblem& dual, const std::vector<char>& chosen) {
+  const BlockSparseMatrix& G = dual.G;
+  const auto n = static_cast<std::size_t>(dual.nblock());
+  island_.assign(n, -1);
+  start.assign(1, 0);
+  blocks.clear();
+  for (int first = 0; first < dual.nblock(); ++first) {
+    if (chosen[first] == 0 || island_[first] >= 0) continue;
+    const int island = count();
+    const std::size_t begin = blocks.size();
+    island_[first] = island;
+    blocks.push_back(first);
+    for (std::size_t next = begin; next < blocks.size(); ++next) {
+      const int i = blocks[next];
+      for (int k = G.start[i]; k < G.start[i + 1]; ++k) {
+        const int j = G.col[k];
+        if (chosen[j] == 0 || island_[j] >= 0) continue;
+        island_[j] = island;
+        blocks.push_back(j);
+      }
+    }
+    std::sort(blocks.begin() + static_cast<std::ptrdiff_t>(begin), blocks.end());
+    start.push_back(static_cast<int>(blocks.size()));
+  }
+}
+
+void extract_part(const DualProblem& dual, const int* chosen, int count, std::vector<int>& position,
+                  DualProblem& part) {
+  const auto n = static_cast<std::size_t>(count);
+  position.assign(static_cast<std::size_t>(dual.nblock()), -1);
+  Blocks& blocks = part.blocks;
+  blocks.clear();
+  part.d.resize(count);
+  part.weight.resize(count);
+  part.diagonal.resize(n);
+  part.velocity_scale = dual.velocity_scale;
+  blocks.type.resize(n);
+  blocks.row.resize(n + 1);
+  blocks.row[0] = 0;
+  for (int k = 0; k < count; ++k) {
+    const int i = chosen[k];
+    position[i] = k;
+    blocks.type[k] = dual.blocks.type[i];
+    blocks.row[k + 1] = blocks.row[k] + dual.blocks.size(i);
+    part.d[k] = dual.d[i];
+    part.weight[k] = dual.weight[i];
+  }
+  const auto nrow = static_cast<std::size_t>(blocks.row.back());
+  blocks.mu.resize(nrow);
+  blocks.lo.resize(nrow);
+  blocks.hi.resize(nrow);
+  part.g.resize(blocks.row.back());
+
+  BlockSparseMatrix& G = part.G;
+  G.row_begin = blocks.row;
+  G.col_begin = blocks.row;
+  G.start.resize(n + 1);
+  G.start[0] = 0;
+  G.col.clear();
+  G.offset.assign(1, 0);
+  G.values.clear();
+  G.all_3x3 = dual.G.all_3x3;
+  for (int k = 0; k < count; ++k) {
+    const int i = chosen[k], from = dual.blocks.row[i], to = blocks.row[k], m = blocks.size(k);
+    for (int r = 0; r < m; ++r) {
+      blocks.mu[to + r] = dual.blocks.mu[from + r];
+      blocks.lo[to + r] = dual.blocks.lo[from + r];
+      blocks.hi[to + r] = dual.blocks.hi[from + r];
+      part.g[to + r] = dual.g[from + r];
+    }
+    for (int e = dual.G.start[i]; e < dual.G.start[i + 1]; ++e) {
+      const int j = position[dual.G.col[e]];
+      if (j < 0) continue;
+      if (j == k) part.diagonal[k] = static_cast<int>(G.col.size());
+      G.col.push_back(j);
+      const double* value = dual.G.data(e);
+      G.values.insert(G.values.end(), value, value + (dual.G.offset[e + 1] - dual.G.offset[e]));
+      G.offset.push_back(G.values.size());
+    }
+    G.start[k + 1] = static_cast<int>(G.col.size());
+  }
+  G.values.insert(G.values.end(), BlockSparseMatrix::kPadding, 0.0);
+}
+
+void gather_part(const DualProblem& dual, const int* blocks, int count, const VectorX& whole, VectorX& part) {
+  int to = 0;
+  for (int k = 0; k < count; ++k) to += dual.blocks.size(blocks[k]);
+  part.resize(to);
+  to = 0;
+  for (int k = 0; k < count; ++k) {
+    for (int r = dual.blocks.row[blocks[k]]; r < dual.blocks.row[blocks[k] + 1]; ++r) part[to++] = whole[r];
+  }
+}
+
+void scatter_part(const DualProblem& dual, const int* blocks, int count, const VectorX& part, VectorX& whole) {
+  int from = 0;
+  for (int k = 0; k < count; ++k) {
+    for (int r = dual.blocks.row[blocks[k]]; r < dual.blocks.row[blocks[k] + 1]; ++r) whole[r] = part[from++];
+  }
+}
+
+}  // namespace touchstone

@@ -1,0 +1,281 @@
+#include "touchstone/solvers/pipeline.hpp"
+
+#include <cmath>
+
+namespace touchstone {
+namespace {
+
+constexpr int kWarmSweeps = 3, kColdSweeps = 4;
+constexpr int kSweepsBetween = 6;  // between two attempts with modes
+constexpr int kBatch = 8;          // sweeps between two looks at the rate
+constexpr int kModeSteps = 3;
+constexpr int kWarmSmoothingSteps = 5;
+constexpr double kModePatience = 2.0;
+constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
+constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
+constexpr double kDiverged = 1e7;    // scaled impulse that no solvable problem of this scale has been seen to need
+
+// Costs in nanoseconds of one core; only their ratios matter.
+constexpr double kBlockSweep = 30.0;
+constexpr double kEntrySweep = 1.0;  // for each number in G
+constexpr double kMultiplication = 0.15;
+constexpr double kBlockNewton = 150.0;
+constexpr double kStepsOfNewton = 6.0;  // what Newton is expected to need
+
+class Pipeline {
+ public:
+  Pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace, DualProblem& dual)
+      : settings_(settings), w_(workspace), dual_(dual) {}
+
+  double run();
+
+ private:
+  bool done() const { return w_.best_natv <= settings_.tolerance; }
+  bool exhausted() const { return done() || w_.steps >= settings_.max_steps; }
+  void look();
+  void sweep(int count);
+  void sweep_while_cheap();
+  void try_modes(bool minimum_norm);
+  void remove_internal_forces();
+  bool diverges() const;
+  void try_smoothing(double barrier, int steps);
+  void try_interior(double shift, int steps);
+  void restart();
+  void proximal_loop();
+  double sweep_cost() const;
+  double newton_cost() const;
+
+  const PipelineSettings& settings_;
+  PipelineWorkspace& w_;
+  DualProblem& dual_;
+  double change_ = 0.0, rate_ = 1.0;  // of the last sweeps
+};
+
+// The current point against the best.
+void Pipeline::look() {
+  compute_velocity(dual_, w_.lambda, w_.u);
+  const double value = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
+  if (!(value < w_.best_natv)) return;
+  w_.best_natv = value;
+  w_.best = w_.lambda;
+  w_.best_u = w_.u;
+}
+
+void Pipeline::sweep(int count) {
+  for (int k = 0; k < count; ++k) {
+    const double change = gauss_seidel_sweep(w_, 1.0, w_.contacts);
+    rate_ = change_ > 0.0 ? change / change_ : 1.0;
+    change_ = change;
+    ++w_.sweeps;
+    if (change <= settings_.tolerance) {
+      look();
+      if (done()) return;
+    }
+  }
+}
+
+double Pipeline::sweep_cost() const {
+  return kBlockSweep * dual_.nblock() + kEntrySweep * static_cast<double>(dual_.G.values.size());
+}
+
+// A guess before the symbolic factors exist: a band twice as wide as the mean row, at most dense.
+double Pipeline::newton_cost() const {
+  const double n = dual_.nrow();
+  const double row = static_cast<double>(dual_.G.values.size()) / std::max(1.0, n);
+  const double width = std::min(n / 2.0, 2.0 * row);
+  return kStepsOfNewton * (kBlockNewton * dual_.nblock() + kMultiplication * n * width * width);
+}
+
+void Pipeline::sweep_while_cheap() {
+  sweep(settings_.swept ? 2 : settings_.warm ? kWarmSweeps : kColdSweeps);
+  double budget = newton_cost();
+  while (!done()) {
+    const double rate = std::min(rate_, 0.9999);
+    const double needed = std::log(settings_.tolerance / change_) / std::log(rate);
+    if (!(needed * sweep_cost() <= budget) || !(budget > 0.0)) break;
+    const int count = std::min(kBatch, std::max(1, static_cast<int>(std::ceil(needed))));
+    const int before = w_.sweeps;
+    sweep(count);
+    budget -= (w_.sweeps - before) * sweep_cost() * 0.5;
+  }
+  look();
+}
+
+void Pipeline::try_modes(bool minimum_norm) {
+  if (exhausted()) return;
+  const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
+                                    .max_steps = kModeSteps,
+                                    .minimum_norm = minimum_norm,
+                                    .patience = kModePatience};
+  compute_velocity(dual_, w_.lambda, w_.u);
+  w_.best_natv = w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.modes.steps();
+}
+
+// Many sweeps speak of coupled contacts, and sweeps leave internal forces behind.
+void Pipeline::remove_internal_forces() {
+  if (settings_.warm || w_.sweeps < kSweepsOfCoupled || dual_.nblock() < 3 || dual_.nblock() > kMostRefreshed) return;
+  w_.system.prepare(dual_);
+  const ModeNewtonSettings settings{.tolerance = settings_.tolerance, .max_steps = 1, .minimum_norm = true};
+  w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.best_u, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.modes.steps();
+}
+
+void Pipeline::try_smoothing(double barrier, int steps) {
+  if (exhausted()) return;
+  const SmoothingNewtonSettings settings{.tolerance = settings_.tolerance, .max_iterations = steps, .barrier = barrier};
+  w_.lambda = w_.best;
+  w_.u = w_.best_u;
+  follow_path(settings, true, w_.system, w_.smoothing, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
+  w_.steps += w_.smoothing.iterations();
+}
+
+void Pipeline::try_interior(double shift, int steps) {
+  if (exhausted()) return;
+  const InteriorPointSettings settings{.tolerance = settings_.tolerance, .max_iterations = steps, .shift = shift};
+  follow_path(settings, true, w_.system, w_.interior, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
+  w_.steps += w_.interior.iterations();
+}
+
+// Where no solution exists, the barrier's impulses grow without bound.
+bool Pipeline::diverges() const {
+  return !done() && w_.interior.lambda().size() > 0 && w_.interior.lambda().lpNorm<Eigen::Infinity>() > kDiverged;
+}
+
+void Pipeline::restart() {
+  const auto sweep_from_best = [&](int count) {
+    if (exhausted()) return;
+    w_.lambda = w_.best;
+    sweep(count);
+    look();
+  };
+  const auto barrier = [&](double factor) {
+    const double size = scaled_residual(dual_, w_.best, w_.best_u);
+    return factor * size * size;
+  };
+  sweep_from_best(60);
+  try_smoothing(barrier(100.0), 50);
+  sweep_from_best(60);
+  try_interior(30.0, 60);
+  try_interior(300.0, 60);
+}
+
+// lambda <- solution of (G + eps I) lambda = -g + eps lambda under the laws: monotone enough to be solved, and its
+// fixed points are those of the problem.
+void Pipeline::proximal_loop() {
+  if (exhausted()) return;
+  w_.shifted = dual_;
+  double eps = 1e-2, previous = 0.0;
+  w_.centre = w_.best;
+  for (int outer = 0; outer < 100 && !exhausted(); ++outer) {
+    for (int i = 0; i < dual_.nblock(); ++i) {
+      const int m = dual_.blocks.size(i);
+      double* block = w_.shifted.G.data(w_.shifted.diagonal[i]);
+      for (int k = 0; k < m; ++k) block[k * (m + 1)] += eps - previous;
+    }
+    previous = eps;
+    w_.shifted.g = dual_.g - eps * w_.centre;
+    PipelineSettings inner = settings_;
+    inner.tolerance = std::max(0.1 * settings_.tolerance, std::min(1e-3 * w_.best_natv, 1e-6 * dual_.velocity_scale));
+    VectorX lambda = w_.centre, u;
+    compute_velocity(w_.shifted, lambda, u);
+    double value = natv(w_.shifted, ContactModel::kNcp, lambda, u);
+    w_.system.prepare(w_.shifted);
+    const SmoothingNewtonSettings smooth{.tolerance = inner.tolerance, .max_iterations = 15};
+    follow_path(smooth, true, w_.system, w_.smoothing, w_.modes, w_.shifted, lambda, u, value);
+    w_.steps += w_.smoothing.iterations();
+    int used = w_.smoothing.iterations();
+    if (value > inner.tolerance) {
+      const InteriorPointSettings interior{.tolerance = inner.tolerance, .max_iterations = 40};
+      follow_path(interior, true, w_.system, w_.interior, w_.modes, w_.shifted, lambda, u, value);
+      w_.steps += w_.interior.iterations();
+      used += w_.interior.iterations();
+    }
+    w_.system.prepare(dual_);
+    if (value > inner.tolerance) {
+      eps *= 5.0;
+      if (eps > 1e3) break;
+      continue;
+    }
+    w_.centre = lambda;
+    w_.lambda = lambda;
+    look();
+    if (done()) break;
+    if (used <= 6) eps *= 0.5;
+    try_modes(false);
+  }
+}
+
+double Pipeline::run() {
+  compute_velocity(dual_, w_.lambda, w_.u);
+  w_.best_natv = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
+  w_.best = w_.lambda;
+  w_.best_u = w_.u;
+  if (!std::isfinite(w_.best_natv)) w_.best_natv = std::numeric_limits<double>::max();
+  if (done()) return w_.best_natv;
+  w_.prepare_equalities();
+  w_.contacts.prepare(dual_);
+  sweep_while_cheap();
+  if (done()) {
+    remove_internal_forces();
+    return w_.best_natv;
+  }
+  w_.system.prepare(dual_);
+  try_modes(true);
+  if (!exhausted()) {
+    sweep(kSweepsBetween);
+    look();
+    try_modes(true);
+  }
+  if (settings_.warm) try_smoothing(0.0, kWarmSmoothingSteps);
+  try_interior(3.0, 60);
+  if (diverges()) return w_.best_natv;
+  try_smoothing(0.0, 50);
+  if (!settings_.thorough) return w_.best_natv;
+  if (!exhausted()) restart();
+  proximal_loop();
+  if (!exhausted()) {
+    w_.lambda = w_.best;
+    sweep(4000);
+    look();
+    try_smoothing(0.0, 50);
+  }
+  return w_.best_natv;
+}
+
+}  // namespace
+
+double run_pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace) {
+  workspace.sweeps = 0;
+  workspace.steps = 0;
+  workspace.system.reset_count();
+  Pipeline pipeline(settings, workspace, workspace.dual);
+  const double value = pipeline.run();
+  workspace.lambda = workspace.best;
+  workspace.u = workspace.best_u;
+  return value;
+}
+
+double run_shifted(const PipelineSettings& settings, double shift, PipelineWorkspace& workspace) {
+  DualProblem& dual = workspace.dual;
+  const auto add = [&](double value) {
+    for (int i = 0; i < dual.nblock(); ++i) {
+      const int m = dual.blocks.size(i);
+      double* block = dual.G.data(dual.diagonal[i]);
+      for (int k = 0; k < m; ++k) block[k * (m + 1)] += value * dual.d[i];
+    }
+  };
+  add(shift);
+  const int steps = workspace.steps;
+  workspace.steps = 0;
+  workspace.lambda.setZero(dual.nrow());
+  Pipeline pipeline(settings, workspace, dual);
+  const double value = pipeline.run();
+  workspace.steps += steps;
+  add(-shift);
+  workspace.lambda = workspace.best;
+  compute_velocity(dual, workspace.lambda, workspace.u);
+  return value;
+}
+
+}  // namespace touchstone

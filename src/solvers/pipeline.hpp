@@ -1,0 +1,45 @@
+// The pipeline of `auto` for one prepared dual problem whose blocks are coupled.
+//
+// Methods from cheap to safe, each from the best point so far, until natv is small enough:
+//   1. exact-local Gauss-Seidel sweeps, as long as the observed rate says that they are cheaper than Newton;
+//   2. Newton with guessed modes, the first step towards impulses of minimum norm;
+//   3. warm: smoothing Newton; then, and cold: interior point, both polished by 2;
+//   4. restarts: more sweeps, larger barriers, starts further inside;
+//   5. proximal point: G + eps I, g - eps lambda, solved by 3 again and again.
+// Costs are counted, not timed, so that the same problem takes the same way on every machine.
+#pragma once
+
+#include "touchstone/solvers/path_following.hpp"
+
+namespace touchstone {
+
+struct PipelineSettings {
+  double tolerance = 1e-8;  // m/s
+  bool warm = false;
+  bool swept = false;    // lambda comes from sweeps over a larger problem
+  bool thorough = true;  // also restarts and the proximal loop
+  int max_steps = 500;   // Newton steps of all methods together
+};
+
+struct PipelineWorkspace : GaussSeidelWorkspace {
+  LocalContacts contacts;
+  NewtonSystem system;
+  InteriorPoint interior;
+  SmoothingNewton smoothing;
+  ModeNewton modes;
+  VectorX best, best_u;  // scaled
+  double best_natv = 0.0;
+  int sweeps = 0, steps = 0;
+  // Of the proximal loop: the shifted problem.
+  DualProblem shifted;
+  VectorX centre;
+};
+
+// Solves workspace.dual from workspace.lambda; lambda and u become the best point. Returns its natv (m/s).
+double run_pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace);
+
+// The last resort where no solution exists: the same with `shift` (scaled: relative to the mean diagonal) added to the
+// diagonal of G. Returns natv of the shifted problem; lambda is its solution, u the velocity in the problem as given.
+double run_shifted(const PipelineSettings& settings, double shift, PipelineWorkspace& workspace);
+
+}  // namespace touchstone
