@@ -24,6 +24,7 @@ export default tseslint.config(
       globals: {
         process: "readonly",
         Buffer: "readonly",
+        URL: "readonly",
         setTimeout: "readonly",
         window: "readonly",
         document: "readonly",

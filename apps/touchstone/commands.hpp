@@ -21,5 +21,6 @@ struct Context {
 void add_info_command(CLI::App& app, Context& context);
 void add_scenes_command(CLI::App& app, Context& context);
 void add_demo_command(CLI::App& app, Context& context);
+void add_view_command(CLI::App& app, Context& context);
 
 }  // namespace touchstone::cli

@@ -19,6 +19,12 @@ struct Replay {
   std::vector<CertificateItem> certificate;  // of the whole run; may be empty
 };
 
+class LiveSource;
+
+// Runs the source from where it stands and keeps `frame_rate` frames a second of its time, at most one a step. Ends
+// early when its time stops.
+Replay record(LiveSource& source, double duration, double frame_rate = 60.0);
+
 // Poses of all bodies at a state, in the layout of Frame::poses. For single pictures; it allocates.
 std::vector<Transform> body_poses(const Model& model, const State& state);
 

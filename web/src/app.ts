@@ -25,6 +25,7 @@ export interface AppOptions {
   subtitle: string;
   theme: Theme;
   panel: boolean;
+  interface: boolean;
   play: boolean;
   time: number | null;
 }
@@ -113,7 +114,7 @@ export class App {
       this.dirty = true;
     });
     this.bodies = new Bodies(scene, geometries);
-    this.ground = new Ground(scene, sizes.unit);
+    this.ground = new Ground(scene, sizes.unit, ball.radius);
     this.overlays = new Overlays(scene, sizes.unit);
     this.overlays.forceScale = sizes.forceScale;
     this.rope.visible = false;
@@ -141,7 +142,8 @@ export class App {
     document.title = `${options.title} · Touchstone`;
 
     this.setTheme(options.theme);
-    this.togglePanel(options.panel && window.innerWidth > narrow);
+    this.togglePanel(options.panel && options.interface && window.innerWidth > narrow);
+    root.classList.toggle("bare", !options.interface);
     new ResizeObserver(() => {
       this.resize();
     }).observe(root);

@@ -18,18 +18,19 @@ export type PrimitiveName = "box" | "sphere" | "cylinder" | "tube" | "cone";
 // Along z, as the library has them; three.js builds them along y.
 const upright = new Matrix4().makeRotationX(Math.PI / 2);
 
-export function primitive(name: PrimitiveName): BufferGeometry {
+// `around`: how many sides a circle has.
+export function primitive(name: PrimitiveName, around: number): BufferGeometry {
   switch (name) {
     case "box":
       return new BoxGeometry(2, 2, 2);
     case "sphere":
-      return new SphereGeometry(1, 32, 20).applyMatrix4(upright);
+      return new SphereGeometry(1, around, Math.ceil(0.6 * around)).applyMatrix4(upright);
     case "cylinder":
-      return new CylinderGeometry(1, 1, 2, 40).applyMatrix4(upright);
+      return new CylinderGeometry(1, 1, 2, around).applyMatrix4(upright);
     case "tube":
-      return new CylinderGeometry(1, 1, 2, 32, 1, true).applyMatrix4(upright);
+      return new CylinderGeometry(1, 1, 2, around, 1, true).applyMatrix4(upright);
     case "cone":
-      return new ConeGeometry(1, 2, 40).applyMatrix4(upright);
+      return new ConeGeometry(1, 2, around).applyMatrix4(upright);
   }
 }
 
@@ -74,6 +75,7 @@ export function partsOf(shape: ShapeInfo): Part[] {
   }
 }
 
+const manyShapes = 300; // more are drawn more coarsely
 const creaseAngle = 0.6; // rad; sharper edges stay edges
 const mostCreased = 200_000; // triangles; larger meshes are shaded smoothly throughout
 
@@ -118,7 +120,8 @@ async function heightFieldGeometry(info: HeightFieldInfo): Promise<BufferGeometr
 // Every geometry that the shapes of a scene use, by the names of Part::geometry.
 export async function geometriesOf(scene: SceneInfo): Promise<Map<string, BufferGeometry>> {
   const names: PrimitiveName[] = ["box", "sphere", "cylinder", "tube", "cone"];
-  const all = new Map<string, BufferGeometry>(names.map((name) => [name, primitive(name)]));
+  const around = scene.shapes.length > manyShapes ? 20 : 36;
+  const all = new Map<string, BufferGeometry>(names.map((name) => [name, primitive(name, around)]));
   await Promise.all([
     ...scene.meshes.map(async (info, i) => all.set(`mesh ${i}`, await meshGeometry(info))),
     ...scene.height_fields.map(async (info, i) => all.set(`height field ${i}`, await heightFieldGeometry(info))),

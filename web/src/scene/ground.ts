@@ -54,14 +54,14 @@ export class Ground {
     fadeRadius: { value: 50 },
     fadeCenter: { value: new Vector3() },
   };
+  private readonly reach: number;
   private readonly surface: MeshStandardMaterial;
   private readonly lines: MeshBasicMaterial;
   private readonly planes: Mesh[] = [];
 
-  constructor(scene: SceneInfo, extent: number) {
-    // Cells of one, ten, ... units: about a tenth of the scene.
-    this.uniforms.gridUnit.value = 10 ** Math.floor(Math.log10(Math.max(extent, 1e-6)));
-    this.uniforms.fadeRadius.value = Math.max(40 * extent, 10);
+  // `unit` is the size of a typical body, `radius` that of the scene.
+  constructor(scene: SceneInfo, unit: number, radius: number) {
+    this.uniforms.gridUnit.value = 10 ** Math.floor(Math.log10(Math.max(unit, 1e-6)));
     this.surface = new MeshStandardMaterial({
       roughness: 0.95,
       metalness: 0,
@@ -72,7 +72,8 @@ export class Ground {
     this.addLines(this.surface, false);
     this.addLines(this.lines, true);
 
-    const reach = 2 * this.uniforms.fadeRadius.value;
+    this.reach = Math.max(20, 200 * radius);
+    const reach = this.reach;
     const planes = scene.shapes.filter((shape) => shape.type === "plane");
     this.hasPlane = planes.length > 0;
     for (const plane of planes) {
@@ -101,7 +102,7 @@ export class Ground {
   // The picture fades with the distance from what is looked at.
   setCenter(center: Vector3, distance: number): void {
     this.uniforms.fadeCenter.value.copy(center);
-    this.uniforms.fadeRadius.value = Math.max(10, 12 * distance);
+    this.uniforms.fadeRadius.value = Math.min(this.reach, Math.max(10, 12 * distance));
   }
 
   private addLines(material: Material, onlyLines: boolean): void {

@@ -63,8 +63,7 @@ export class Overlays {
     private readonly sceneInfo: SceneInfo,
     private readonly unit: number,
   ) {
-    const plain = (): MeshStandardMaterial => new MeshStandardMaterial({ roughness: 0.6 });
-    // Seen through bodies: contacts hide between them.
+    // Seen through bodies: contacts and frames hide between and inside them.
     const through = new MeshBasicMaterial({ depthTest: false, transparent: true, opacity: 0.95 });
     const glass = new MeshStandardMaterial({
       transparent: true,
@@ -85,7 +84,7 @@ export class Overlays {
       .rotateX(Math.PI)
       .translate(0, 0, 0.5);
     this.cones = new Instances(this.group, cone, glass, 64, (mesh) => (mesh.renderOrder = 3));
-    this.sticks = new Instances(this.group, shaft, plain(), 64);
+    this.sticks = new Instances(this.group, shaft, through, 64, front);
     this.boxes = new Instances(this.group, new BoxGeometry(2, 2, 2), glass, 64, (mesh) => (mesh.renderOrder = 3));
   }
 
@@ -105,7 +104,7 @@ export class Overlays {
   }
 
   private addContacts(contacts: Contacts, show: OverlayToggles): void {
-    const size = 0.012 * this.unit;
+    const size = 0.02 * this.unit;
     for (let i = 0; i < contacts.count; ++i) {
       const color = modeColors[contacts.labels[4 * i + 2]!] ?? modeColors[0]!;
       this.origin.fromArray(contacts.position, 3 * i);
@@ -128,9 +127,9 @@ export class Overlays {
     this.direction.divideScalar(force);
     const length = force * this.forceScale;
     const head = Math.min(0.35 * length, 4 * size);
-    this.shafts.add(this.place(this.direction, this.origin, 0.42 * size, length - head), forceColor);
+    this.shafts.add(this.place(this.direction, this.origin, 0.34 * size, length - head), forceColor);
     this.origin.addScaledVector(this.direction, length - head);
-    this.heads.add(this.place(this.direction, this.origin, 1.2 * size, head), forceColor);
+    this.heads.add(this.place(this.direction, this.origin, 0.9 * size, head), forceColor);
   }
 
   private addFrames(poses: Float32Array): void {
@@ -142,7 +141,7 @@ export class Overlays {
         this.origin.setFromMatrixPosition(this.body);
         this.direction.copy(axis).transformDirection(this.body);
         this.sticks.add(
-          this.place(this.direction, this.origin, 0.04 * length, b === 0 ? 2 * length : length),
+          this.place(this.direction, this.origin, 0.05 * length, b === 0 ? 2 * length : length),
           axisColors[k]!,
         );
       });
