@@ -25,6 +25,7 @@ export default tseslint.config(
         process: "readonly",
         Buffer: "readonly",
         URL: "readonly",
+        performance: "readonly",
         setTimeout: "readonly",
         window: "readonly",
         document: "readonly",

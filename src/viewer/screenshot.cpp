@@ -117,7 +117,7 @@ void write_png(const Replay& replay, const fs::path& file, const ScreenshotOptio
                                  "--disable-extensions",
                                  "--use-angle=swiftshader",  // WebGL without a graphics card
                                  "--enable-unsafe-swiftshader",
-                                 "--virtual-time-budget=10000",
+                                 "--virtual-time-budget=2000",
                                  fmt::format("--user-data-dir={}", (folder.path / "profile").string()),
                                  fmt::format("--window-size={},{}", options.width, options.height),
                                  fmt::format("--screenshot={}", picture.string())};

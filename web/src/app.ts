@@ -8,7 +8,7 @@ import { geometriesOf } from "./scene/geometry";
 import { Ground } from "./scene/ground";
 import { ballAround, sizesOf } from "./scene/measure";
 import { Overlays } from "./scene/overlays";
-import { Stage, type Theme } from "./scene/stage";
+import { Stage, type Quality, type Theme } from "./scene/stage";
 import { Certificate } from "./ui/certificate";
 import { Chart } from "./ui/chart";
 import { el, iconButton } from "./ui/dom";
@@ -26,6 +26,7 @@ export interface AppOptions {
   theme: Theme;
   panel: boolean;
   interface: boolean;
+  quality: Quality;
   play: boolean;
   time: number | null;
 }
@@ -97,7 +98,7 @@ export class App {
     root: HTMLElement,
     readonly scene: SceneInfo,
     readonly store: FrameStore,
-    private readonly send: Send,
+    readonly send: Send,
     options: AppOptions,
     geometries: Map<string, BufferGeometry>,
   ) {
@@ -110,7 +111,7 @@ export class App {
     this.extent = ball.radius;
 
     const view = el("div", { class: "view" });
-    this.stage = new Stage(view, () => {
+    this.stage = new Stage(view, options.quality, () => {
       this.dirty = true;
     });
     this.bodies = new Bodies(scene, geometries);
@@ -506,21 +507,25 @@ export class App {
 
   draw(): void {
     const index = this.store.interpolate(this.time, this.poses);
-    const frame = this.store.frames[index];
-    const contacts = frame?.contacts ?? null;
     if (this.followed >= 0) {
       const position = this.bodyPosition(this.followed);
       this.moveCamera(position.clone().sub(this.lastFollowed));
       this.lastFollowed.copy(position);
     }
     this.bodies.show(this.toggles.visual, this.toggles.collision);
-    this.bodies.update(this.poses, this.selected, this.toggles.islands ? this.islandsOf(index) : null);
-    this.overlays.update(this.poses, contacts, this.toggles);
+    this.moveBodies(this.time);
     this.ground.group.visible = this.toggles.ground;
     this.ground.setCenter(this.stage.controls.target, this.stage.distance);
     this.stage.render();
     ++this.renders;
     this.updateInterface(index);
+  }
+
+  // Everything that is written for the graphics card.
+  moveBodies(time: number): void {
+    const index = this.store.interpolate(time, this.poses);
+    this.bodies.update(this.poses, this.selected, this.toggles.islands ? this.islandsOf(index) : null);
+    this.overlays.update(this.poses, this.store.frames[index]?.contacts ?? null, this.toggles);
   }
 
   // Bodies that do not move join no islands.

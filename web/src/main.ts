@@ -22,7 +22,8 @@ function fail(message: string): void {
   );
 }
 
-// Wishes after the # of the address: theme=dark, t=1.5, play=0, panel=0, ui=0 (the picture alone).
+// Wishes after the # of the address: theme=dark, t=1.5, play=0, panel=0, ui=0 (the picture alone),
+// quality=low (no shadows, coarse edges: for machines without a graphics card).
 function optionsFor(title: string, subtitle: string): AppOptions {
   const wishes = new URLSearchParams(window.location.hash.slice(1));
   const preferred: Theme = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -34,6 +35,7 @@ function optionsFor(title: string, subtitle: string): AppOptions {
     theme: theme === "dark" || theme === "light" ? theme : preferred,
     panel: wishes.get("panel") !== "0",
     interface: wishes.get("ui") !== "0",
+    quality: wishes.get("quality") === "low" ? "low" : "high",
     play: wishes.get("play") !== "0",
     time: time === null ? null : Number(time),
   };

@@ -15,7 +15,7 @@ export async function launch() {
 
 // A page that remembers what went wrong and what it asked of the network.
 export async function openPage(browser, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const context = await browser.newContext({ viewport: { width: 1100, height: 700 }, ...options });
   const page = await context.newPage();
   const problems = [];
   const requests = [];

@@ -22,6 +22,7 @@ import { RoomEnvironment } from "three/examples/jsm/environments/RoomEnvironment
 import type { GroundColors } from "./ground";
 
 export type Theme = "light" | "dark";
+export type Quality = "low" | "high";
 
 interface Look {
   zenith: string;
@@ -66,10 +67,11 @@ export class Stage {
   private readonly raycaster = new Raycaster();
   look: Look = looks.light;
 
-  constructor(container: HTMLElement, changed: () => void) {
-    this.renderer = new WebGLRenderer({ antialias: true, preserveDrawingBuffer: false });
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
-    this.renderer.shadowMap.enabled = true;
+  constructor(container: HTMLElement, quality: Quality, changed: () => void) {
+    const fine = quality === "high";
+    this.renderer = new WebGLRenderer({ antialias: fine });
+    this.renderer.setPixelRatio(fine ? Math.min(window.devicePixelRatio, 2) : 0.5);
+    this.renderer.shadowMap.enabled = fine;
     this.renderer.shadowMap.type = PCFSoftShadowMap;
     this.renderer.toneMapping = NeutralToneMapping;
     container.append(this.renderer.domElement);
@@ -81,17 +83,19 @@ export class Stage {
     this.controls.maxPolarAngle = 0.98 * Math.PI;
     this.controls.addEventListener("change", changed);
 
-    this.sun.castShadow = true;
+    this.sun.castShadow = fine;
     this.sun.shadow.mapSize.set(shadowPixels, shadowPixels);
     this.sun.shadow.bias = -0.0003;
     this.sun.shadow.radius = 4;
     this.scene.add(this.sun, this.sun.target, this.hemisphere);
     this.hemisphere.position.set(0, 0, 1);
 
-    const generator = new PMREMGenerator(this.renderer);
-    this.scene.environment = generator.fromScene(new RoomEnvironment(), 0.04).texture;
-    this.scene.environmentRotation.set(Math.PI / 2, 0, 0); // z is up
-    generator.dispose();
+    if (fine) {
+      const generator = new PMREMGenerator(this.renderer);
+      this.scene.environment = generator.fromScene(new RoomEnvironment(), 0.04).texture;
+      this.scene.environmentRotation.set(Math.PI / 2, 0, 0); // z is up
+      generator.dispose();
+    }
 
     this.sky = new ShaderMaterial({
       side: BackSide,
