@@ -37,7 +37,7 @@ const looks: Record<Theme, Look> = {
   light: {
     zenith: "#9fbdd9",
     horizon: "#f3f1ec",
-    ground: { surface: "#d9d6cf", line: "#8d8a83" },
+    ground: { surface: "#cbc8c0", line: "#8d8a83" },
     sun: 2.1,
     ambient: 0.55,
     environment: 0.4,
