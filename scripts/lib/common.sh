@@ -120,7 +120,7 @@ ensure_web() {
   if ensure_node_modules && quietly web npm --prefix web run --silent build; then
     echo "$stamp" >build/web.stamp
   else
-    echo "run: the viewer's page could not be built; going on without it" >&2
+    echo "run: the viewer's page could not be built; going on without a new one" >&2
   fi
 }
 

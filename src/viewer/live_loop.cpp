@@ -59,8 +59,14 @@ void LiveLoop::run() {
     for (const Request& request : requests) handle(request);
     requests.clear();
     if (!pace_.playing || clients_ == 0 || Clock::now() < next_frame) continue;
-    advance();
-    publish_frame();
+    try {
+      advance();
+      publish_frame();
+    } catch (const std::exception& error) {
+      pace_.playing = false;
+      output_.text(shared(error_message(error.what())));
+      output_.text(shared(state_message(source_, pace_)));
+    }
     next_frame = std::max(next_frame + kFrameTime, Clock::now());
   }
 }
@@ -71,33 +77,29 @@ void LiveLoop::restart_clock() {
 }
 
 void LiveLoop::handle(const Request& request) {
-  switch (request.kind) {
-    case Request::Kind::kJoined:
-      if (clients_++ == 0) restart_clock();
-      output_.reply(request.client, shared(hello_message(source_, pace_)));
-      publish_frame();
-      return;
-    case Request::Kind::kLeft:
-      --clients_;
-      if (request.client == dragging_client_) {
-        source_.release_drag();
-        dragging_client_ = -1;
-      }
-      return;
-    case Request::Kind::kCommand:
-      break;
-  }
   try {
-    check_command(request.command, source_);
-    apply(request.command);
-  } catch (const Error& error) {
+    switch (request.kind) {
+      case Request::Kind::kJoined:
+        if (clients_++ == 0) restart_clock();
+        output_.reply(request.client, shared(hello_message(source_, pace_)));
+        publish_frame();
+        break;
+      case Request::Kind::kLeft:
+        --clients_;
+        if (request.client == dragging_client_) source_.release_drag();
+        break;
+      case Request::Kind::kCommand:
+        check_command(request.command, source_);
+        apply(request.command);
+        if (request.command.type == CommandType::kDrag) {
+          dragging_client_ = request.client;
+        } else {
+          output_.text(shared(state_message(source_, pace_)));
+        }
+        break;
+    }
+  } catch (const std::exception& error) {
     output_.reply(request.client, shared(error_message(error.what())));
-    return;
-  }
-  if (request.command.type == CommandType::kDrag) {
-    dragging_client_ = request.client;
-  } else {
-    output_.text(shared(state_message(source_, pace_)));
   }
 }
 
@@ -151,16 +153,10 @@ void LiveLoop::advance() {
   const auto deadline = Clock::now() + kFrameTime;
   const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
   const double target = started_at_ + elapsed * pace_.speed;
-  try {
-    while (source_.time() < target && Clock::now() < deadline) {
-      const double before = source_.time();
-      source_.step();
-      if (!(source_.time() > before)) break;  // it has come to its end
-    }
-  } catch (const std::exception& error) {
-    pace_.playing = false;
-    output_.text(shared(error_message(error.what())));
-    output_.text(shared(state_message(source_, pace_)));
+  while (source_.time() < target && Clock::now() < deadline) {
+    const double before = source_.time();
+    source_.step();
+    if (!(source_.time() > before)) break;  // it has come to its end
   }
   if (target - source_.time() > kLargestLag * pace_.speed) restart_clock();
 }

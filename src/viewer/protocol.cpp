@@ -57,7 +57,7 @@ Vector3 point_at(const Json& message, const char* key) {
   const bool good = found != message.end() && found->is_array() && found->size() == 3 &&
                     std::all_of(found->begin(), found->end(), [](const Json& c) { return c.is_number(); });
   if (!good) refuse(fmt::format("'{}' must be three numbers", key));
-  const Vector3 point((*found)[0].get<double>(), (*found)[1].get<double>(), (*found)[2].get<double>());
+  Vector3 point((*found)[0].get<double>(), (*found)[1].get<double>(), (*found)[2].get<double>());
   if (!(point.norm() <= kFarthest)) refuse(fmt::format("'{}' is farther away than {} m", key, kFarthest));
   return point;
 }

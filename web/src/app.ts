@@ -118,6 +118,7 @@ export class App {
     this.ground = new Ground(scene, sizes.unit, ball.radius);
     this.overlays = new Overlays(scene, sizes.unit);
     this.overlays.forceScale = sizes.forceScale;
+    this.rope.geometry.setAttribute("position", new Float32BufferAttribute(6, 3));
     this.rope.visible = false;
     this.rope.renderOrder = 6;
     this.rope.frustumCulled = false;
@@ -460,10 +461,10 @@ export class App {
     const target = this.stage.ray(x, y).ray.intersectPlane(drag.plane, new Vector3());
     if (!target) return;
     const from = drag.point.clone().applyMatrix4(this.bodies.matrix(drag.body));
-    this.rope.geometry.setAttribute(
-      "position",
-      new Float32BufferAttribute([...from.toArray(), ...target.toArray()], 3),
-    );
+    const ends = this.rope.geometry.getAttribute("position");
+    ends.setXYZ(0, from.x, from.y, from.z);
+    ends.setXYZ(1, target.x, target.y, target.z);
+    ends.needsUpdate = true;
     this.rope.visible = true;
     this.dirty = true;
     const now = performance.now();

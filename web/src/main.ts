@@ -4,7 +4,7 @@ import { App, type AppOptions } from "./app";
 import type { ViewerDocument } from "./data/document";
 import { LiveConnection, type Hello } from "./data/live";
 import { readReplay } from "./data/replay";
-import { FrameStore } from "./data/store";
+import { FrameStore, type Frame } from "./data/store";
 import type { Theme } from "./scene/stage";
 import { el } from "./ui/dom";
 
@@ -44,6 +44,7 @@ function optionsFor(title: string, subtitle: string): AppOptions {
 function showLive(): void {
   let app: App | null = null;
   let scene = "";
+  let early: Frame | null = null; // came before the page was ready
   const { protocol, host, pathname, search } = window.location;
   const address = `${protocol === "https:" ? "wss" : "ws"}://${host}${pathname.replace(/[^/]*$/, "")}live${search}`;
 
@@ -69,6 +70,9 @@ function showLive(): void {
     }
     app.setConnected(true);
     app.setLiveState(hello.state);
+    if (early) app.store.append(early);
+    early = null;
+    app.frameArrived();
   }
 
   const connection = new LiveConnection(address, {
@@ -79,6 +83,7 @@ function showLive(): void {
     },
     state: (state) => app?.setLiveState(state),
     frame: (frame, certificate) => {
+      if (!app) early = frame;
       app?.store.append(frame);
       app?.setCertificate(certificate);
       app?.frameArrived();

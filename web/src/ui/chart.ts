@@ -166,10 +166,10 @@ export class Chart {
     context.fillText(`${short(this.store.start, 3)} s`, margin.left, bottom + 5);
     context.textAlign = "right";
     context.fillText(`${short(this.store.end, 3)} s`, right, bottom + 5);
-    this.channels.forEach((channel, i) => {
-      context.strokeStyle = this.color(i);
-      this.drawCurve(context, channel, margin.left, right, toY);
-    });
+    for (let i = this.channels.length - 1; i >= 0; --i) {
+      context.strokeStyle = this.color(i); // the first on top
+      this.drawCurve(context, this.channels[i]!, margin.left, right, toY);
+    }
   }
 
   // Many frames share a column of pixels: there the curve is the range of their values.

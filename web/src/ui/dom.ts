@@ -27,7 +27,6 @@ const shapes = {
   fit: "M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z",
   panel: "M3 5h18v14H3zm2 2v10h9V7zm11 0v10h3V7z",
   theme: "M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z",
-  hand: "M8 12V5.5a1.5 1.5 0 0 1 3 0V11h1V4.5a1.5 1.5 0 0 1 3 0V11h1V6.5a1.5 1.5 0 0 1 3 0V15a6 6 0 0 1-6 6h-1.5a6 6 0 0 1-5-2.7L3.600 14.400a1.400 1.400 0 0 1 2.200-1.700z",
 };
 export type IconName = keyof typeof shapes;
 
