@@ -78,7 +78,7 @@ void serve(FreeMotion& motion, const ViewOptions& options) {
   const ViewerServer server(motion, options.server);
   print(fmt::format("viewing '{}' at {}\n", motion.title(), styled(server.url(), Style::kAccent)));
   if (!server.token().empty()) {
-    print("  anyone with this address can watch and control the simulation; the connection is not encrypted\n");
+    print("  whoever has this address can watch and control the simulation; the connection is not encrypted\n");
   }
   print("  end with Ctrl-C\n");
   std::fflush(stdout);
@@ -101,6 +101,8 @@ void add_view_command(CLI::App& app, Context& /*context*/) {
       ->add_option("--host", options->server.host,
                    "Address to listen on; other than 127.0.0.1 the page needs the token that is printed")
       ->option_text("ADDRESS");
+  command->add_flag("--token", options->server.require_token,
+                    "Need the token on loopback too, where other users of this machine could look");
   command->add_flag("--no-browser", options->no_browser, "Print the address, open nothing");
   command->add_flag("--paused", options->paused, "Do not start by itself");
   command->add_option("--html", options->html, "Write a replay into one HTML file instead")->option_text("FILE");

@@ -84,7 +84,7 @@ class ViewerServer::Implementation {
         loop_(source, {.playing = options.playing, .speed = options.speed}, output()) {
     endpoint_ = acceptor_.local_endpoint();
     rules_.loopback = endpoint_.address().is_loopback();
-    if (!rules_.loopback) rules_.token = random_token();
+    if (!rules_.loopback || options.require_token) rules_.token = random_token();
     accept();
     thread_ = std::thread([this] { context_.run(); });
   }

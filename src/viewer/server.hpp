@@ -12,6 +12,7 @@ namespace touchstone {
 struct ServerOptions {
   std::string host = "127.0.0.1";  // name or address to listen on; anything but loopback needs the token of url()
   int port = 0;                    // 0: a free one
+  bool require_token = false;      // on loopback too: other users of this machine cannot look
   bool playing = true;             // or paused at the start
   double speed = 1.0;              // simulated seconds for a second
   int most_clients = 64;
@@ -31,7 +32,7 @@ class ViewerServer {
   int port() const;
   // What to type into a browser, with the token if there is one.
   std::string url() const;
-  // Empty on loopback.
+  // Empty if none is needed.
   const std::string& token() const;
 
  private:

@@ -20,7 +20,7 @@ describe("with the real server", { skip: program ? false : "TOUCHSTONE_BUILD is 
   let url;
   let view;
   before(async () => {
-    server = spawn(program, ["view", "quadruped", "--no-browser", "--paused"]);
+    server = spawn(program, ["view", "quadruped", "--no-browser", "--paused", "--token"]);
     url = await new Promise((resolve, reject) => {
       server.on("exit", reject);
       server.stdout.on("data", (text) => resolve(/http:\/\/\S+/.exec(String(text))?.[0]));
@@ -45,6 +45,7 @@ describe("with the real server", { skip: program ? false : "TOUCHSTONE_BUILD is 
       view.requests.every((request) => new URL(request).host === host),
       view.requests.join(" "),
     );
+    assert.match(url, /\?token=[0-9a-f]{32}$/);
     assert.deepEqual(view.problems, []);
   });
 
