@@ -6,7 +6,7 @@ import { poseSize, type FrameStore } from "./data/store";
 import { Bodies } from "./scene/bodies";
 import { geometriesOf } from "./scene/geometry";
 import { Ground } from "./scene/ground";
-import { ballAround, sizesOf } from "./scene/measure";
+import { ballAround, ballOfBoth, sizesOf } from "./scene/measure";
 import { Overlays } from "./scene/overlays";
 import { Stage, type Quality, type Theme } from "./scene/stage";
 import { Certificate } from "./ui/certificate";
@@ -81,7 +81,7 @@ export class App {
   private dirty = true;
   private lastTick = performance.now();
   private readonly lastFollowed = new Vector3(); // where the followed body was drawn last
-  private drag: { body: number; point: Vector3; plane: Plane; sent: number } | null = null;
+  private drag: { body: number; point: Vector3; target: Vector3; plane: Plane; sent: number } | null = null;
   private toastTimer = 0;
 
   static async create(
@@ -150,8 +150,10 @@ export class App {
       this.resize();
     }).observe(root);
     this.resize();
-    this.stage.frame(ball.center, ball.radius);
     this.followTraveller();
+    const whole =
+      this.followed < 0 && store.count > 1 ? ballOfBoth(ball, ballAround(scene, store.frames.at(-1)!.poses)) : ball;
+    this.stage.frame(whole.center, whole.radius);
     this.bindPointer(view);
     bindKeys(this);
 
@@ -448,6 +450,7 @@ export class App {
     this.drag = {
       body,
       point: point.clone().applyMatrix4(this.bodies.matrix(body).clone().invert()),
+      target: point.clone(),
       plane: new Plane().setFromNormalAndCoplanarPoint(toward, point),
       sent: 0,
     };
@@ -460,11 +463,7 @@ export class App {
     if (!drag) return;
     const target = this.stage.ray(x, y).ray.intersectPlane(drag.plane, new Vector3());
     if (!target) return;
-    const from = drag.point.clone().applyMatrix4(this.bodies.matrix(drag.body));
-    const ends = this.rope.geometry.getAttribute("position");
-    ends.setXYZ(0, from.x, from.y, from.z);
-    ends.setXYZ(1, target.x, target.y, target.z);
-    ends.needsUpdate = true;
+    drag.target.copy(target);
     this.rope.visible = true;
     this.dirty = true;
     const now = performance.now();
@@ -476,6 +475,14 @@ export class App {
       point: drag.point.toArray(),
       target: target.toArray(),
     });
+  }
+
+  private stretchRope(drag: { body: number; point: Vector3; target: Vector3 }): void {
+    const from = drag.point.clone().applyMatrix4(this.bodies.matrix(drag.body));
+    const ends = this.rope.geometry.getAttribute("position");
+    ends.setXYZ(0, from.x, from.y, from.z);
+    ends.setXYZ(1, drag.target.x, drag.target.y, drag.target.z);
+    ends.needsUpdate = true;
   }
 
   private endDrag(): void {
@@ -515,6 +522,7 @@ export class App {
     }
     this.bodies.show(this.toggles.visual, this.toggles.collision);
     this.moveBodies(this.time);
+    if (this.drag) this.stretchRope(this.drag);
     this.ground.group.visible = this.toggles.ground;
     this.ground.setCenter(this.stage.controls.target, this.stage.distance);
     this.stage.render();

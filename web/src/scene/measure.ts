@@ -4,8 +4,22 @@ import type { SceneInfo } from "../data/document";
 import { poseSize } from "../data/store";
 import { radiusOf } from "./geometry";
 
+export interface Ball {
+  center: Vector3;
+  radius: number;
+}
+
+// The smallest ball around two.
+export function ballOfBoth(a: Ball, b: Ball): Ball {
+  const distance = a.center.distanceTo(b.center);
+  if (distance + b.radius <= a.radius) return a;
+  if (distance + a.radius <= b.radius) return b;
+  const radius = (distance + a.radius + b.radius) / 2;
+  return { center: a.center.clone().lerp(b.center, (radius - a.radius) / distance), radius };
+}
+
 // A ball around everything that moves (around everything, if nothing does).
-export function ballAround(scene: SceneInfo, poses: Float32Array): { center: Vector3; radius: number } {
+export function ballAround(scene: SceneInfo, poses: Float32Array): Ball {
   const lower = new Vector3(Infinity, Infinity, Infinity);
   const upper = lower.clone().negate();
   const add = (moving: boolean): void => {
