@@ -1,4 +1,4 @@
-# The packages that the library needs. The list is repeated in touchstone-config.cmake.in.
+# The packages that the library needs. What a user must link is repeated in touchstone-config.cmake.in.
 
 find_package(fmt REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
@@ -8,6 +8,11 @@ find_package(PNG REQUIRED)
 find_package(Qhull REQUIRED)
 enable_language(C) # FindHDF5 compiles a C program
 find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(ZLIB REQUIRED)
+find_package(Threads REQUIRED)
+# Headers only, and only inside: who uses the library does not need them.
+find_package(nlohmann_json REQUIRED)
+find_package(Boost 1.74 REQUIRED)
 
 # The reentrant C library; qhull builds that are static only name it otherwise.
 if(TARGET Qhull::qhull_r)

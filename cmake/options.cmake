@@ -12,6 +12,8 @@ option(TOUCHSTONE_WERROR "Turn warnings into errors" OFF)
 set(TOUCHSTONE_ARCH "x86-64-v3" CACHE STRING
     "Instruction set: x86-64-v3 (AVX2 and FMA), native, x86-64; ignored on other processors")
 set_property(CACHE TOUCHSTONE_ARCH PROPERTY STRINGS x86-64-v3 native x86-64)
+set(TOUCHSTONE_WEB_BUNDLE "${PROJECT_SOURCE_DIR}/build/web" CACHE PATH
+    "Folder with viewer.html, made by 'npm run build' in web/; may be absent")
 set(TOUCHSTONE_SANITIZE "" CACHE STRING "Sanitizers, such as address,undefined or thread")
 
 if(NOT TOUCHSTONE_ARCH MATCHES "^(x86-64-v3|native|x86-64)$")

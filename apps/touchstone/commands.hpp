@@ -24,5 +24,6 @@ void add_decompose_command(CLI::App& app, Context& context);
 void add_demo_command(CLI::App& app, Context& context);
 void add_solve_command(CLI::App& app, Context& context);
 void add_solvers_command(CLI::App& app, Context& context);
+void add_view_command(CLI::App& app, Context& context);
 
 }  // namespace touchstone::cli

@@ -165,6 +165,9 @@ void add_decompose_command(CLI::App& app, Context&) {
   command->add_flag("--all", options->all, "Also meshes that their hull fits");
   command->add_flag("--force", options->force, "Also meshes that have pieces already");
   command->footer(
+      "Examples:\n"
+      "  touchstone decompose robot.xml              concave meshes of a model, kept in the user's cache\n"
+      "  touchstone decompose hand.urdf --threshold 0.02  finer pieces\n\n"
       "Meshes collide as their convex hull unless told otherwise, which fills cups and hands. This command needs the\n"
       "Python package coacd (pip install coacd) and keeps what it finds, so that it works once for each mesh.");
   command->callback([options] { decompose(*options); });

@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -10,6 +11,7 @@
 #include "free_fall.hpp"
 #include "info.hpp"
 #include "touchstone/scenes/scenes.hpp"
+#include "touchstone/viewer/page.hpp"
 
 namespace touchstone::cli {
 namespace {
@@ -32,6 +34,30 @@ std::filesystem::path default_report() {
   return std::filesystem::is_directory("build") ? "build/demo.html" : "touchstone-demo.html";
 }
 
+// Beside the report: demo.html has demo-replay.html.
+std::filesystem::path replay_beside(const std::filesystem::path& report) {
+  std::filesystem::path file = report;
+  file.replace_filename(report.stem().string() + "-replay.html");
+  return file;
+}
+
+void write_replay(const ModelPtr& model, FreeFall& flight, const std::filesystem::path& file) {
+  if (!has_viewer_page()) {
+    print("no replay: this build has no viewer page; './run demo' builds one, or see docs/viewer.md\n");
+    return;
+  }
+  Replay replay;
+  replay.title = fmt::format("A {} in free fall", model->name);
+  replay.subtitle =
+      fmt::format("{} steps of {:.3g} ms, Runge-Kutta of fourth order", flight.samples.size() - 1, 1e3 * flight.step);
+  replay.model = model;
+  replay.channels = free_fall_channels();
+  replay.frames = std::move(flight.frames);
+  replay.certificate = flight.checks;
+  write_html(replay, file);
+  print(fmt::format("replay: {} (open it in a browser)\n", file.string()));
+}
+
 std::string certificate_text(const FreeFall& flight) {
   Table table;
   table.add_row({styled("check", Style::kDim), styled("measured as", Style::kDim), styled("value", Style::kDim),
@@ -49,7 +75,7 @@ int run_demo(const FreeFallOptions& options, const std::filesystem::path& report
   const ModelPtr model = load_scene(kRobot);
   print(model_summary(*model) + '\n' + model_tree(*model) + '\n');
 
-  const FreeFall flight = simulate_free_fall(*model, options);
+  FreeFall flight = simulate_free_fall(*model, options);
   print(fmt::format(
       "Free fall, {:.4g} s: {} steps of {:.4g} ms, Runge-Kutta of fourth order on the configuration manifold.\n"
       "The robot is tossed, spinning, every joint moving. Joint damping, dry friction, limits and servos are\n"
@@ -66,6 +92,7 @@ int run_demo(const FreeFallOptions& options, const std::filesystem::path& report
 
   write_demo_report(report, *model, flight);
   print(fmt::format("report: {}\n", report.string()));
+  write_replay(model, flight, replay_beside(report));
   return flight.passed() ? kSuccess : kCheckFailed;
 }
 
@@ -90,7 +117,7 @@ void add_demo_command(CLI::App& app, Context& context) {
   command
       ->add_option("--out", options->report,
                    "Where the HTML report goes (default: build/demo.html, without a folder build/ "
-                   "touchstone-demo.html)")
+                   "touchstone-demo.html); the replay goes beside it, as FILE-replay.html")
       ->type_name("FILE");
   command->footer(R"(Examples:
   touchstone demo

@@ -16,6 +16,7 @@ namespace {
 
 // Largest relative errors that a step of 1 ms is allowed over a flight of up to ten seconds.
 constexpr double kEnergyLimit = 1e-9;
+constexpr double kTimeTolerance = 1e-9;  // s
 constexpr double kMomentumLimit = 1e-9;
 constexpr double kPathLimit = 1e-9;        // m
 constexpr double kAgreementLimit = 1e-11;  // between two ways to compute the acceleration
@@ -84,6 +85,17 @@ class Auditor {
     return sample;
   }
 
+  // Of the state that was audited last; `sample` is what came of it.
+  Frame frame(const FreeFallSample& sample) const {
+    Frame frame;
+    frame.time = sample.time;
+    frame.poses.reserve(data_.X_WB.size());
+    for (const Pose& X : data_.X_WB) frame.poses.push_back(X.transform());
+    frame.values = {sample.kinetic_energy, sample.potential_energy, sample.energy(),
+                    sample.com.z(),        sample.com_expected.z(), (sample.com - sample.com_expected).norm()};
+    return frame;
+  }
+
   std::vector<Check> checks(const std::vector<FreeFallSample>& samples) const {
     double drift = 0.0;
     for (const FreeFallSample& sample : samples) raise(drift, std::abs(sample.energy() - samples.front().energy()));
@@ -122,6 +134,15 @@ class Auditor {
 
 }  // namespace
 
+std::vector<Channel> free_fall_channels() {
+  return {{.chart = "Energy", .name = "kinetic", .unit = "J"},
+          {.chart = "Energy", .name = "potential", .unit = "J"},
+          {.chart = "Energy", .name = "total", .unit = "J"},
+          {.chart = "Height of the centre of mass", .name = "simulated", .unit = "m"},
+          {.chart = "Height of the centre of mass", .name = "closed form", .unit = "m"},
+          {.chart = "Distance from the parabola", .name = "distance", .unit = "m", .logarithmic = true}};
+}
+
 bool FreeFall::passed() const {
   return std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed(); });
 }
@@ -146,6 +167,9 @@ FreeFall simulate_free_fall(const Model& model, const FreeFallOptions& options) 
       result.seconds += watch.seconds();
     }
     result.samples.push_back(auditor.audit(state));
+    if (state.time >= static_cast<double>(result.frames.size()) / options.frame_rate - kTimeTolerance || i == steps) {
+      result.frames.push_back(auditor.frame(result.samples.back()));
+    }
     const auto taken = static_cast<int>(result.snapshots.size());
     if (taken < options.snapshots && i * (options.snapshots - 1) >= taken * steps) result.snapshots.push_back(state.q);
   }

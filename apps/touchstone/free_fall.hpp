@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "touchstone/model/model.hpp"
+#include "touchstone/viewer/frame.hpp"
 
 namespace touchstone::cli {
 
 struct FreeFallOptions {
-  double duration = 1.0;  // s
-  double step = 1e-3;     // s
-  int snapshots = 7;      // poses kept for the picture, evenly spaced
+  double duration = 1.0;   // s
+  double step = 1e-3;      // s
+  int snapshots = 7;       // poses kept for the picture, evenly spaced
+  double frame_rate = 60;  // 1/s, of the replay; never more than a frame a step
 };
 
 struct FreeFallSample {
@@ -24,26 +26,21 @@ struct FreeFallSample {
   double energy() const { return kinetic_energy + potential_energy; }
 };
 
-// One line of the certificate.
-struct Check {
-  std::string name;
-  std::string meaning;  // how the value is measured
-  double value = 0.0;
-  double limit = 0.0;
-  std::string unit;  // empty: a ratio
-
-  bool passed() const { return value <= limit; }  // false for NaN
-};
+using Check = CertificateItem;
 
 struct FreeFall {
   std::vector<FreeFallSample> samples;  // before the first step and after each one
   std::vector<VectorX> snapshots;       // configurations
+  std::vector<Frame> frames;            // of the replay; values as in free_fall_channels()
   std::vector<Check> checks;
   double step = 0.0;     // s, as used: a whole number of steps fills the duration
   double seconds = 0.0;  // wall time of the integration alone
 
   bool passed() const;
 };
+
+// What the frames of a flight record.
+std::vector<Channel> free_fall_channels();
 
 // Tosses the model (its first joint must be free) from its first keyframe, spinning, every joint moving. Nothing
 // but gravity acts: joint damping, springs, dry friction and actuators are off, limits and contacts are not

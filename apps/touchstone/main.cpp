@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kFooter = R"(Examples:
   touchstone demo                            a robot in free fall, with its certificate
   touchstone scenes                          the models that come with Touchstone
+  touchstone view double-pendulum            one of them in the browser, live
   touchstone info quadruped                  one of them: tree, joints, masses, actuators
   touchstone info robot.urdf --floating-base the same for a file (MJCF or URDF)
   touchstone info robot.xml --json | jq .nv  the same for programs
@@ -78,6 +79,7 @@ int run(int argc, char** argv, Context& context) {
   add_demo_command(app, context);
   add_solve_command(app, context);
   add_solvers_command(app, context);
+  add_view_command(app, context);
 
   try {
     app.parse(argc, argv);

@@ -8,7 +8,7 @@ fail() {
 
 build_packages=(
   g++ cmake ninja-build ccache libeigen3-dev libfmt-dev libpugixml-dev libassimp-dev libpng-dev libqhull-dev
-  libhdf5-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev)
+  libhdf5-dev zlib1g-dev libboost-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev)
 develop_packages=(
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev llvm-14 shellcheck python3-venv)
 
@@ -90,10 +90,45 @@ ensure_venv() {
   fi
 }
 
+# Node.js 18.18 or newer with npm, wherever it comes from; Debian's packages if there is none.
+ensure_node() {
+  if ! command -v node >/dev/null || ! command -v npm >/dev/null; then ensure_packages nodejs npm; fi
+  node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 18 || (a == 18 && b >= 18) ? 0 : 1)' ||
+    fail "Node.js $(node --version) is too old; install 18.18 or newer"
+}
+
+# ensure_node_modules: exactly what web/package-lock.json names.
+ensure_node_modules() {
+  local stamp
+  stamp=$(sha256sum <web/package-lock.json)
+  if [ ! -d web/node_modules ] || [ "$(cat web/node_modules/.stamp 2>/dev/null)" != "$stamp" ]; then
+    ensure_node
+    echo "Installing the Node.js packages of web/"
+    quietly npm npm --prefix web ci --ignore-scripts --no-audit --no-fund --loglevel=error || return
+    echo "$stamp" >web/node_modules/.stamp
+  fi
+}
+
+# The viewer's page, build/web/viewer.html, made again when web/ has changed. The build embeds it; without it (no
+# Node.js, no network) everything but the viewer works.
+ensure_web() {
+  local stamp
+  stamp=$(find web -name node_modules -prune -o -path web/tests -prune -o -type f -print0 | sort -z | xargs -0 sha256sum |
+    sha256sum)
+  [ "$(cat build/web.stamp 2>/dev/null)" != "$stamp" ] || [ ! -f build/web/viewer.html ] || return 0
+  echo "Building the viewer's page"
+  if ensure_node_modules && quietly web npm --prefix web run --silent build; then
+    echo "$stamp" >build/web.stamp
+  else
+    echo "run: the viewer's page could not be built; going on without a new one" >&2
+  fi
+}
+
 configure() {
   local preset=$1
   shift
   check_tools
+  ensure_web
   quietly "configure-$preset" cmake --preset "$preset" "$@"
 }
 

@@ -28,6 +28,13 @@ check_python() {
   build/venv/bin/ruff format -q --check --diff .
 }
 
+check_web() {
+  ensure_node_modules
+  npm --prefix web run --silent check
+  npm --prefix web run --silent lint
+  npm --prefix web run --silent format:check
+}
+
 check_shell() {
   shellcheck -x run .ci/run # follows run into scripts/lib
 }
@@ -51,6 +58,8 @@ format_sources() {
   list_sources '*.cpp' '*.hpp' | xargs -r clang-format-14 -i
   build/venv/bin/ruff check -q --fix .
   build/venv/bin/ruff format -q .
+  ensure_node_modules
+  npm --prefix web run --silent format
 }
 
 lint_stages() {
@@ -58,6 +67,7 @@ lint_stages() {
   stage "includes" check_includes
   stage "python lint" check_python
   stage "shell lint" check_shell
+  stage "web lint" check_web
   stage "clang-tidy" check_tidy
 }
 

@@ -103,6 +103,15 @@ test_consumer() {
   quietly consumer build/consumer/consumer
 }
 
+# The page in Debian's chromium: as a file, and live against the program.
+test_web() {
+  ensure_node
+  ensure_node_modules
+  command -v chromium >/dev/null || ensure_packages chromium
+  TOUCHSTONE_BUILD=$root/build/release TOUCHSTONE_JUNIT=$root/build/log/junit/web.xml \
+    quietly web-tests npm --prefix web run --silent test
+}
+
 test_peers() {
   if [ ! -f tests/peers/requirements.txt ]; then
     echo "   nothing to compare: tests/peers/requirements.txt does not exist"
@@ -162,6 +171,7 @@ run_tests() {
   build_and_test "release (g++)" release
   if [ "$built" ]; then
     stage "a project that uses the installed library" test_consumer
+    stage "the viewer in a browser" test_web
     if [ "$peers" ]; then stage "comparison with other engines" test_peers; fi
   fi
   build_and_test "address and undefined-behaviour sanitizers (clang)" asan

@@ -85,11 +85,11 @@ TEST_F(CommandLine, HelpTeaches) {
   const Outcome outcome = run("--help");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.error, "");
-  for (const char* part :
-       {"info", "scenes", "demo", "solve", "solvers", "Examples:", "Exit codes:", "touchstone info quadruped"}) {
+  for (const char* part : {"info", "scenes", "demo", "decompose", "solve", "solvers", "view",
+                           "Examples:", "Exit codes:", "touchstone info quadruped"}) {
     EXPECT_THAT(outcome.out, HasSubstr(part));
   }
-  for (const char* command : {"info", "scenes", "demo", "solve", "solvers"}) {
+  for (const char* command : {"info", "scenes", "demo", "decompose", "solve", "solvers", "view"}) {
     const Outcome help = run(std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.out, HasSubstr("Examples:")) << command;
@@ -118,6 +118,10 @@ TEST_F(CommandLine, UsageErrorsAreOneLine) {
   expect_error(run("demo --time nan"), "--time");
   expect_error(run("demo --time 11"), "--time");
   expect_error(run("demo --step 0"), "--step");
+  expect_error(run("view"), "touchstone view --help");
+  expect_error(run("view no-such-scene --html x.html"), "no-such-scene");
+  expect_error(run("view pendulum --port 99999"), "--port");
+  expect_error(run("view pendulum --time -1 --html x.html"), "--time");
 }
 
 TEST_F(CommandLine, BadModelsAreOneLine) {
@@ -254,6 +258,42 @@ TEST_F(CommandLine, DemoPassesItsChecks) {
   EXPECT_THAT(report, HasSubstr("Certificate"));
   EXPECT_THAT(report, Not(HasSubstr("http"))) << "the report must need nothing from elsewhere";
   EXPECT_THAT(report, Not(HasSubstr("nan")));
+}
+
+// Whether this build has the viewer's page; without it the program must say how to get it.
+bool has_page(const Outcome& outcome) {
+  if (outcome.exit_code == 0) return true;
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.error, HasSubstr("npm run build"));
+  return false;
+}
+
+TEST_F(CommandLine, ViewWritesAReplay) {
+  const Outcome outcome = run("view double-pendulum --html out/replay.html --time 0.2");
+  if (!has_page(outcome)) GTEST_SKIP() << "built without web/";
+  EXPECT_THAT(outcome.out, HasSubstr("out/replay.html"));
+  const std::string page = read_file(folder_ / "out" / "replay.html");
+  EXPECT_THAT(page, HasSubstr("touchstone-replay"));
+  EXPECT_LT(page.size(), 5'000'000U);
+  EXPECT_EQ(run("view pendulum --html out/replay.html/x.html").exit_code, 2);
+}
+
+TEST_F(CommandLine, DemoEndsWithAReplay) {
+  if (!has_page(run("view pendulum --html probe.html --time 0"))) GTEST_SKIP() << "built without web/";
+  const Outcome outcome = run("demo --time 0.3 --out flight/report.html");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("flight/report-replay.html"));
+  const std::string page = read_file(folder_ / "flight" / "report-replay.html");
+  EXPECT_THAT(page, HasSubstr("angular momentum")) << "the certificate goes with it";
+  EXPECT_LT(page.size(), 5'000'000U);
+}
+
+TEST_F(CommandLine, ViewSaysWhatIsMissing) {
+  if (!has_page(run("view pendulum --html probe.html --time 0"))) GTEST_SKIP() << "built without web/";
+  const Outcome elsewhere = run("view pendulum --host 192.0.2.1");  // reserved for documentation: nobody has it
+  EXPECT_EQ(elsewhere.exit_code, 2);
+  EXPECT_THAT(elsewhere.error, HasSubstr("192.0.2.1"));
+  expect_error(run("view pendulum --png x.png", "PATH=/nonexistent"), "chromium");
 }
 
 TEST_F(CommandLine, DemoChoosesAReport) {

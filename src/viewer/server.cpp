@@ -1,0 +1,187 @@
+#include "touchstone/viewer/server.hpp"
+
+#include <sys/random.h>
+
+#include <array>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/host_name.hpp>
+#include <boost/asio/post.hpp>
+
+#include "touchstone/base/check.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/viewer/session.hpp"
+
+namespace touchstone {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using viewer::Message;
+using viewer::Session;
+
+std::string random_token() {
+  std::array<unsigned char, 16> bytes{};
+  TOUCHSTONE_CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
+                   "the system gives no random numbers");
+  std::string token;
+  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
+  return token;
+}
+
+tcp::endpoint resolve(asio::io_context& context, const ServerOptions& options) {
+  if (options.port < 0 || options.port > 65535) {
+    throw InputError(ErrorDetail{
+        .where = {}, .message = fmt::format("port {}", options.port), .remedy = "choose one from 1 to 65535, or 0"});
+  }
+  boost::system::error_code problem;
+  tcp::resolver resolver(context);
+  const auto found = resolver.resolve(options.host, std::to_string(options.port),
+                                      tcp::resolver::passive | tcp::resolver::numeric_service, problem);
+  if (problem || found.empty()) {
+    throw InputError(ErrorDetail{.where = {},
+                                 .message = fmt::format("cannot listen on '{}': {}", options.host, problem.message()),
+                                 .remedy = "give a name or an address of this machine, such as 127.0.0.1 or 0.0.0.0"});
+  }
+  return found.begin()->endpoint();
+}
+
+tcp::acceptor listen(asio::io_context& context, const tcp::endpoint& endpoint) {
+  boost::system::error_code problem;
+  tcp::acceptor acceptor(context);
+  acceptor.open(endpoint.protocol(), problem);
+  if (!problem) acceptor.set_option(tcp::acceptor::reuse_address(true), problem);
+  if (!problem) acceptor.bind(endpoint, problem);
+  if (!problem) acceptor.listen(asio::socket_base::max_listen_connections, problem);
+  if (problem == asio::error::address_in_use) {
+    throw InputError(ErrorDetail{.where = {},
+                                 .message = fmt::format("port {} of {} is taken by another program", endpoint.port(),
+                                                        endpoint.address().to_string()),
+                                 .remedy = "choose another one, or none for a free one"});
+  }
+  if (problem) {
+    throw InputError(
+        ErrorDetail{.where = {},
+                    .message = fmt::format("cannot listen on {} port {}: {}", endpoint.address().to_string(),
+                                           endpoint.port(), problem.message()),
+                    .remedy = "choose another address or port"});
+  }
+  return acceptor;
+}
+
+}  // namespace
+
+class ViewerServer::Implementation {
+ public:
+  Implementation(LiveSource& source, const ServerOptions& options)
+      : options_(options),
+        endpoint_(resolve(context_, options)),
+        acceptor_(listen(context_, endpoint_)),
+        loop_(source, {.playing = options.playing, .speed = options.speed}, output()) {
+    endpoint_ = acceptor_.local_endpoint();
+    rules_.loopback = endpoint_.address().is_loopback();
+    if (!rules_.loopback || options.require_token) rules_.token = random_token();
+    accept();
+    thread_ = std::thread([this] { context_.run(); });
+  }
+
+  ~Implementation() {
+    asio::post(context_, [this] {
+      boost::system::error_code ignored;
+      acceptor_.close(ignored);
+      for (const auto& [id, session] : sessions_) session->stop();
+      context_.stop();
+    });
+    thread_.join();
+  }
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+
+  int port() const { return endpoint_.port(); }
+  const std::string& token() const { return rules_.token; }
+  std::string url() const {
+    const auto address = endpoint_.address();
+    std::string host = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
+    if (address.is_unspecified()) host = asio::ip::host_name();
+    return fmt::format("http://{}:{}/{}", host, port(), token().empty() ? "" : "?token=" + token());
+  }
+
+ private:
+  // From the simulation thread to the network thread.
+  viewer::LiveOutput output() {
+    return {.frame =
+                [this](Message message) {
+                  asio::post(context_, [this, message = std::move(message)] {
+                    for (const auto& [id, session] : sessions_) session->send_frame(message);
+                  });
+                },
+            .text =
+                [this](Message message) {
+                  asio::post(context_, [this, message = std::move(message)] {
+                    for (const auto& [id, session] : sessions_) session->send_broadcast(message);
+                  });
+                },
+            .reply =
+                [this](int client, Message message) {
+                  asio::post(context_, [this, client, message = std::move(message)] {
+                    const auto found = sessions_.find(client);
+                    if (found != sessions_.end()) found->second->send_reply(message);
+                  });
+                }};
+  }
+
+  void accept() {
+    acceptor_.async_accept([this](boost::system::error_code error, tcp::socket socket) {
+      if (!acceptor_.is_open()) return;
+      if (!error) {
+        boost::system::error_code ignored;
+        socket.set_option(tcp::no_delay(true), ignored);
+        std::make_shared<Session>(std::move(socket), next_id_++, rules_,
+                                  viewer::SessionLimits{options_.largest_message, options_.most_messages}, callbacks())
+            ->start();
+      }
+      accept();
+    });
+  }
+
+  Session::Callbacks callbacks() {
+    return {.may_join = [this] { return static_cast<int>(sessions_.size()) < options_.most_clients; },
+            .joined =
+                [this](const std::shared_ptr<Session>& session) {
+                  sessions_.emplace(session->id(), session);
+                  loop_.client_joined(session->id());
+                },
+            .left =
+                [this](int client) {
+                  sessions_.erase(client);
+                  loop_.client_left(client);
+                },
+            .command = [this](int client, viewer::Command command) { loop_.submit(client, std::move(command)); }};
+  }
+
+  const ServerOptions options_;
+  asio::io_context context_{1};
+  tcp::endpoint endpoint_;
+  tcp::acceptor acceptor_;
+  viewer::AccessRules rules_;
+  // Of the network thread.
+  std::map<int, std::shared_ptr<Session>> sessions_;
+  int next_id_ = 0;
+
+  viewer::LiveLoop loop_;  // its thread ends before what it posts to
+  std::thread thread_;
+};
+
+ViewerServer::ViewerServer(LiveSource& source, const ServerOptions& options)
+    : implementation_(std::make_unique<Implementation>(source, options)) {}
+ViewerServer::~ViewerServer() = default;
+
+int ViewerServer::port() const { return implementation_->port(); }
+std::string ViewerServer::url() const { return implementation_->url(); }
+const std::string& ViewerServer::token() const { return implementation_->token(); }
+
+}  // namespace touchstone

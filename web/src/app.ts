@@ -1,0 +1,623 @@
+// The viewer: joins frames, picture and interface. One of it shows one scene, replayed or live.
+import { Line, BufferGeometry, Float32BufferAttribute, LineBasicMaterial, Plane, Vector3 } from "three";
+import type { CertificateItem, SceneInfo } from "./data/document";
+import type { Command, LiveState } from "./data/live";
+import { poseSize, type FrameStore } from "./data/store";
+import { Bodies } from "./scene/bodies";
+import { geometriesOf } from "./scene/geometry";
+import { Ground } from "./scene/ground";
+import { ballAround, ballOfBoth, sizesOf } from "./scene/measure";
+import { Overlays } from "./scene/overlays";
+import { Stage, type Quality, type Theme } from "./scene/stage";
+import { Certificate } from "./ui/certificate";
+import { Chart } from "./ui/chart";
+import { el, iconButton } from "./ui/dom";
+import { Help } from "./ui/help";
+import { bindKeys } from "./ui/keys";
+import { DisplaySection, LiveSection, SelectionSection, type Selection, type Toggle, type Toggles } from "./ui/panel";
+import { speeds, Transport } from "./ui/transport";
+
+// Where a live simulation takes its orders; null for a replay.
+export type Send = ((command: Command) => void) | null;
+
+export interface AppOptions {
+  title: string;
+  subtitle: string;
+  theme: Theme;
+  panel: boolean;
+  interface: boolean;
+  quality: Quality;
+  play: boolean;
+  time: number | null;
+}
+
+const narrow = 760; // px; below, the panel starts closed
+const panelWidth = 336; // px, with its margin
+const dragInterval = 16; // ms between two targets that are sent
+
+export class App {
+  readonly toggles: Toggles = {
+    visual: true,
+    collision: false,
+    contacts: true,
+    forces: true,
+    cones: false,
+    frames: false,
+    joints: false,
+    inertia: false,
+    islands: false,
+    ground: true,
+  };
+  playing = false;
+  time = 0;
+  speed = 1;
+  selected = -1;
+  followed = -1; // the body that the camera moves with; -1: none
+  pinned = false; // live: the past is shown
+  connected = true;
+  live: LiveState | null = null;
+  renders = 0;
+
+  private readonly stage: Stage;
+  private readonly bodies: Bodies;
+  private readonly ground: Ground;
+  private readonly overlays: Overlays;
+  private readonly transport: Transport;
+  private readonly certificate = new Certificate();
+  private readonly display: DisplaySection;
+  private readonly selection: SelectionSection;
+  private readonly liveSection: LiveSection | null;
+  private readonly charts: Chart[] = [];
+  private readonly help = new Help();
+  private readonly panel = el("aside", { class: "panel card" });
+  private readonly status = el("span", { class: "badge" });
+  private readonly toast = el("div", { class: "toast card", role: "alert", hidden: true });
+  private readonly rope = new Line(new BufferGeometry(), new LineBasicMaterial({ color: 0xc2328f, depthTest: false }));
+  private readonly poses: Float32Array;
+  private readonly islands: Int32Array;
+  private readonly extent: number;
+  private theme: Theme;
+  private hasContacts = false;
+  private dirty = true;
+  private lastTick = performance.now();
+  private readonly lastFollowed = new Vector3(); // where the followed body was drawn last
+  private drag: { body: number; point: Vector3; target: Vector3; plane: Plane; sent: number } | null = null;
+  private toastTimer = 0;
+
+  static async create(
+    root: HTMLElement,
+    scene: SceneInfo,
+    store: FrameStore,
+    send: Send,
+    options: AppOptions,
+  ): Promise<App> {
+    return new App(root, scene, store, send, options, await geometriesOf(scene));
+  }
+
+  private constructor(
+    root: HTMLElement,
+    readonly scene: SceneInfo,
+    readonly store: FrameStore,
+    readonly send: Send,
+    options: AppOptions,
+    geometries: Map<string, BufferGeometry>,
+  ) {
+    this.poses = Float32Array.from(scene.bodies.flatMap((body) => body.pose));
+    this.islands = new Int32Array(scene.bodies.length).fill(-1);
+    this.theme = options.theme;
+    if (store.count > 0) this.poses.set(store.frames[0]!.poses);
+    const ball = ballAround(scene, this.poses);
+    const sizes = sizesOf(scene, ball.radius);
+    this.extent = ball.radius;
+
+    const view = el("div", { class: "view" });
+    this.stage = new Stage(view, options.quality, () => {
+      this.dirty = true;
+    });
+    this.bodies = new Bodies(scene, geometries);
+    this.ground = new Ground(scene, sizes.unit, ball.radius);
+    this.overlays = new Overlays(scene, sizes.unit);
+    this.overlays.forceScale = sizes.forceScale;
+    this.rope.geometry.setAttribute("position", new Float32BufferAttribute(6, 3));
+    this.rope.visible = false;
+    this.rope.renderOrder = 6;
+    this.rope.frustumCulled = false;
+    this.stage.scene.add(this.bodies.group, this.ground.group, this.overlays.group, this.rope);
+
+    this.transport = new Transport(this);
+    this.display = new DisplaySection((name) => {
+      this.toggleDisplay(name);
+    });
+    this.selection = new SelectionSection(scene, () => {
+      this.toggleFollow();
+    });
+    this.liveSection = send ? new LiveSection(scene, send) : null;
+    this.buildPanel();
+    root.replaceChildren(
+      view,
+      this.buildBar(options),
+      this.panel,
+      this.transport.element,
+      this.toast,
+      this.help.element,
+    );
+    document.title = `${options.title} · Touchstone`;
+
+    this.setTheme(options.theme);
+    this.togglePanel(options.panel && options.interface && window.innerWidth > narrow);
+    root.classList.toggle("bare", !options.interface);
+    new ResizeObserver(() => {
+      this.resize();
+    }).observe(root);
+    this.resize();
+    this.followTraveller();
+    const whole =
+      this.followed < 0 && store.count > 1 ? ballOfBoth(ball, ballAround(scene, store.frames.at(-1)!.poses)) : ball;
+    this.stage.frame(whole.center, whole.radius);
+    this.bindPointer(view);
+    bindKeys(this);
+
+    this.hasContacts = store.frames.some((frame) => (frame.contacts?.count ?? 0) > 0);
+    this.time = store.start;
+    if (options.time !== null) this.seek(options.time);
+    this.playing = send === null && options.play && store.count > 1;
+    this.stage.renderer.setAnimationLoop((now) => {
+      this.tick(now);
+    });
+  }
+
+  // --- layout -------------------------------------------------------------------------------------------------------
+
+  private buildBar(options: AppOptions): HTMLElement {
+    const titles = el("div", { class: "titles" }, el("h1", {}, options.title));
+    if (options.subtitle) titles.append(el("p", {}, options.subtitle));
+    const help = el("button", {
+      type: "button",
+      class: "icon",
+      title: "Help (?)",
+      "aria-label": "Help",
+      click: () => {
+        this.help.toggle();
+      },
+    });
+    help.textContent = "?";
+    const tools = el(
+      "div",
+      { class: "buttons" },
+      iconButton("fit", "Show everything (Z)", () => {
+        this.fit();
+      }),
+      iconButton("theme", "Light, dark (T)", () => {
+        this.setTheme(this.theme === "light" ? "dark" : "light");
+      }),
+      iconButton("panel", "Panel (P)", () => {
+        this.togglePanel();
+      }),
+      help,
+    );
+    return el("header", { class: "bar card" }, titles, this.certificate.badge, this.status, tools);
+  }
+
+  private buildPanel(): void {
+    this.panel.append(this.certificate.section, this.selection.element, this.display.element);
+    if (this.liveSection) this.panel.append(this.liveSection.element);
+    const names = new Map<string, number[]>();
+    this.store.channels.forEach((channel, i) => {
+      const members = names.get(channel.chart);
+      if (members) members.push(i);
+      else names.set(channel.chart, [i]);
+    });
+    for (const [name, channels] of names) {
+      const chart = new Chart(name, this.store, channels, (time) => {
+        this.seek(time);
+      });
+      this.charts.push(chart);
+      this.panel.append(chart.element);
+    }
+  }
+
+  private resize(): void {
+    const width = window.innerWidth;
+    const height = window.innerHeight;
+    this.stage.resize(width, height);
+    // The middle of the picture is the middle of what the panel leaves free.
+    if (this.panelOpen && width > narrow)
+      this.stage.camera.setViewOffset(width, height, panelWidth / 2, 0, width, height);
+    else this.stage.camera.clearViewOffset();
+    this.dirty = true;
+  }
+
+  get panelOpen(): boolean {
+    return !this.panel.hidden;
+  }
+
+  togglePanel(open = !this.panelOpen): void {
+    this.panel.hidden = !open;
+    this.resize();
+  }
+
+  toggleHelp(): void {
+    this.help.toggle();
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    document.documentElement.dataset["theme"] = theme;
+    this.stage.setTheme(theme);
+    this.ground.setColors(this.stage.look.ground);
+    for (const chart of this.charts) chart.setTheme(theme);
+    this.dirty = true;
+  }
+
+  toggleTheme(): void {
+    this.setTheme(this.theme === "light" ? "dark" : "light");
+  }
+
+  toggleDisplay(name: Toggle): void {
+    this.toggles[name] = !this.toggles[name];
+    this.dirty = true;
+  }
+
+  showMessage(message: string): void {
+    this.toast.textContent = message;
+    this.toast.hidden = false;
+    window.clearTimeout(this.toastTimer);
+    this.toastTimer = window.setTimeout(() => (this.toast.hidden = true), 6000);
+  }
+
+  // --- what a live simulation says ----------------------------------------------------------------------------------
+
+  setLiveState(state: LiveState): void {
+    this.live = state;
+    this.playing = state.playing;
+    this.speed = state.speed;
+    this.liveSection?.update(state);
+    this.dirty = true;
+  }
+
+  setCertificate(items: CertificateItem[]): void {
+    this.certificate.update(items);
+  }
+
+  frameArrived(): void {
+    if (!this.pinned || this.time > this.store.end) this.time = this.store.end;
+    if ((this.store.frames[this.store.count - 1]?.contacts?.count ?? 0) > 0) this.hasContacts = true;
+    this.dirty = true;
+  }
+
+  setConnected(connected: boolean): void {
+    this.connected = connected;
+    this.dirty = true;
+  }
+
+  // --- time ---------------------------------------------------------------------------------------------------------
+
+  toggle(): void {
+    if (this.send) {
+      this.pinned = false;
+      this.send({ type: this.playing ? "pause" : "play" });
+      return;
+    }
+    this.playing = !this.playing;
+    if (this.playing && this.time >= this.store.end) this.time = this.store.start;
+    this.dirty = true;
+  }
+
+  // A step of the simulation, or in the past a frame of the recording.
+  step(direction: 1 | -1): void {
+    const index = this.store.indexAt(this.time);
+    if (this.send) {
+      if (this.playing) this.send({ type: "pause" });
+      if (direction > 0 && (!this.pinned || index >= this.store.count - 1)) {
+        this.pinned = false;
+        this.send({ type: "step", count: 1 });
+        return;
+      }
+    }
+    this.playing = false;
+    const frame = this.store.frames[index + direction];
+    if (frame) this.seek(frame.time);
+  }
+
+  reset(): void {
+    if (this.send) {
+      this.pinned = false;
+      this.send({ type: "reset" });
+    } else {
+      this.seek(this.store.start);
+    }
+  }
+
+  latest(): void {
+    this.seek(this.store.end);
+    this.pinned = false;
+  }
+
+  seek(time: number): void {
+    this.time = Math.min(this.store.end, Math.max(this.store.start, time));
+    this.pinned = this.send !== null && this.time < this.store.end;
+    this.dirty = true;
+  }
+
+  setSpeed(speed: number): void {
+    if (this.send) this.send({ type: "speed", value: speed });
+    else this.speed = speed;
+    this.dirty = true;
+  }
+
+  changeSpeed(direction: 1 | -1): void {
+    const next = direction > 0 ? speeds.find((s) => s > this.speed) : speeds.filter((s) => s < this.speed).pop();
+    if (next !== undefined) this.setSpeed(next);
+  }
+
+  // --- bodies -------------------------------------------------------------------------------------------------------
+
+  select(body: number): void {
+    this.selected = body;
+    this.dirty = true;
+  }
+
+  // The camera keeps its distance and direction, and looks at the body.
+  follow(body: number): void {
+    this.followed = body;
+    if (body >= 0) this.moveCamera(this.bodyPosition(body).sub(this.stage.controls.target));
+    this.lastFollowed.copy(this.stage.controls.target);
+    this.dirty = true;
+  }
+
+  toggleFollow(): void {
+    this.follow(this.selected > 0 && this.followed !== this.selected ? this.selected : -1);
+  }
+
+  private moveCamera(by: Vector3): void {
+    this.stage.camera.position.add(by);
+    this.stage.controls.target.add(by);
+  }
+
+  fit(): void {
+    this.follow(-1);
+    const ball = ballAround(this.scene, this.poses);
+    this.stage.frame(ball.center, ball.radius);
+    this.dirty = true;
+  }
+
+  // A robot that leaves the picture is followed from the start.
+  private followTraveller(): void {
+    const root = this.scene.bodies.findIndex((body, i) => i > 0 && body.moves);
+    if (root < 0 || this.scene.bodies.filter((body, i) => i > 0 && body.parent === 0 && body.moves).length > 1) return;
+    const first = this.store.frames[0]?.poses;
+    const last = this.store.frames[this.store.count - 1]?.poses;
+    if (!first || !last) return;
+    const at = (poses: Float32Array): Vector3 => new Vector3().fromArray(poses, root * poseSize);
+    if (at(first).distanceTo(at(last)) < 2 * this.extent) return;
+    this.followed = root;
+    this.lastFollowed.copy(at(first));
+  }
+
+  private bodyPosition(body: number): Vector3 {
+    return new Vector3().fromArray(this.poses, body * poseSize);
+  }
+
+  private bindPointer(view: HTMLElement): void {
+    let pressed: { x: number; y: number } | null = null;
+    // Before the orbit control, which must not see a drag of a body.
+    view.addEventListener(
+      "pointerdown",
+      (event) => {
+        pressed = { x: event.clientX, y: event.clientY };
+        if (!this.send || !event.shiftKey || event.button !== 0 || this.live?.can_drag !== true) return;
+        const hit = this.bodies.pick(this.stage.ray(event.clientX, event.clientY));
+        if (!hit || !this.scene.bodies[hit.body]?.moves) return;
+        this.startDrag(hit.body, hit.point);
+        event.stopPropagation();
+        view.setPointerCapture(event.pointerId);
+      },
+      { capture: true },
+    );
+    view.addEventListener("pointermove", (event) => {
+      if (this.drag) this.moveDrag(event.clientX, event.clientY, false);
+    });
+    view.addEventListener(
+      "pointerup",
+      (event) => {
+        if (this.drag) {
+          this.endDrag();
+        } else if (
+          pressed &&
+          Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) < 4 &&
+          event.button === 0
+        ) {
+          this.select(this.bodies.pick(this.stage.ray(event.clientX, event.clientY))?.body ?? -1);
+        }
+        pressed = null;
+      },
+      { capture: true },
+    );
+    view.addEventListener("pointercancel", () => {
+      this.endDrag();
+    });
+    view.addEventListener("dblclick", (event) => {
+      const hit = this.bodies.pick(this.stage.ray(event.clientX, event.clientY));
+      if (!hit) return;
+      this.stage.controls.target.copy(hit.point);
+      this.dirty = true;
+    });
+  }
+
+  private startDrag(body: number, point: Vector3): void {
+    const toward = this.stage.camera.getWorldDirection(new Vector3());
+    this.select(body);
+    this.drag = {
+      body,
+      point: point.clone().applyMatrix4(this.bodies.matrix(body).clone().invert()),
+      target: point.clone(),
+      plane: new Plane().setFromNormalAndCoplanarPoint(toward, point),
+      sent: 0,
+    };
+    this.stage.controls.enabled = false;
+    this.pinned = false;
+  }
+
+  private moveDrag(x: number, y: number, always: boolean): void {
+    const drag = this.drag;
+    if (!drag) return;
+    const target = this.stage.ray(x, y).ray.intersectPlane(drag.plane, new Vector3());
+    if (!target) return;
+    drag.target.copy(target);
+    this.rope.visible = true;
+    this.dirty = true;
+    const now = performance.now();
+    if (!always && now - drag.sent < dragInterval) return;
+    drag.sent = now;
+    this.send?.({
+      type: "drag",
+      body: drag.body,
+      point: drag.point.toArray(),
+      target: target.toArray(),
+    });
+  }
+
+  private stretchRope(drag: { body: number; point: Vector3; target: Vector3 }): void {
+    const from = drag.point.clone().applyMatrix4(this.bodies.matrix(drag.body));
+    const ends = this.rope.geometry.getAttribute("position");
+    ends.setXYZ(0, from.x, from.y, from.z);
+    ends.setXYZ(1, drag.target.x, drag.target.y, drag.target.z);
+    ends.needsUpdate = true;
+  }
+
+  private endDrag(): void {
+    if (!this.drag) return;
+    this.drag = null;
+    this.rope.visible = false;
+    this.stage.controls.enabled = true;
+    this.send?.({ type: "release" });
+    this.dirty = true;
+  }
+
+  // --- the loop -----------------------------------------------------------------------------------------------------
+
+  private tick(now: number): void {
+    const elapsed = Math.min(0.1, (now - this.lastTick) / 1000);
+    this.lastTick = now;
+    if (!this.send && this.playing) {
+      this.time += elapsed * this.speed;
+      if (this.time >= this.store.end) {
+        this.time = this.store.end;
+        this.playing = false;
+      }
+      this.dirty = true;
+    }
+    this.stage.controls.update();
+    if (!this.dirty) return;
+    this.dirty = false;
+    this.draw();
+  }
+
+  draw(): void {
+    const index = this.store.interpolate(this.time, this.poses);
+    if (this.followed >= 0) {
+      const position = this.bodyPosition(this.followed);
+      this.moveCamera(position.clone().sub(this.lastFollowed));
+      this.lastFollowed.copy(position);
+    }
+    this.bodies.show(this.toggles.visual, this.toggles.collision);
+    this.moveBodies(this.time);
+    if (this.drag) this.stretchRope(this.drag);
+    this.ground.group.visible = this.toggles.ground;
+    this.ground.setCenter(this.stage.controls.target, this.stage.distance);
+    this.stage.render();
+    ++this.renders;
+    this.updateInterface(index);
+  }
+
+  // Everything that is written for the graphics card.
+  moveBodies(time: number): void {
+    const index = this.store.interpolate(time, this.poses);
+    this.bodies.update(this.poses, this.selected, this.toggles.islands ? this.islandsOf(index) : null);
+    this.overlays.update(this.poses, this.store.frames[index]?.contacts ?? null, this.toggles);
+  }
+
+  // Bodies that do not move join no islands.
+  private islandsOf(index: number): Int32Array {
+    this.islands.fill(-1);
+    const contacts = this.store.frames[index]?.contacts;
+    for (let i = 0; contacts && i < contacts.count; ++i) {
+      const island = contacts.labels[4 * i + 3]!;
+      for (const body of [contacts.labels[4 * i]!, contacts.labels[4 * i + 1]!]) {
+        if (this.scene.bodies[body]?.moves) this.islands[body] = island;
+      }
+    }
+    return this.islands;
+  }
+
+  private updateInterface(index: number): void {
+    this.transport.update({
+      playing: this.playing,
+      time: this.time,
+      start: this.store.start,
+      end: this.store.end,
+      speed: this.speed,
+      live: this.send !== null,
+      atLatest: !this.pinned,
+    });
+    const status = this.send ? (this.connected ? (this.pinned ? "past" : "live") : "disconnected") : "replay";
+    this.status.textContent = status;
+    this.status.className = `badge ${status}`;
+    if (!this.panelOpen) return;
+    this.display.update(this.toggles, this.hasContacts);
+    this.selection.update(this.selectionAt(index), this.followed === this.selected);
+    for (const chart of this.charts) chart.update(this.time, index);
+  }
+
+  selectionAt(index: number): Selection | null {
+    if (this.selected < 0) return null;
+    const i = this.selected * poseSize;
+    const pose = Array.from(this.poses.subarray(i, i + poseSize));
+    return {
+      body: this.selected,
+      position: pose.slice(0, 3),
+      rotation: pose.slice(3),
+      velocity: this.store.velocity(index, this.selected),
+    };
+  }
+
+  // What tests look at.
+  state(): object {
+    const index = this.store.indexAt(this.time);
+    return {
+      mode: this.send ? "live" : "replay",
+      connected: this.connected,
+      playing: this.playing,
+      pinned: this.pinned,
+      time: this.time,
+      index,
+      count: this.store.count,
+      start: this.store.start,
+      end: this.store.end,
+      speed: this.speed,
+      selected: this.selected,
+      followed: this.followed,
+      toggles: { ...this.toggles },
+      theme: this.theme,
+      panel: this.panelOpen,
+      help: this.help.open,
+      contacts: this.store.frames[index]?.contacts?.count ?? 0,
+      drawCalls: this.stage.renderer.info.render.calls,
+      triangles: this.stage.renderer.info.render.triangles,
+      renders: this.renders,
+      live: this.live,
+      poses: Array.from(this.poses),
+    };
+  }
+
+  // Where a body's origin is in the window; for tests that click.
+  screenPosition(body: number): { x: number; y: number } {
+    const p = this.bodyPosition(body).project(this.stage.camera);
+    return { x: ((p.x + 1) / 2) * window.innerWidth, y: ((1 - p.y) / 2) * window.innerHeight };
+  }
+
+  closeOverlays(): void {
+    if (this.help.open) this.help.toggle(false);
+    else this.select(-1);
+  }
+}

@@ -1,0 +1,182 @@
+// What cannot be seen but matters: contact points, forces, friction cones, body frames, joint axes, inertias.
+import {
+  Color,
+  ConeGeometry,
+  CylinderGeometry,
+  DoubleSide,
+  Group,
+  Matrix4,
+  MeshBasicMaterial,
+  MeshStandardMaterial,
+  Quaternion,
+  SphereGeometry,
+  BoxGeometry,
+  Vector3,
+} from "three";
+import type { SceneInfo } from "../data/document";
+import type { Contacts } from "../data/store";
+import { bodyMatrix } from "./bodies";
+import { Instances } from "./instances";
+import { modeColors } from "./palette";
+
+export interface OverlayToggles {
+  contacts: boolean;
+  forces: boolean;
+  cones: boolean;
+  frames: boolean;
+  joints: boolean;
+  inertia: boolean;
+}
+
+const up = new Vector3(0, 0, 1);
+const axes = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
+const axisColors = [new Color("#d2453f"), new Color("#3f9c4c"), new Color("#3b72d1")];
+const forceColor = new Color("#c2328f");
+const jointColor = new Color("#8a5fd0");
+const inertiaColor = new Color("#3aa0a8");
+const identity = new Quaternion();
+
+// Along +z from the origin, one long.
+function along(geometry: ConeGeometry | CylinderGeometry): ConeGeometry | CylinderGeometry {
+  geometry.rotateX(Math.PI / 2);
+  return geometry;
+}
+
+export class Overlays {
+  readonly group = new Group();
+  forceScale = 1; // m per N
+  private readonly points: Instances;
+  private readonly shafts: Instances;
+  private readonly heads: Instances;
+  private readonly cones: Instances;
+  private readonly sticks: Instances;
+  private readonly boxes: Instances;
+  private readonly matrix = new Matrix4();
+  private readonly body = new Matrix4();
+  private readonly quaternion = new Quaternion();
+  private readonly direction = new Vector3();
+  private readonly origin = new Vector3();
+  private readonly scale = new Vector3();
+
+  // `unit` is a length that looks right in this scene.
+  constructor(
+    private readonly sceneInfo: SceneInfo,
+    private readonly unit: number,
+  ) {
+    // Seen through bodies: contacts and frames hide between and inside them.
+    const through = new MeshBasicMaterial({ depthTest: false, transparent: true, opacity: 0.95 });
+    const glass = new MeshStandardMaterial({
+      transparent: true,
+      opacity: 0.32,
+      side: DoubleSide,
+      depthWrite: false,
+      roughness: 0.7,
+    });
+    const shaft = along(new CylinderGeometry(1, 1, 1, 12)).translate(0, 0, 0.5);
+    const front = (mesh: { renderOrder: number }): void => {
+      mesh.renderOrder = 5;
+    };
+    this.points = new Instances(this.group, new SphereGeometry(1, 12, 8), through, 64, front);
+    this.shafts = new Instances(this.group, shaft, through, 64, front);
+    this.heads = new Instances(this.group, along(new ConeGeometry(1, 1, 16)).translate(0, 0, 0.5), through, 64, front);
+    // A cone that opens upwards from its tip at the origin.
+    const cone = along(new ConeGeometry(1, 1, 28, 1, true))
+      .rotateX(Math.PI)
+      .translate(0, 0, 0.5);
+    this.cones = new Instances(this.group, cone, glass, 64, (mesh) => (mesh.renderOrder = 3));
+    this.sticks = new Instances(this.group, shaft, through, 64, front);
+    this.boxes = new Instances(this.group, new BoxGeometry(2, 2, 2), glass, 64, (mesh) => (mesh.renderOrder = 3));
+  }
+
+  private place(direction: Vector3, origin: Vector3, thickness: number, length: number): Matrix4 {
+    this.quaternion.setFromUnitVectors(up, direction);
+    return this.matrix.compose(origin, this.quaternion, this.scale.set(thickness, thickness, length));
+  }
+
+  update(poses: Float32Array, contacts: Contacts | null, show: OverlayToggles): void {
+    const all = [this.points, this.shafts, this.heads, this.cones, this.sticks, this.boxes];
+    for (const instances of all) instances.begin();
+    if (contacts) this.addContacts(contacts, show);
+    if (show.frames) this.addFrames(poses);
+    if (show.joints) this.addJoints(poses);
+    if (show.inertia) this.addInertias(poses);
+    for (const instances of all) instances.end();
+  }
+
+  private addContacts(contacts: Contacts, show: OverlayToggles): void {
+    const size = 0.02 * this.unit;
+    for (let i = 0; i < contacts.count; ++i) {
+      const color = modeColors[contacts.labels[4 * i + 2]!] ?? modeColors[0]!;
+      this.origin.fromArray(contacts.position, 3 * i);
+      if (show.contacts) {
+        this.points.add(this.matrix.compose(this.origin, identity, this.scale.setScalar(size)), color);
+      }
+      if (show.cones && contacts.friction[i]! > 0) {
+        this.direction.fromArray(contacts.normal, 3 * i).normalize();
+        const height = 0.16 * this.unit;
+        this.cones.add(this.place(this.direction, this.origin, contacts.friction[i]! * height, height), color);
+      }
+      if (show.forces) this.addArrow(contacts, i, size);
+    }
+  }
+
+  private addArrow(contacts: Contacts, i: number, size: number): void {
+    this.direction.fromArray(contacts.force, 3 * i);
+    const force = this.direction.length();
+    if (!(force > 0)) return;
+    this.direction.divideScalar(force);
+    const length = force * this.forceScale;
+    const head = Math.min(0.35 * length, 4 * size);
+    this.shafts.add(this.place(this.direction, this.origin, 0.34 * size, length - head), forceColor);
+    this.origin.addScaledVector(this.direction, length - head);
+    this.heads.add(this.place(this.direction, this.origin, 0.9 * size, head), forceColor);
+  }
+
+  private addFrames(poses: Float32Array): void {
+    const length = 0.12 * this.unit;
+    this.sceneInfo.bodies.forEach((info, b) => {
+      if (!info.moves && b > 0) return;
+      bodyMatrix(poses, b, this.body);
+      axes.forEach((axis, k) => {
+        this.origin.setFromMatrixPosition(this.body);
+        this.direction.copy(axis).transformDirection(this.body);
+        this.sticks.add(
+          this.place(this.direction, this.origin, 0.05 * length, b === 0 ? 2 * length : length),
+          axisColors[k]!,
+        );
+      });
+    });
+  }
+
+  private addJoints(poses: Float32Array): void {
+    const length = 0.16 * this.unit;
+    for (const joint of this.sceneInfo.joints) {
+      if (!joint.anchor) continue;
+      bodyMatrix(poses, joint.body, this.body);
+      this.origin.set(...joint.anchor).applyMatrix4(this.body);
+      if (!joint.axis) {
+        this.points.add(this.matrix.compose(this.origin, identity, this.scale.setScalar(0.12 * length)), jointColor);
+        continue;
+      }
+      this.direction.set(...joint.axis).transformDirection(this.body);
+      this.origin.addScaledVector(this.direction, -length / 2);
+      this.shafts.add(this.place(this.direction, this.origin, 0.035 * length, length), jointColor);
+    }
+  }
+
+  // The box of uniform density with the same mass and moments.
+  private addInertias(poses: Float32Array): void {
+    this.sceneInfo.bodies.forEach((info, b) => {
+      if (!info.inertia || !info.com || !info.moves) return;
+      const [x, y, z] = info.inertia.moments;
+      const half = (sum: number): number => Math.sqrt(Math.max(0, (1.5 * sum) / info.mass));
+      this.scale.set(half(y + z - x), half(z + x - y), half(x + y - z)).max(smallest);
+      const [qw, qx, qy, qz] = info.inertia.axes;
+      this.origin.set(...info.com);
+      this.matrix.compose(this.origin, this.quaternion.set(qx, qy, qz, qw), this.scale);
+      this.boxes.add(this.matrix.premultiply(bodyMatrix(poses, b, this.body)), inertiaColor);
+    });
+  }
+}
+
+const smallest = new Vector3(1e-4, 1e-4, 1e-4);

@@ -1,0 +1,182 @@
+// The live page: against the real server where the program is there, and against a pretended one that offers what only
+// a simulator has.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { launch, openPage, ready, stateOf } from "./browser.mjs";
+import { pageWith, sceneOf } from "./synthetic.mjs";
+
+const program = process.env.TOUCHSTONE_BUILD && join(process.env.TOUCHSTONE_BUILD, "bin", "touchstone");
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser?.close());
+
+describe("with the real server", { skip: program ? false : "TOUCHSTONE_BUILD is not set" }, () => {
+  let server;
+  let url;
+  let view;
+  before(async () => {
+    server = spawn(program, ["view", "quadruped", "--no-browser", "--paused", "--token"]);
+    url = await new Promise((resolve, reject) => {
+      server.on("exit", reject);
+      server.stdout.on("data", (text) => resolve(/http:\/\/\S+/.exec(String(text))?.[0]));
+    });
+    view = await openPage(browser);
+    await view.page.goto(`${url}#quality=low`);
+    await ready(view.page);
+  });
+  after(async () => {
+    await view?.close();
+    server?.kill("SIGTERM");
+  });
+
+  test("connects, quietly, to nobody else", async () => {
+    const state = await stateOf(view.page);
+    assert.equal(state.mode, "live");
+    assert.equal(state.connected, true);
+    assert.equal(state.playing, false);
+    assert.equal(state.live.controls.length, 12);
+    const { host } = new URL(url);
+    assert.ok(
+      view.requests.every((request) => new URL(request).host === host),
+      view.requests.join(" "),
+    );
+    assert.match(url, /\?token=[0-9a-f]{32}$/);
+    assert.deepEqual(view.problems, []);
+  });
+
+  test("steps, plays, pauses, looks back and resets", async () => {
+    const { page } = view;
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction(() => window.__touchstone.time > 0);
+    assert.ok(Math.abs((await stateOf(page)).time - 0.002) < 1e-9);
+    await page.keyboard.press(" ");
+    await page.waitForFunction(() => window.__touchstone.time > 0.1);
+    await page.keyboard.press(" ");
+    await page.waitForFunction(() => !window.__touchstone.playing);
+    const state = await stateOf(page);
+    assert.ok(state.count > 3);
+    const height = state.poses[7 + 2];
+    await page.locator(".transport input[type=range]").fill("0");
+    await page.waitForFunction(() => window.__touchstone.pinned);
+    await page.waitForFunction((h) => window.__touchstone.state().poses[9] > h + 0.01, height); // it was higher: it falls
+    assert.equal((await stateOf(page)).time, 0);
+    await page.keyboard.press("End");
+    assert.equal((await stateOf(page)).pinned, false);
+    await page.keyboard.press("r");
+    await page.waitForFunction(() => window.__touchstone.time === 0 && window.__touchstone.store.count === 1);
+  });
+
+  test("sets controls and the time step", async () => {
+    const { page } = view;
+    await page.locator("[data-control='2']").fill("-2");
+    await page.waitForFunction(() => Math.abs(window.__touchstone.live.controls[2] + 2) < 1e-9);
+    await page.locator("[data-setting=time_step]").fill("0.001");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => window.__touchstone.live.time_step.value === 0.001);
+    await page.locator("[data-setting=time_step]").fill("7");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".toast:not([hidden])");
+    assert.match(await page.textContent(".toast"), /time step/);
+    assert.equal((await stateOf(page)).live.time_step.value, 0.001);
+    await page.evaluate(() => document.activeElement.blur());
+  });
+
+  test("pulls a body with the mouse", async () => {
+    const { page } = view;
+    const at = await page.evaluate(() => window.__touchstone.screenPosition(1));
+    await page.keyboard.down("Shift");
+    await page.mouse.move(at.x, at.y);
+    await page.mouse.down();
+    await page.mouse.move(at.x, at.y - 150, { steps: 5 });
+    await page.evaluate(() => window.__touchstone.send({ type: "step", count: 400 }));
+    await page.waitForFunction(() => window.__touchstone.time > 0.39);
+    const { poses, selected } = await stateOf(page);
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    assert.equal(selected, 1);
+    assert.ok(poses[7 + 2] > 0.1, `pulled up, the trunk is at ${poses[7 + 2]} m`); // free, it would be at -0.5 m
+    assert.deepEqual(view.problems, []);
+  });
+
+  test("keeps the past when the connection breaks", async () => {
+    const { page } = view;
+    const { count } = await stateOf(page);
+    server.kill("SIGTERM");
+    await page.waitForFunction(() => !window.__touchstone.connected);
+    await page.waitForSelector(".badge.disconnected");
+    assert.equal((await stateOf(page)).count, count);
+  });
+});
+
+// One frame as the server writes it.
+function frameMessage(time, bodies) {
+  const contacts = [[0.1, 0, 0, 0, 0, 1, 0, 0, 9.81, -0.001, 0.5, 0, 1, 1, 0]];
+  let header = JSON.stringify({ time, contacts: contacts.length, values: [time, null], certificate: [] });
+  header = header.padEnd(Math.ceil(header.length / 4) * 4);
+  const numbers = Float32Array.from([
+    ...Array.from({ length: bodies }, (_, i) => [0.3 * i, 0, 1 - time, 1, 0, 0, 0]).flat(),
+    ...contacts.flat(),
+  ]);
+  const length = new Uint8Array(Uint32Array.of(header.length).buffer);
+  return Buffer.concat([length, Buffer.from(header), new Uint8Array(numbers.buffer)]);
+}
+
+test("solver, friction and contacts of a simulator", async () => {
+  const view = await openPage(browser);
+  const { page } = view;
+  const received = [];
+  const state = {
+    playing: false,
+    speed: 1,
+    solvers: ["ncp-admm", "lcp-pgs"],
+    solver: "ncp-admm",
+    friction: { value: 0.8, minimum: 0, maximum: 2 },
+    controls: [0, 0],
+    can_drag: true,
+  };
+  const channels = ["kinetic", "natv"].map((name) => ({ chart: name, name, unit: "", logarithmic: name === "natv" }));
+  await page.route("http://viewer.test/", (route) =>
+    route.fulfill({ contentType: "text/html", body: pageWith({ format: "touchstone-live", version: 1 }) }),
+  );
+  await page.routeWebSocket("ws://viewer.test/live", (socket) => {
+    socket.onMessage((text) => {
+      const message = JSON.parse(text);
+      received.push(message);
+      if (message.type === "solver") state.solver = message.name;
+      if (message.type === "friction") state.friction.value = message.value;
+      socket.send(JSON.stringify({ type: "state", state }));
+    });
+    socket.send(
+      JSON.stringify({ type: "hello", title: "Pretended", subtitle: "", scene: sceneOf(3), channels, state }),
+    );
+    setTimeout(() => [0, 0.1, 0.2].forEach((time) => socket.send(frameMessage(time, 4))), 500);
+  });
+  await page.goto("http://viewer.test/#quality=low");
+  await ready(page);
+  await page.waitForFunction(() => window.__touchstone.time === 0.2);
+  const shown = await stateOf(page);
+  assert.equal(shown.count, 3);
+  assert.equal(shown.contacts, 1);
+  await page.locator("[data-setting=solver]").selectOption("lcp-pgs");
+  await page.waitForFunction(() => window.__touchstone.live.solver === "lcp-pgs");
+  await page.locator("[data-setting=friction]").fill("0.3");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => window.__touchstone.live.friction.value === 0.3);
+  assert.deepEqual(received, [
+    { type: "solver", name: "lcp-pgs" },
+    { type: "friction", value: 0.3 },
+  ]);
+  assert.deepEqual(view.problems, []);
+  await view.close();
+});
+
+test("the page holds one script and no address of elsewhere", () => {
+  const html = readFileSync(new URL("../../build/web/viewer.html", import.meta.url), "utf8");
+  assert.equal(html.match(/<script/g).length, 2); // the data and the code
+  assert.doesNotMatch(html, /<(script|link|img)[^>]+(src|href)="(?!data:)/);
+});

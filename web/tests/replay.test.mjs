@@ -1,0 +1,200 @@
+// The self-contained page, opened from disk as a user does: it loads quietly, moves in time, and asks nobody.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { launch, openPage, ready, stateOf } from "./browser.mjs";
+import { pageWith, position, replayOf } from "./synthetic.mjs";
+
+const program = process.env.TOUCHSTONE_BUILD && join(process.env.TOUCHSTONE_BUILD, "bin", "touchstone");
+let browser;
+let folder;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "touchstone-web-"));
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(name, html, wishes = "play=0&theme=light&quality=low") {
+  const file = join(folder, name);
+  if (html) writeFileSync(file, html);
+  const opened = await openPage(browser);
+  await opened.page.goto(`file://${file}#${wishes}`);
+  await ready(opened.page);
+  return opened;
+}
+
+const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
+
+describe("a replay", () => {
+  let view;
+  before(async () => {
+    view = await open("tower.html", pageWith(replayOf(50, 60)));
+  });
+  after(() => view?.close());
+
+  test("loads without a complaint and without a request", async () => {
+    const state = await stateOf(view.page);
+    assert.equal(state.mode, "replay");
+    assert.equal(state.count, 60);
+    assert.equal(state.playing, false);
+    assert.equal(state.contacts, 25);
+    assert.deepEqual(view.problems, []);
+    assert.ok(
+      view.requests.every((url) => url.startsWith("file:") || url.startsWith("data:")),
+      view.requests.join(" "),
+    );
+  });
+
+  test("shows titles as text, not as markup", async () => {
+    assert.equal(await view.page.textContent("h1"), 'Tower </script><b>&"');
+    assert.equal(await view.page.locator("h1 b").count(), 0);
+  });
+
+  test("puts bodies where the file says, also between frames", async () => {
+    for (const time of [0, 0.5, 0.51, 1.18]) {
+      await view.page.evaluate((t) => window.__touchstone.seek(t), time);
+      await view.page.evaluate(() => window.__touchstone.draw());
+      const { poses } = await stateOf(view.page);
+      const expected = position(37, time);
+      for (let k = 0; k < 3; ++k) near(poses[37 * 7 + k], expected[k], 2e-5);
+      // Turning at 0.3 rad/s about z: body 37 has factor 37 % 3 = 1.
+      near(2 * Math.atan2(poses[37 * 7 + 6], poses[37 * 7 + 3]), 0.3 * time, 1e-4);
+    }
+  });
+
+  test("steps, scrubs and resets", async () => {
+    await view.page.keyboard.press("Home");
+    await view.page.keyboard.press("ArrowRight");
+    await view.page.keyboard.press("ArrowRight");
+    assert.equal((await stateOf(view.page)).index, 2);
+    await view.page.keyboard.press("ArrowLeft");
+    near((await stateOf(view.page)).time, 0.02, 1e-9);
+    await view.page.locator(".transport input[type=range]").fill("5000");
+    near((await stateOf(view.page)).time, 0.59, 1e-3);
+    await view.page.keyboard.press("End");
+    near((await stateOf(view.page)).time, 1.18, 1e-9);
+    await view.page.keyboard.press("r");
+    assert.equal((await stateOf(view.page)).time, 0);
+  });
+
+  test("plays at the chosen speed, pauses, and stops at the end", async () => {
+    await view.page.locator(".transport select").selectOption("0.25");
+    assert.equal((await stateOf(view.page)).speed, 0.25);
+    await view.page.getByRole("button", { name: "Play" }).click();
+    await view.page.waitForFunction(() => window.__touchstone.time > 0.05);
+    assert.equal((await stateOf(view.page)).playing, true);
+    await view.page.keyboard.press(" ");
+    const { playing, time } = await stateOf(view.page);
+    assert.equal(playing, false);
+    await view.page.waitForTimeout(200);
+    assert.equal((await stateOf(view.page)).time, time);
+    await view.page.keyboard.press("]");
+    assert.equal((await stateOf(view.page)).speed, 0.5);
+    await view.page.evaluate(() => {
+      window.__touchstone.setSpeed(10);
+      window.__touchstone.toggle();
+    });
+    await view.page.waitForFunction(() => !window.__touchstone.playing);
+    near((await stateOf(view.page)).time, 1.18, 1e-9);
+  });
+
+  test("selects the body under the mouse and says how it moves", async () => {
+    await view.page.evaluate(() => {
+      window.__touchstone.seek(0.5);
+      window.__touchstone.draw();
+    });
+    // The topmost corner of the tower that faces the camera is hidden by nothing.
+    const place = await view.page.evaluate(() => window.__touchstone.screenPosition(30));
+    await view.page.mouse.click(place.x, place.y);
+    assert.equal((await stateOf(view.page)).selected, 30);
+    await view.page.waitForSelector(".selection:not([hidden])");
+    const text = await view.page.textContent(".selection");
+    assert.match(text, /body 30/);
+    assert.match(text, /−0\.600 m\/s/); // the second layer falls at 0.6 m/s
+    await view.page.keyboard.press("f");
+    assert.equal((await stateOf(view.page)).followed, 30);
+    await view.page.keyboard.press("Escape");
+    assert.equal((await stateOf(view.page)).selected, -1);
+  });
+
+  test("toggles what is shown, by keys and by buttons", async () => {
+    const before = (await stateOf(view.page)).toggles;
+    for (const key of "123456789g") await view.page.keyboard.press(key);
+    const flipped = (await stateOf(view.page)).toggles;
+    for (const name of Object.keys(before)) assert.equal(flipped[name], !before[name], name);
+    for (const name of Object.keys(before)) await view.page.locator(`[data-toggle=${name}]`).click();
+    assert.deepEqual((await stateOf(view.page)).toggles, before);
+  });
+
+  test("has a certificate that stays, help, and two themes", async () => {
+    assert.match(await view.page.textContent(".bar .badge.bad"), /1 of 2 failed/);
+    await view.page.keyboard.press("p");
+    assert.equal((await stateOf(view.page)).panel, false);
+    assert.ok(await view.page.locator(".bar .badge.bad").isVisible());
+    await view.page.keyboard.press("p");
+    await view.page.keyboard.press("?");
+    assert.ok(await view.page.getByRole("dialog").isVisible());
+    await view.page.keyboard.press("Escape");
+    assert.equal((await stateOf(view.page)).help, false);
+    await view.page.keyboard.press("t");
+    assert.equal(await view.page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    assert.deepEqual(view.problems, []);
+  });
+});
+
+test("a thousand bodies are a few draw calls", async () => {
+  const view = await open("thousand.html", pageWith(replayOf(1000, 20)));
+  const state = await stateOf(view.page);
+  assert.ok(state.drawCalls < 40, `${state.drawCalls} draw calls`);
+  // What the page itself does for a frame; drawing is the graphics card's part, which is missing here.
+  const times = await view.page.evaluate(() => {
+    const app = window.__touchstone;
+    return Array.from({ length: 15 }, (_, i) => {
+      const start = performance.now();
+      app.moveBodies(app.store.start + i / 50);
+      return performance.now() - start;
+    }).sort((a, b) => a - b);
+  });
+  assert.ok(times[7] < 16, `moving the bodies takes ${times[7]} ms`);
+  assert.deepEqual(view.problems, []);
+  await view.close();
+});
+
+test("a page without a document says so", async () => {
+  const opened = await openPage(browser);
+  await opened.page.goto(new URL("../../build/web/viewer.html", import.meta.url).href);
+  await opened.page.waitForSelector("[role=alert]");
+  assert.match(await opened.page.textContent("[role=alert]"), /touchstone view/);
+  await opened.close();
+});
+
+test("a document of another version says so", async () => {
+  const file = join(folder, "future.html");
+  writeFileSync(file, pageWith({ ...replayOf(1, 2), version: 99 }));
+  const opened = await openPage(browser);
+  await opened.page.goto(`file://${file}`);
+  await opened.page.waitForSelector("[role=alert]");
+  assert.match(await opened.page.textContent("[role=alert]"), /version 1, not 99/);
+  await opened.close();
+});
+
+test("the demo's replay", { skip: program ? false : "TOUCHSTONE_BUILD is not set" }, async () => {
+  execFileSync(program, ["demo", "--out", join(folder, "demo.html")]);
+  assert.ok(statSync(join(folder, "demo-replay.html")).size < 5e6);
+  const view = await open("demo-replay.html", null, "play=0&t=0.5&theme=dark&quality=low");
+  const state = await stateOf(view.page);
+  assert.equal(state.count, 61);
+  near(state.time, 0.5, 1e-9);
+  // Thrown from 4 m at 3 m/s upwards; the trunk stays near the centre of mass.
+  near(state.poses[7 + 2], 4 + 3 * 0.5 - (9.81 / 2) * 0.25, 0.15);
+  assert.match(await view.page.textContent(".bar .badge.good"), /5 of 5/);
+  assert.deepEqual(view.problems, []);
+  await view.close();
+});
