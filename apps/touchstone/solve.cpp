@@ -18,7 +18,7 @@ void add_solve_command(CLI::App& app, Context& context) {
     std::string html;
   };
   const auto options = std::make_shared<Options>();
-  options->request.solvers = {"nbgs"};
+  options->request.solvers = {"auto"};
 
   CLI::App* command = app.add_subcommand("solve", "Solve recorded contact problems and certify the answers");
   command->add_option("path", options->request.path, "A problem (FCLIB .hdf5, Siconos .dat) or a folder of them")

@@ -23,7 +23,6 @@ SimulatorOptions options_of(double h, double tolerance = 1e-8) {
   SimulatorOptions options;
   options.time_step = h;
   options.tolerance = tolerance;
-  options.solver = "nbgs";
   return options;
 }
 
