@@ -262,19 +262,20 @@ class TriangleContact {
   double size_ = 0.0;
 };
 
-// Drops batches that nobody has proved when a proven one with less depth frees the shape from their triangle as well.
+// Drops batches that nobody has proved when another one with less depth frees the shape from their triangle as well.
 void drop_explained(const SurfacePartner& partner, std::size_t first, SurfaceWorkspace& work) {
   const double tolerance = kTie * partner.shape.extent();
   for (std::size_t i = first; i < work.batches.size(); ++i) {
     Batch& doubtful = work.batches[i];
     for (std::size_t j = first; j < work.batches.size() && !doubtful.proven && !doubtful.dropped; ++j) {
-      const Batch& proven = work.batches[j];
-      if (!proven.proven || proven.least < doubtful.least + tolerance) continue;
+      const Batch& shorter = work.batches[j];
+      if (shorter.dropped || shorter.least < doubtful.least + tolerance) continue;
       int vertex = -1;
-      const Vec3 lowest = partner.X_SB * partner.shape.support(transpose_times(partner.X_SB.R, -proven.normal), vertex);
-      double highest = dot(proven.normal, doubtful.corners[0]);
-      for (int k = 1; k < 3; ++k) highest = std::max(highest, dot(proven.normal, doubtful.corners[k]));
-      doubtful.dropped = dot(proven.normal, lowest) - highest >= proven.least - tolerance;
+      const Vec3 lowest =
+          partner.X_SB * partner.shape.support(transpose_times(partner.X_SB.R, -shorter.normal), vertex);
+      double highest = dot(shorter.normal, doubtful.corners[0]);
+      for (int k = 1; k < 3; ++k) highest = std::max(highest, dot(shorter.normal, doubtful.corners[k]));
+      doubtful.dropped = dot(shorter.normal, lowest) - highest >= shorter.least - tolerance;
     }
   }
 }

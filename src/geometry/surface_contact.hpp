@@ -11,7 +11,7 @@
 //   3. otherwise GJK and EPA give the normal. It stands when it is the face's, or one between the two faces of a ridge,
 //      or in the cone of a vertex; else the points of step 2 are taken (only those that lie over the triangle: the
 //      neighbour has the others).
-//   Contacts of step 2 that nobody has proved to be the shortest way out are dropped when a shorter proven one also
+//   Contacts of step 2 that nobody has proved to be the shortest way out are dropped when a shorter one also
 //   frees the shape from their triangle. What is left is grouped by normals (within kOneNormal) and each group reduced
 //   to four points, without those made by flat edges and vertices inside of a plane: a box on a tessellated floor has
 //   the four points it has on a plane.
