@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "touchstone/math/cones.hpp"
 
 namespace touchstone {
@@ -295,12 +297,21 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
   if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status)) {
     return status;
   }
+  const double skew = problem.dual.form == DualData::Form::kNone ? 0.0 : relative_skew(dual.G);
+  if (skew > options.alpha) {
+    solution.message = fmt::format(
+        "the skew part of G, {:.2g} of its largest entry, exceeds the compliance alpha = {:g}; raise alpha or use "
+        "ccp-admm",
+        skew, options.alpha);
+    return end_dual_solve(problem, dual, workspace.lambda, SolveStatus::kUnsupported, solution);
+  }
   const double tolerance = velocity_tolerance(options, dual);
   PrimalNewton newton(options, workspace);
   solution.shift = newton.prepare(problem, options.alpha);
   workspace.u = workspace.lambda;
   newton.begin(workspace.u);
-  double best = newton.residual();
+  const double first = newton.residual();
+  double best = first, residual = first;
   int since = 0;
   status = best <= tolerance ? SolveStatus::kSolved : SolveStatus::kMaxIterations;
   while (solution.iterations < options.max_iterations && status == SolveStatus::kMaxIterations) {
@@ -310,7 +321,7 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
       break;
     }
     ++solution.iterations;
-    const double residual = newton.residual();
+    residual = newton.residual();
     if (options.record_history) solution.history.push_back(residual / dual.velocity_scale);
     since = residual < 0.99 * best ? 0 : since + 1;
     best = std::min(best, residual);
@@ -321,6 +332,7 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
     }
   }
   solution.factorizations = solution.iterations;
+  if (!(residual <= first)) workspace.lambda = workspace.u;  // worse than the start
   return end_dual_solve(problem, dual, workspace.lambda, status, solution);
 }
 
