@@ -16,6 +16,7 @@ constexpr double kZeroPivot = 1e-14;  // of the largest diagonal of W
 constexpr double kSymmetric = 1e-14;  // relative skew part below which G counts as symmetric
 constexpr int kMaxLineSteps = 60;
 constexpr double kLineAccuracy = 1e-12;  // of the slope at the start
+constexpr double kLargestSkew = 0.1;     // of alpha: beyond it the iteration on the skew part does not contract
 constexpr int kPatience = 30;            // iterations without a smaller residual before giving up
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -298,10 +299,10 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
     return status;
   }
   const double skew = problem.dual.form == DualData::Form::kNone ? 0.0 : relative_skew(dual.G);
-  if (skew > options.alpha) {
+  if (skew > kLargestSkew * options.alpha) {
     solution.message = fmt::format(
-        "the skew part of G, {:.2g} of its largest entry, exceeds the compliance alpha = {:g}; raise alpha or use "
-        "ccp-admm",
+        "the skew part of G, {:.2g} of its largest entry, exceeds a tenth of the compliance alpha = {:g}; raise alpha "
+        "or use ccp-admm",
         skew, options.alpha);
     return end_dual_solve(problem, dual, workspace.lambda, SolveStatus::kUnsupported, solution);
   }
@@ -310,8 +311,7 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
   solution.shift = newton.prepare(problem, options.alpha);
   workspace.u = workspace.lambda;
   newton.begin(workspace.u);
-  const double first = newton.residual();
-  double best = first, residual = first;
+  double residual = newton.residual(), best = residual;
   int since = 0;
   status = best <= tolerance ? SolveStatus::kSolved : SolveStatus::kMaxIterations;
   while (solution.iterations < options.max_iterations && status == SolveStatus::kMaxIterations) {
@@ -332,7 +332,7 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
     }
   }
   solution.factorizations = solution.iterations;
-  if (!(residual <= first)) workspace.lambda = workspace.u;  // worse than the start
+  if (!(residual <= dual.velocity_scale)) workspace.lambda = workspace.u;  // worse than no impulses
   return end_dual_solve(problem, dual, workspace.lambda, status, solution);
 }
 
