@@ -176,8 +176,8 @@ ContactProblem make_pile(int contacts, std::uint32_t seed, double mass_ratio, co
   };
   std::vector<Vector3> centre;
   for (int k = 0; k < bodies; ++k) {
-    const int layer = k / (side * side), rest = k % (side * side);
-    const Vector3 cell(rest % side, static_cast<double>(rest / side), layer + 0.5);
+    const int layer = k / (side * side), rest = k % (side * side), row = rest / side;
+    const Vector3 cell(rest % side, row, layer + 0.5);
     centre.emplace_back(cell + (layer > 0 ? jitter() : Vector3(Vector3::Zero())));
     const double mass = std::pow(mass_ratio, uniform(random));
     scene.add_sphere(mass, centre.back(), 0.5, 0.2 * jitter());

@@ -234,7 +234,7 @@ void append_dual(DualData& dual, const DualData& other) {
 
 void find_islands(const ContactProblem& problem, Islands& islands) {
   const int nblock = problem.nblock(), nclique = problem.has_primal ? problem.primal.nclique() : 0;
-  islands.root.resize(static_cast<std::size_t>(nblock + nclique));
+  islands.root.resize(static_cast<std::size_t>(nblock) + static_cast<std::size_t>(nclique));
   std::iota(islands.root.begin(), islands.root.end(), 0);
   join_all(problem, islands.root);
   islands.of_block.resize(static_cast<std::size_t>(nblock));

@@ -34,7 +34,7 @@ std::string known_names(const std::vector<OptionField>& fields) {
 }  // namespace
 
 void OptionList::add(std::string_view name, double& value, double low, double high, std::string_view help) {
-  fields_.push_back({std::string(name), "number", range_text(low, high), std::string(help),
+  fields_.push_back({std::string(name), "a number", range_text(low, high), std::string(help),
                      [&value] { return fmt::format("{}", value); },
                      [&value, low, high](std::string_view text) { return parse(text, low, high, value); }});
 }
@@ -42,13 +42,13 @@ void OptionList::add(std::string_view name, double& value, double low, double hi
 void OptionList::add(std::string_view name, int& value, int low, int high, std::string_view help) {
   const std::string range =
       high == std::numeric_limits<int>::max() ? fmt::format("at least {}", low) : range_text(low, high);
-  fields_.push_back({std::string(name), "integer", range, std::string(help),
+  fields_.push_back({std::string(name), "an integer", range, std::string(help),
                      [&value] { return fmt::format("{}", value); },
                      [&value, low, high](std::string_view text) { return parse(text, low, high, value); }});
 }
 
 void OptionList::add(std::string_view name, bool& value, std::string_view help) {
-  fields_.push_back({std::string(name), "flag", "true or false", std::string(help),
+  fields_.push_back({std::string(name), "a flag", "true or false", std::string(help),
                      [&value] { return std::string(value ? "true" : "false"); },
                      [&value](std::string_view text) {
                        const bool yes = text == "true" || text == "1" || text == "on" || text == "yes";
@@ -61,10 +61,9 @@ void OptionList::add(std::string_view name, bool& value, std::string_view help) 
 void OptionList::add_choice(std::string_view name, const std::vector<std::string_view>& names, std::string_view help,
                             std::function<int()> get, std::function<void(int)> set) {
   std::vector<std::string> choices(names.begin(), names.end());
-  std::string kind;
-  for (const std::string& choice : choices) kind += (kind.empty() ? "" : "|") + choice;
-  const std::string range = kind;
-  fields_.push_back({std::string(name), std::move(kind), range, std::string(help),
+  std::string range;
+  for (const std::string& choice : choices) range += (range.empty() ? "" : "|") + choice;
+  fields_.push_back({std::string(name), "a choice", range, std::string(help),
                      [choices, get = std::move(get)] { return choices[static_cast<std::size_t>(get())]; },
                      [choices, set = std::move(set)](std::string_view text) {
                        for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -98,7 +97,7 @@ void set_option(SolverOptions& options, std::string_view name, std::string_view 
     if (field.name != name) continue;
     if (field.set(value)) return;
     throw Error({.message = fmt::format("option '{}' cannot be '{}'", name, value),
-                 .remedy = fmt::format("give a {} ({})", field.kind, field.range)});
+                 .remedy = fmt::format("give {} ({})", field.kind, field.range)});
   }
   throw Error({.message = fmt::format("there is no option '{}'", name),
                .remedy = fmt::format("this solver has {}", known_names(fields))});

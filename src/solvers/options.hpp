@@ -21,8 +21,8 @@ namespace touchstone {
 // One field of an options struct, bound to the struct it was described from.
 struct OptionField {
   std::string name;
-  std::string kind;   // "number", "integer", "flag", or the choices "a|b|c"
-  std::string range;  // "[0, 2]"; empty for flags and choices
+  std::string kind;   // "a number", "an integer", "a flag" or "a choice"
+  std::string range;  // "[0, 2]", "true or false", the choices "a|b|c"
   std::string help;   // one line, with the unit
   std::function<std::string()> get;
   std::function<bool(std::string_view)> set;  // false if the text is no value of this kind or out of range

@@ -85,10 +85,11 @@ TEST_F(CommandLine, HelpTeaches) {
   const Outcome outcome = run("--help");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.error, "");
-  for (const char* part : {"info", "scenes", "demo", "Examples:", "Exit codes:", "touchstone info quadruped"}) {
+  for (const char* part :
+       {"info", "scenes", "demo", "solve", "solvers", "Examples:", "Exit codes:", "touchstone info quadruped"}) {
     EXPECT_THAT(outcome.out, HasSubstr(part));
   }
-  for (const char* command : {"info", "scenes", "demo"}) {
+  for (const char* command : {"info", "scenes", "demo", "solve", "solvers"}) {
     const Outcome help = run(std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.out, HasSubstr("Examples:")) << command;
@@ -255,6 +256,68 @@ TEST_F(CommandLine, FullDiskIsAnError) {
   const Outcome outcome = run("info quadruped --json >/dev/full");
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.error, StartsWith("touchstone: error: "));
+}
+
+// One contact that slides, in Siconos' text format (normal first), and one whose matrix is indefinite.
+const char* const kSlidingContact = "3 1 0 3 3 3 3 2 0 0 0 2 0 0 0 2 -2 3 4 0.5";
+const char* const kIndefinite = "3 1 0 3 3 3 3 -2 0 0 0 2 0 0 0 2 -2 3 4 0.5";
+
+TEST_F(CommandLine, SolversAreListed) {
+  const Outcome list = run("solvers");
+  EXPECT_EQ(list.exit_code, 0);
+  for (const char* part : {"name", "model", "algorithm", "reference", "nbgs", "ncp-pgs", "001 Alg. 4+5"}) {
+    EXPECT_THAT(list.out, HasSubstr(part));
+  }
+  EXPECT_THAT(run("solvers -v").out, HasSubstr("relative_tolerance"));
+}
+
+TEST_F(CommandLine, SolveCertifies) {
+  write("slide.dat", kSlidingContact);
+  const Outcome table = run("solve slide.dat --solver nbgs,ncp-pgs");
+  EXPECT_EQ(table.exit_code, 0) << table.error;
+  EXPECT_THAT(table.out, HasSubstr("slide.dat"));
+  EXPECT_THAT(table.out, HasSubstr("solved"));
+  EXPECT_THAT(table.out, HasSubstr("ncp-pgs"));
+
+  const Outcome json = run("solve slide.dat --solver nbgs --tol 1e-10 --history --json");
+  EXPECT_EQ(json.exit_code, 0);
+  const auto result = nlohmann::json::parse(json.out)["results"][0];
+  EXPECT_EQ(result["status"], "Solved");
+  EXPECT_EQ(result["solved"], true);
+  EXPECT_LE(result["natv_relative"].get<double>(), 1e-10);
+  EXPECT_EQ(result["history"].size(), result["iterations"].get<std::size_t>());
+
+  const Outcome csv = run("solve . --csv");  // the folder
+  EXPECT_EQ(csv.exit_code, 0);
+  EXPECT_THAT(csv.out, StartsWith("problem,blocks,rows,solver,solved,"));
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 2);
+
+  EXPECT_EQ(run("solve slide.dat --html out/report.html").exit_code, 0);
+  const std::string page = read_file(folder_ / "out/report.html");
+  EXPECT_THAT(page, HasSubstr("1 of 1 solved"));
+  EXPECT_THAT(page, HasSubstr("slide.dat"));
+}
+
+TEST_F(CommandLine, SolveFailsHonestly) {
+  write("slide.dat", kSlidingContact);
+  write("broken.dat", kIndefinite);
+  const Outcome given_up = run("solve slide.dat --max-iterations 0");
+  EXPECT_EQ(given_up.exit_code, 1);
+  EXPECT_THAT(given_up.out, HasSubstr("MaxIterations"));
+  const Outcome invalid = run("solve . --solver nbgs");
+  EXPECT_EQ(invalid.exit_code, 1);
+  EXPECT_THAT(invalid.out, HasSubstr("G is indefinite"));
+  EXPECT_THAT(invalid.out, HasSubstr("solved"));  // the other one
+  expect_error(run("solve slide.dat --solver nbqs"), "choose one of nbgs");
+  expect_error(run("solve slide.dat --option relax=1"), "this solver has max_iterations");
+  expect_error(run("solve slide.dat --option relaxation=3"), "[0, 2]");
+  expect_error(run("solve slide.dat --tol 0"), "--tol");
+  expect_error(run("solve missing.dat"), "missing.dat");
+  expect_error(run("solve slide.dat --json --csv"), "--csv");
+  fs::create_directory(folder_ / "empty");
+  expect_error(run("solve empty"), "the folder has no problems");
+  write("cut.dat", "3 1 0 3 3");
+  expect_error(run("solve cut.dat"), "cut.dat");
 }
 
 }  // namespace

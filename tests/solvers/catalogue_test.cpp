@@ -1,0 +1,107 @@
+#include "touchstone/solvers/catalogue.hpp"
+
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "touchstone/base/check.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/contact/generate.hpp"
+#include "touchstone/solvers/nbgs.hpp"
+#include "touchstone/solvers/ncp_pgs.hpp"
+
+namespace touchstone {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <typename Function>
+std::string message_of(Function&& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Catalogue, NamesAreUniqueAndComplete) {
+  std::set<std::string_view> names;
+  for (const CatalogueEntry& entry : solver_catalogue()) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    EXPECT_FALSE(entry.model.empty() || entry.algorithm.empty() || entry.blocks.empty() || entry.reference.empty());
+    EXPECT_NE(make_solver(entry.name), nullptr);
+  }
+}
+
+TEST(Catalogue, UnknownNamesListTheNearestFirst) {
+  EXPECT_THAT(message_of([] { make_solver("ncp-psg"); }),
+              HasSubstr("there is no solver 'ncp-psg'; choose one of ncp-pgs, "));
+}
+
+// Every option of every solver can be read, set to what it is, and is documented.
+TEST(Catalogue, OptionsGoThroughText) {
+  for (const CatalogueEntry& entry : solver_catalogue()) {
+    const auto options = entry.make()->make_options();
+    std::set<std::string> names;
+    for (const OptionField& field : list_options(*options)) {
+      EXPECT_TRUE(names.insert(field.name).second) << entry.name << " " << field.name;
+      EXPECT_FALSE(field.help.empty()) << field.name;
+      const std::string before = field.get();
+      set_option(*options, field.name, before);
+      EXPECT_EQ(field.get(), before) << field.name;
+    }
+  }
+}
+
+TEST(Options, AreTypedAndChecked) {
+  NcpPgsOptions options;
+  set_option(options, "max_iterations=12");
+  set_option(options, "relative_tolerance", "1e-5");
+  set_option(options, "paper_step=on");
+  set_option(options, "validation=data");
+  EXPECT_EQ(options.max_iterations, 12);
+  EXPECT_EQ(options.relative_tolerance, 1e-5);
+  EXPECT_TRUE(options.paper_step);
+  EXPECT_EQ(options.validation, Validation::kData);
+  EXPECT_THAT(message_of([&] { set_option(options, "paper_step=perhaps"); }),
+              HasSubstr("cannot be 'perhaps'; give a flag"));
+  EXPECT_THAT(message_of([&] { set_option(options, "max_iterations=1.5"); }),
+              HasSubstr("give an integer (at least 0)"));
+  EXPECT_THAT(message_of([&] { set_option(options, "max_iterations=-1"); }), HasSubstr("at least 0"));
+  EXPECT_THAT(message_of([&] { set_option(options, "relaxation=nan"); }), HasSubstr("[0, 2]"));
+  EXPECT_THAT(message_of([&] { set_option(options, "validation=none"); }), HasSubstr("data|full"));
+  EXPECT_THAT(message_of([&] { set_option(options, "speed=1"); }), HasSubstr("this solver has max_iterations, "));
+  EXPECT_THAT(message_of([&] { set_option(options, "relaxation"); }), HasSubstr("write key=value"));
+  EXPECT_EQ(options.max_iterations, 12);
+}
+
+TEST(TypedSolver, RefusesTheOptionsOfAnother) {
+  const NbgsSolver solver;
+  const auto workspace = solver.make_workspace();
+  Solution solution;
+  const NcpPgsOptions wrong;
+  EXPECT_THROW(solver.solve(make_cube({1, 0, 0}), wrong, *workspace, solution), InternalError);
+}
+
+TEST(Solve, ProblemsWithoutRowsAreSolved) {
+  for (const CatalogueEntry& entry : solver_catalogue()) {
+    const auto solver = entry.make();
+    const auto options = solver->make_options();
+    const auto workspace = solver->make_workspace();
+    Solution solution;
+    EXPECT_EQ(solver->solve(ContactProblem(), *options, *workspace, solution), SolveStatus::kSolved) << entry.name;
+    EXPECT_EQ(solution.lambda.size(), 0);
+    // A free body that nothing touches: the next velocity is the free one.
+    SceneBuilder scene;
+    scene.add_sphere(1.0, {0, 0, 1}, 0.5, {1, 2, 3});
+    const ContactProblem free = scene.finish();
+    EXPECT_EQ(solver->solve(free, *options, *workspace, solution), SolveStatus::kSolved) << entry.name;
+    EXPECT_EQ(solution.v, free.primal.v_free) << entry.name;
+  }
+}
+
+}  // namespace
+}  // namespace touchstone
