@@ -192,6 +192,15 @@ void subtract_de_saxce(const DualProblem& dual, ContactModel model, const Vector
   }
 }
 
+// The multiplier of the NCP is u + Gamma(u).
+static void add_de_saxce(const DualProblem& dual, ProximalAdmm& admm) {
+  for (int i = 0; i < dual.nblock(); ++i) {
+    const int r = dual.blocks.row[i];
+    admm.z[dual.blocks.row[i + 1] - 1] += de_saxce(dual.blocks, i, admm.z.data() + r);
+  }
+  admm.restart();
+}
+
 SolveStatus solve_with_admm(const ContactProblem& problem, const AdmmOptions& options, ContactModel model,
                             AdmmWorkspace& workspace, Solution& solution) {
   SolveStatus status{};
@@ -205,6 +214,7 @@ SolveStatus solve_with_admm(const ContactProblem& problem, const AdmmOptions& op
   }
   ProximalAdmm& admm = workspace.admm;
   admm.prepare(problem, dual, options, lambda);
+  if (model == ContactModel::kNcp) add_de_saxce(dual, admm);
   const auto project_all = [&](const double* point, double* y) { project(dual.blocks, point, y); };
   const auto shift = [&](const VectorX& z, VectorX& rhs) { subtract_de_saxce(dual, model, z, rhs); };
   const auto current_natv = [&] {

@@ -38,9 +38,9 @@ std::vector<CatalogueEntry> make_catalogue() {
   return {
       {"lcp-pgs", "LCP", "projected Gauss-Seidel on a friction pyramid", kAll, "000 Alg. 1", ContactModel::kLcp,
        make<LcpPgsSolver>},
-      {"lcp-lemke", "LCP", "Lemke's pivoting, exact", "all, up to 2,000 LCP variables", "000 III-A", ContactModel::kLcp,
+      {"lcp-lemke", "LCP", "Lemke's pivoting, exact", "all, up to 1,000 LCP variables", "000 III-A", ContactModel::kLcp,
        make<LcpLemkeSolver>},
-      {"lcp-dantzig", "LCP", "Dantzig's principal pivoting, friction bounds repeated", "all, up to 2,000 LCP variables",
+      {"lcp-dantzig", "LCP", "Dantzig's principal pivoting, friction bounds repeated", "all, up to 1,000 LCP variables",
        "000 III-A", ContactModel::kLcp, make<LcpDantzigSolver>},
       {"lcp-staggered", "LCP", "staggered projections on a friction pyramid", kAll, "000 III-A", ContactModel::kLcp,
        make<LcpStaggeredSolver>},

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "touchstone/math/cones.hpp"
 
 namespace touchstone {
@@ -14,6 +16,7 @@ constexpr double kZeroPivot = 1e-14;  // of the largest diagonal of W
 constexpr double kSymmetric = 1e-14;  // relative skew part below which G counts as symmetric
 constexpr int kMaxLineSteps = 60;
 constexpr double kLineAccuracy = 1e-12;  // of the slope at the start
+constexpr double kLargestSkew = 0.1;     // of alpha: beyond it the iteration on the skew part does not contract
 constexpr int kPatience = 30;            // iterations without a smaller residual before giving up
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -295,12 +298,20 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
   if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status)) {
     return status;
   }
+  const double skew = problem.dual.form == DualData::Form::kNone ? 0.0 : relative_skew(dual.G);
+  if (skew > kLargestSkew * options.alpha) {
+    solution.message = fmt::format(
+        "the skew part of G, {:.2g} of its largest entry, exceeds a tenth of the compliance alpha = {:g}; raise alpha "
+        "or use ccp-admm",
+        skew, options.alpha);
+    return end_dual_solve(problem, dual, workspace.lambda, SolveStatus::kUnsupported, solution);
+  }
   const double tolerance = velocity_tolerance(options, dual);
   PrimalNewton newton(options, workspace);
   solution.shift = newton.prepare(problem, options.alpha);
   workspace.u = workspace.lambda;
   newton.begin(workspace.u);
-  double best = newton.residual();
+  double residual = newton.residual(), best = residual;
   int since = 0;
   status = best <= tolerance ? SolveStatus::kSolved : SolveStatus::kMaxIterations;
   while (solution.iterations < options.max_iterations && status == SolveStatus::kMaxIterations) {
@@ -310,7 +321,7 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
       break;
     }
     ++solution.iterations;
-    const double residual = newton.residual();
+    residual = newton.residual();
     if (options.record_history) solution.history.push_back(residual / dual.velocity_scale);
     since = residual < 0.99 * best ? 0 : since + 1;
     best = std::min(best, residual);
@@ -321,6 +332,7 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
     }
   }
   solution.factorizations = solution.iterations;
+  if (!(residual <= dual.velocity_scale)) workspace.lambda = workspace.u;  // worse than no impulses
   return end_dual_solve(problem, dual, workspace.lambda, status, solution);
 }
 

@@ -14,8 +14,8 @@
 //   The iterates are those of the primal Newton method, because v never leaves v_free + range(A^-1 J').
 //   The line search finds the zero of the derivative of phi, which is convex and piecewise smooth, by Newton within a
 //   bracket.
-// A nonsymmetric G is split: the skew part acts on the last lambda, in an outer loop around Newton's method. It
-//   contracts when the skew part is smaller than R; otherwise the solver says Stalled.
+// A nonsymmetric G is split: the skew part acts on the last lambda. That contracts only when the skew part is smaller
+//   than R; a skew part above alpha / 10 (relative to the largest entry) is Unsupported.
 // Stopping: natv of the regularised model.
 // Cost: one block-sparse Cholesky factorisation and two products with G per iteration.
 #pragma once

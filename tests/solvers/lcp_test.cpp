@@ -158,7 +158,7 @@ TEST(PivotingSolvers, RefuseWhatIsTooLarge) {
   for (const char* solver : {"lcp-lemke", "lcp-dantzig"}) {
     const Solved s = solve(solver, problem, {});
     EXPECT_EQ(s.status, SolveStatus::kUnsupported);
-    EXPECT_NE(s.solution.message.find("more than 2000"), std::string::npos) << s.solution.message;
+    EXPECT_NE(s.solution.message.find("more than 1000"), std::string::npos) << s.solution.message;
   }
 }
 
