@@ -224,7 +224,8 @@ def sections(data, found):
 Collision Detection", section IV, with our implementation: {data["pairs"]} pairs of each kind in {data["poses"]} poses,
 the mean of the fastest 90 % of {data["repetitions"]} repetitions, duality gap {data["gap"]:g}. Hulls of generated
 points and of robots' meshes stand for the YCB objects, and an interior point method for ProxQP. "Automatic" is our
-default: Nesterov's momentum for close cores, none for others. Verdicts are computed from the numbers on this page.</p>"""
+default: Nesterov's momentum for close cores, none for others. Verdicts are computed from the numbers on this
+page.</p>"""
     result = [("Statements of the GJK++ paper", intro + verdict_table(found))]
     result.append(("Ellipsoids (Fig. 7)", plots("Ellipsoids", data["ellipsoids"])))
     if "robots" in data:
