@@ -294,7 +294,7 @@ json warm_starts(const std::vector<ConvexShape>& shapes, int count, int repetiti
   for (const auto& [variant_name, variant] : kVariants) {
     for (const auto& [guess_name, guess] : guesses) {
       std::vector<double> iterations;
-      const auto run = [&](bool record) {
+      const auto run = [&, variant = variant, guess = guess](bool record) {
         for (const Trajectory& t : trajectories) {
           GjkOptions options = options_of(variant, true);
           Simplex simplex;

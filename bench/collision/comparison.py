@@ -83,12 +83,12 @@ def sections(compared):
         [group, f"{query}, {where}", marked(mean), marked(worst), f"{reached} of {count}", marked(base)]
         for group, query, where, mean, worst, reached, count, base in summary_rows(compared)
     ]
-    intro = f"""<p>Nanoseconds for one query, native code in one process, engines in turns, the same pairs and poses, distances
-to {compared["tolerance"]:g} m. A time is the lower quartile of the rounds. Coal is asked in twelve ways (its table of pair
-functions or its solver; plain, Polyak, Nesterov; two first guesses) and the fastest counts. Near: 1 mm to 0.1 m apart;
-far: 1 m; deep: up to 0.1 m into each other. "Baseline" is our code built for plain x86-64, as Coal's wheel is; the first
-column is built for x86-64-v3 (AVX2). Ratios are ours to Coal's: below 1 we are faster, the aim is {TARGET}. "Coal wrong"
-counts answers of its twelve ways that are more than 1e-5 m off.</p>"""
+    intro = f"""<p>Nanoseconds for one query, native code in one process, engines in turns, the same pairs and poses,
+distances to {compared["tolerance"]:g} m. A time is the lower quartile of the rounds. Coal is asked in twelve ways (its
+table of pair functions or its solver; plain, Polyak, Nesterov; two first guesses) and the fastest counts. Near: 1 mm to
+0.1 m apart; far: 1 m; deep: up to 0.1 m into each other. "Baseline" is our code built for plain x86-64, as Coal's wheel
+is; the first column is built for x86-64-v3 (AVX2). Ratios are ours to Coal's: below 1 we are faster, the aim is
+{TARGET}. "Coal wrong" counts answers of its twelve ways that are more than 1e-5 m off.</p>"""
     means = table(["group", "query", "mean ratio", "worst", f"at most {TARGET}", "baseline, mean"], summary, (0, 1))
     details = f"<details><summary>All rows</summary>{table(head, rows, (0, 1, 4), firsts)}</details>"
     return [("Against Coal", intro + means + details)]
@@ -97,9 +97,8 @@ counts answers of its twelve ways that are more than 1e-5 m off.</p>"""
 def print_table(compared):
     print(f"{'group':<12}{'query':<16}{'mean ratio':>11}{'worst':>7}{'<= 0.8':>10}{'baseline':>10}")
     for group, query, where, mean, worst, reached, count, base in summary_rows(compared):
-        print(
-            f"{group:<12}{query + ', ' + where:<16}{text(mean):>11}{text(worst):>7}{reached:>5} / {count:<3}{text(base):>9}"
-        )
+        name, share = f"{query}, {where}", f"{reached} / {count}"
+        print(f"{group:<12}{name:<16}{text(mean):>11}{text(worst):>7}{share:>10}{text(base):>10}")
     ratios = [ratio(r) for r in compared["rows"]]
     reached = sum(1 for v in ratios if v and v <= TARGET)
     print(f"all rows: geometric mean {text(geometric_mean(ratios))}, {reached} of {len(ratios)} at most {TARGET}")

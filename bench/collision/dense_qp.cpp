@@ -52,7 +52,7 @@ double solve_distance(const FaceQp& qp, int* iterations) {
     double step = 1.0;
     const auto direction = [&](const Eigen::VectorXd& complement) {  // s dl + l ds = -complement
       const Eigen::VectorXd q = (l.cwiseProduct(r_h) - complement).cwiseQuotient(s);
-      const Vector6d dz = factor.solve(-r_z - qp.G.transpose() * q);
+      Vector6d dz = factor.solve(-r_z - qp.G.transpose() * q);
       ds = -r_h - qp.G * dz;
       dl = (-complement - l.cwiseProduct(ds)).cwiseQuotient(s);
       step = 1.0;

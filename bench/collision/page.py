@@ -7,7 +7,8 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto
 h2 { margin-top: 2.2rem; border-bottom: 1px solid #ccc; }
 table { border-collapse: collapse; margin: .6rem 0; } th, td { padding: .15rem .6rem; text-align: right; }
 th { border-bottom: 1px solid #999; } th:first-child, td:first-child, td.left, th.left { text-align: left; }
-tr.first td { border-top: 1px solid #ccc; } small { color: #666; } .good, .slow { white-space: nowrap; font-weight: 600; } .slow { color: #a02020; }
+tr.first td { border-top: 1px solid #ccc; } small { color: #666; }
+.good, .slow { white-space: nowrap; font-weight: 600; } .slow { color: #a02020; }
 .good { color: #2f7d4f; } figure { display: inline-block; margin: .5rem 1rem .5rem 0; }
 figcaption { font-size: 13px; color: #444; } summary { cursor: pointer; }
 """
@@ -51,9 +52,10 @@ def line_plot(caption, labels, series, unit):
         parts.append(f'<text x="{left - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
     for i, label in enumerate(labels):
         parts.append(
-            f'<text transform="translate({x(i) + 4:.1f},{height - bottom + 8}) rotate(-45)" text-anchor="end">{label:g}</text>'
+            f'<text transform="translate({x(i) + 4:.1f},{height - bottom + 8}) rotate(-45)" text-anchor="end">'
+            f"{label:g}</text>"
         )
-    for k, (name, (values, deviations)) in enumerate(series.items()):
+    for k, (values, deviations) in enumerate(series.values()):
         color = COLORS[k % len(COLORS)]
         if deviations:
             upper = [f"{x(i):.1f},{y(v + d):.1f}" for i, (v, d) in enumerate(zip(values, deviations, strict=True))]

@@ -99,8 +99,12 @@ inline Profile cylinder_profile(Vec3 size, double rho, double z) {
 inline Profile cone_profile(Vec3 size, double rho, double z) {
   const double r = size.x(), h = size.z(), slant2 = r * r + 4.0 * h * h;
   const double below = -h - z;
+  if (!(slant2 > kTiny)) {  // a point
+    const double squared = rho * rho + z * z, shrink = convex_support::inverse_root(squared);
+    return shrink > 0.0 ? Profile{std::sqrt(squared), rho * shrink, z * shrink} : Profile{0.0, 0.0, 1.0};
+  }
   if (below >= 0.0 && rho <= r) return {below, 0.0, -1.0};
-  const double inverse = slant2 > 0.0 ? 1.0 / std::sqrt(slant2) : 0.0;
+  const double inverse = 1.0 / std::sqrt(slant2);
   const double side = (2.0 * h * (rho - r) + r * (z + h)) * inverse;  // beyond the slant line
   if (side <= 0.0 && below <= 0.0) {
     return side > below ? Profile{side, 2.0 * h * inverse, r * inverse} : Profile{below, 0.0, -1.0};

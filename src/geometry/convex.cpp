@@ -93,8 +93,9 @@ std::size_t cell(int resolution, Vec3 d) {
     const double at = middle + scale * value;
     return at < resolution - 1 ? static_cast<int>(std::max(at, 0.0)) : resolution - 1;
   };
-  const int face = 2 * axis + (largest < 0.0 ? 1 : 0);
-  return static_cast<std::size_t>((face * resolution + place(first)) * resolution + place(second));
+  const int face = 2 * axis + (largest < 0.0 ? 1 : 0), row = face * resolution + place(first);
+  const int index = row * resolution + place(second);
+  return static_cast<std::size_t>(index);
 }
 
 Vec3 cell_middle(int resolution, int face, int first, int second) {

@@ -17,8 +17,8 @@ constexpr double kLargest = 1e70;
 // Finite, and small enough to compute with.
 bool acceptable(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB) {
   const Vec3 rotations = X_WA.R.c0 + X_WA.R.c1 + X_WA.R.c2 + X_WB.R.c0 + X_WB.R.c1 + X_WB.R.c2;
-  return sum(absolute(rotations.lanes) + absolute(X_WA.p.lanes) + absolute(X_WB.p.lanes)) + A.extent() + B.extent() <
-         kLargest;
+  const double sizes = A.extent() + A.radius() + B.extent() + B.radius();
+  return sum(absolute(rotations.lanes) + absolute(X_WA.p.lanes) + absolute(X_WB.p.lanes)) + sizes < kLargest;
 }
 
 Pose relative(const Pose& X_WA, const Pose& X_WB) {

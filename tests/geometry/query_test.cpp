@@ -168,6 +168,21 @@ TEST(Query, SpheresAndCapsulesAtTheSamePlace) {
   EXPECT_NEAR(std::abs(crossed.normal.y()), 1.0, 1e-15);
 }
 
+// Cones and cylinders without extent are points, segments or discs.
+TEST(Query, FlatRoundSolidsWithASphere) {
+  QueryWorkspace workspace;
+  const ConvexShape ball = ConvexShape::sphere(0.1);
+  const Pose above(Mat3::identity(), Vec3(0.3, 0.0, 0.4));
+  for (const ConvexShape& point : {ConvexShape::cone(0.0, 0.0), ConvexShape::cylinder(0.0, 0.0)}) {
+    const ContactResult c = collide(point, Pose(), ball, above, workspace);
+    EXPECT_NEAR(c.distance, 0.4, 1e-15);
+    EXPECT_LT(norm(c.normal - Vec3(0.6, 0.0, 0.8)), 1e-15);
+    EXPECT_NEAR(norm(collide(point, Pose(), ball, Pose(), workspace).normal), 1.0, 1e-15);
+  }
+  EXPECT_NEAR(collide(ConvexShape::cone(0.5, 0.0), Pose(), ball, above, workspace).distance, 0.3, 1e-15);
+  EXPECT_NEAR(collide(ConvexShape::cone(0.0, 1.0), Pose(), ball, above, workspace).distance, 0.2, 1e-15);
+}
+
 // Slabs and needles of aspect 1:10,000 against the oracles.
 TEST(Query, ExtremeAspectRatios) {
   Random random(4);
