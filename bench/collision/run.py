@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dynamics"))
 
+import broad_phase
 import comparison
 import study
 from engines import machine
@@ -67,15 +68,23 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     compared = compare(options, size)
     studied = run(options, "bench_collision_study", DATA, size["pairs"], size["poses"], size["repetitions"])
+    boxes = broad_phase.measure(options)
     facts = machine()
     verdicts = study.verdicts(studied)
-    sections = [*(comparison.sections(compared) if compared else []), *study.sections(studied, verdicts)]
+    sections = [
+        *(comparison.sections(compared) if compared else []),
+        broad_phase.section(boxes),
+        *study.sections(studied, verdicts),
+    ]
     (options.out / "collision.json").write_text(
-        json.dumps({"machine": facts, "comparison": compared, "study": studied, "verdicts": verdicts}, indent=1)
+        json.dumps(
+            {"machine": facts, "comparison": compared, "boxes": boxes, "study": studied, "verdicts": verdicts}, indent=1
+        )
     )
     (options.out / "collision.html").write_text(page("Collision queries", sections, facts))
     if compared:
         comparison.print_table(compared)
+    broad_phase.print_table(boxes)
     study.print_verdicts(verdicts)
     print(options.out / "collision.html")
     wrong = comparison.wrong_rows(compared) if compared else []
