@@ -9,8 +9,9 @@ constexpr int kWarmSweeps = 3, kColdSweeps = 4;
 constexpr int kSweepsBetween = 6;  // between two attempts with modes
 constexpr int kBatch = 8;          // sweeps between two looks at the rate
 constexpr int kModeSteps = 3;
-constexpr int kWarmSmoothingSteps = 5;
-constexpr double kModePatience = 2.0;
+constexpr double kPromising = 1e-2;  // natv relative to the velocity scale: the modes are nearly right
+constexpr int kWarmSmoothingSteps = 10;
+constexpr double kModePatience = 1.0;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
 constexpr double kDiverged = 1e7;    // scaled impulse that no solvable problem of this scale has been seen to need
@@ -222,7 +223,7 @@ double Pipeline::run() {
   }
   w_.system.prepare(dual_);
   try_modes(true);
-  if (!exhausted()) {
+  if (!exhausted() && w_.best_natv <= kPromising * dual_.velocity_scale) {
     sweep(kSweepsBetween);
     look();
     try_modes(true);
