@@ -176,30 +176,29 @@ void Pipeline::proximal_loop() {
     }
     previous = eps;
     w_.shifted.g = dual_.g - eps * w_.centre;
-    PipelineSettings inner = settings_;
-    inner.tolerance = std::max(0.1 * settings_.tolerance, std::min(1e-3 * w_.best_natv, 1e-6 * dual_.velocity_scale));
-    VectorX lambda = w_.centre, u;
-    compute_velocity(w_.shifted, lambda, u);
-    double value = natv(w_.shifted, ContactModel::kNcp, lambda, u);
+    const double tolerance =
+        std::max(0.1 * settings_.tolerance, std::min(1e-3 * w_.best_natv, 1e-6 * dual_.velocity_scale));
+    w_.inner = w_.centre;
+    compute_velocity(w_.shifted, w_.inner, w_.inner_u);
+    double value = natv(w_.shifted, ContactModel::kNcp, w_.inner, w_.inner_u);
     w_.system.prepare(w_.shifted);
-    const SmoothingNewtonSettings smooth{.tolerance = inner.tolerance, .max_iterations = 15};
-    follow_path(smooth, true, w_.system, w_.smoothing, w_.modes, w_.shifted, lambda, u, value);
-    w_.steps += w_.smoothing.iterations();
+    const SmoothingNewtonSettings smooth{.tolerance = tolerance, .max_iterations = 15};
+    follow_path(smooth, true, w_.system, w_.smoothing, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
     int used = w_.smoothing.iterations();
-    if (value > inner.tolerance) {
-      const InteriorPointSettings interior{.tolerance = inner.tolerance, .max_iterations = 40};
-      follow_path(interior, true, w_.system, w_.interior, w_.modes, w_.shifted, lambda, u, value);
-      w_.steps += w_.interior.iterations();
+    if (value > tolerance) {
+      const InteriorPointSettings interior{.tolerance = tolerance, .max_iterations = 40};
+      follow_path(interior, true, w_.system, w_.interior, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
       used += w_.interior.iterations();
     }
+    w_.steps += used;
     w_.system.prepare(dual_);
-    if (value > inner.tolerance) {
+    if (value > tolerance) {
       eps *= 5.0;
       if (eps > 1e3) break;
       continue;
     }
-    w_.centre = lambda;
-    w_.lambda = lambda;
+    w_.centre = w_.inner;
+    w_.lambda = w_.inner;
     look();
     if (done()) break;
     if (used <= 6) eps *= 0.5;

@@ -7,7 +7,7 @@
 namespace touchstone {
 namespace {
 
-constexpr double kSigmas[] = {1e-4, 1e-2, 0.1, 0.4, 0.8};
+constexpr double kSigmas[] = {1e-4, 1e-3, 1e-2, 0.1, 0.3, 0.6, 0.9};
 constexpr double kSmallestBarrier = 1e-26;
 constexpr double kEqualityFloor = 1e-10;
 constexpr int kHalvings = 8;
