@@ -109,8 +109,7 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
         solution.shift = std::max(solution.shift, shift * scale);
       }
       solution.message = fmt::format(
-          "no impulses obey all laws (they diverge); solved with a compliance of at most {:.3g} added to the diagonal "
-          "of G",
+          "not solved as given; the impulses are those with a compliance of at most {:.3g} added to the diagonal of G",
           solution.shift);
     }
     if (options.record_history) solution.history.push_back(value / dual.velocity_scale);

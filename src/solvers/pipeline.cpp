@@ -9,8 +9,9 @@ constexpr int kWarmSweeps = 3, kColdSweeps = 4;
 constexpr int kSweepsBetween = 6;  // between two attempts with modes
 constexpr int kBatch = 8;          // sweeps between two looks at the rate
 constexpr int kModeSteps = 3;
-constexpr int kWarmSmoothingSteps = 5;
-constexpr double kModePatience = 2.0;
+constexpr double kPromising = 1e-2;  // natv relative to the velocity scale: the modes are nearly right
+constexpr int kWarmSmoothingSteps = 10;
+constexpr double kModePatience = 1.0;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
 constexpr double kDiverged = 1e7;    // scaled impulse that no solvable problem of this scale has been seen to need
@@ -175,30 +176,29 @@ void Pipeline::proximal_loop() {
     }
     previous = eps;
     w_.shifted.g = dual_.g - eps * w_.centre;
-    PipelineSettings inner = settings_;
-    inner.tolerance = std::max(0.1 * settings_.tolerance, std::min(1e-3 * w_.best_natv, 1e-6 * dual_.velocity_scale));
-    VectorX lambda = w_.centre, u;
-    compute_velocity(w_.shifted, lambda, u);
-    double value = natv(w_.shifted, ContactModel::kNcp, lambda, u);
+    const double tolerance =
+        std::max(0.1 * settings_.tolerance, std::min(1e-3 * w_.best_natv, 1e-6 * dual_.velocity_scale));
+    w_.inner = w_.centre;
+    compute_velocity(w_.shifted, w_.inner, w_.inner_u);
+    double value = natv(w_.shifted, ContactModel::kNcp, w_.inner, w_.inner_u);
     w_.system.prepare(w_.shifted);
-    const SmoothingNewtonSettings smooth{.tolerance = inner.tolerance, .max_iterations = 15};
-    follow_path(smooth, true, w_.system, w_.smoothing, w_.modes, w_.shifted, lambda, u, value);
-    w_.steps += w_.smoothing.iterations();
+    const SmoothingNewtonSettings smooth{.tolerance = tolerance, .max_iterations = 15};
+    follow_path(smooth, true, w_.system, w_.smoothing, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
     int used = w_.smoothing.iterations();
-    if (value > inner.tolerance) {
-      const InteriorPointSettings interior{.tolerance = inner.tolerance, .max_iterations = 40};
-      follow_path(interior, true, w_.system, w_.interior, w_.modes, w_.shifted, lambda, u, value);
-      w_.steps += w_.interior.iterations();
+    if (value > tolerance) {
+      const InteriorPointSettings interior{.tolerance = tolerance, .max_iterations = 40};
+      follow_path(interior, true, w_.system, w_.interior, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
       used += w_.interior.iterations();
     }
+    w_.steps += used;
     w_.system.prepare(dual_);
-    if (value > inner.tolerance) {
+    if (value > tolerance) {
       eps *= 5.0;
       if (eps > 1e3) break;
       continue;
     }
-    w_.centre = lambda;
-    w_.lambda = lambda;
+    w_.centre = w_.inner;
+    w_.lambda = w_.inner;
     look();
     if (done()) break;
     if (used <= 6) eps *= 0.5;
@@ -222,7 +222,7 @@ double Pipeline::run() {
   }
   w_.system.prepare(dual_);
   try_modes(true);
-  if (!exhausted()) {
+  if (!exhausted() && w_.best_natv <= kPromising * dual_.velocity_scale) {
     sweep(kSweepsBetween);
     look();
     try_modes(true);

@@ -30,9 +30,9 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
   VectorX best, best_u;  // scaled
   double best_natv = 0.0;
   int sweeps = 0, steps = 0;
-  // Of the proximal loop: the shifted problem.
+  // Of the proximal loop: the shifted problem, its centre and its solution.
   DualProblem shifted;
-  VectorX centre;
+  VectorX centre, inner, inner_u;
 };
 
 // Solves workspace.dual from workspace.lambda; lambda and u become the best point. Returns its natv (m/s).

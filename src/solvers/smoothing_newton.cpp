@@ -11,6 +11,7 @@ constexpr double kSigmas[] = {1e-4, 1e-3, 1e-2, 0.1, 0.3, 0.6, 0.9};
 constexpr double kSmallestBarrier = 1e-26;
 constexpr double kEqualityFloor = 1e-10;
 constexpr int kHalvings = 8;
+constexpr double kConverged = 1e-8;
 constexpr double kDecrease = 0.25;   // of a damped step, relative to the length of the step
 constexpr double kShortStep = 0.05;  // two of these in a row end the iteration
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -57,7 +58,7 @@ double cone_share(double a, double length, double m, double& t) {
     if (!(next > low && next < high)) next = low > 0.0 && high < 1.0 ? std::sqrt(low * high) : 0.5 * (low + high);
     const double change = std::abs(next - t);
     t = next;
-    if (change <= 1e-14 * t) break;
+    if (change <= kConverged * t) break;  // quadratic: the error is of order its square
   }
   return 1.0 - t;
 }
