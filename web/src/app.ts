@@ -146,8 +146,10 @@ export class App {
     }).observe(root);
     this.resize();
     this.followTraveller();
-    const whole =
-      this.followed < 0 && store.count > 1 ? ballOfBoth(ball, ballAround(scene, store.frames.at(-1)!.poses)) : ball;
+    // The end too, unless it is far away.
+    const end = this.followed < 0 && store.count > 1 ? ballAround(scene, store.frames.at(-1)!.poses) : ball;
+    const both = ballOfBoth(ball, end);
+    const whole = both.radius < 2.5 * ball.radius ? both : ball;
     this.stage.frame(whole.center, whole.radius);
     this.pointer = new BodyPointer(view, this.stage, this.bodies, this);
     bindKeys(this);
