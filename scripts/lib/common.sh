@@ -97,6 +97,10 @@ ensure_node() {
     fail "Node.js $(node --version) is too old; install 18.18 or newer"
 }
 
+ensure_chromium() {
+  command -v chromium >/dev/null || ensure_packages chromium
+}
+
 # ensure_node_modules: exactly what web/package-lock.json names.
 ensure_node_modules() {
   local stamp

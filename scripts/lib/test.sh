@@ -107,7 +107,7 @@ test_consumer() {
 test_web() {
   ensure_node
   ensure_node_modules
-  command -v chromium >/dev/null || ensure_packages chromium
+  ensure_chromium
   TOUCHSTONE_BUILD=$root/build/release TOUCHSTONE_JUNIT=$root/build/log/junit/web.xml \
     quietly web-tests npm --prefix web run --silent test
 }

@@ -23,6 +23,7 @@ State starting_state(const Model& model) {
     state.q = model.keyframes.front().q;
     state.v = model.keyframes.front().v;
     state.activation = model.keyframes.front().activation;
+    state.mocap = model.keyframes.front().mocap;
   }
   return state;
 }

@@ -24,6 +24,8 @@ using asio::ip::tcp;
 using viewer::Message;
 using viewer::Session;
 
+constexpr long kConnectionsPerClient = 4;  // open sockets, before one asks for a WebSocket; more are closed at once
+
 std::string random_token() {
   std::array<unsigned char, 16> bytes{};
   TOUCHSTONE_CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
@@ -137,7 +139,7 @@ class ViewerServer::Implementation {
   void accept() {
     acceptor_.async_accept([this](boost::system::error_code error, tcp::socket socket) {
       if (!acceptor_.is_open()) return;
-      if (!error) {
+      if (!error && presence_.use_count() <= kConnectionsPerClient * options_.most_clients) {
         boost::system::error_code ignored;
         socket.set_option(tcp::no_delay(true), ignored);
         std::make_shared<Session>(std::move(socket), next_id_++, rules_,
@@ -160,7 +162,8 @@ class ViewerServer::Implementation {
                   sessions_.erase(client);
                   loop_.client_left(client);
                 },
-            .command = [this](int client, viewer::Command command) { loop_.submit(client, std::move(command)); }};
+            .command = [this](int client, viewer::Command command) { loop_.submit(client, std::move(command)); },
+            .presence = presence_};
   }
 
   const ServerOptions options_;
@@ -171,6 +174,7 @@ class ViewerServer::Implementation {
   // Of the network thread.
   std::map<int, std::shared_ptr<Session>> sessions_;
   int next_id_ = 0;
+  const std::shared_ptr<const void> presence_ = std::make_shared<char>();
 
   viewer::LiveLoop loop_;  // its thread ends before what it posts to
   std::thread thread_;

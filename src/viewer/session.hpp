@@ -45,6 +45,7 @@ class Session : public std::enable_shared_from_this<Session> {
     std::function<void(const std::shared_ptr<Session>&)> joined;
     std::function<void(int)> left;
     std::function<void(int, Command)> command;
+    std::shared_ptr<const void> presence;  // held while the connection lives: its count is that of the connections
   };
 
   Session(boost::asio::ip::tcp::socket socket, int id, const AccessRules& rules, SessionLimits limits,

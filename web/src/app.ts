@@ -1,5 +1,5 @@
 // The viewer: joins frames, picture and interface. One of it shows one scene, replayed or live.
-import { Line, BufferGeometry, Float32BufferAttribute, LineBasicMaterial, Plane, Vector3 } from "three";
+import { Vector3, type BufferGeometry } from "three";
 import type { CertificateItem, SceneInfo } from "./data/document";
 import type { Command, LiveState } from "./data/live";
 import { poseSize, type FrameStore } from "./data/store";
@@ -14,6 +14,7 @@ import { Chart } from "./ui/chart";
 import { el, iconButton } from "./ui/dom";
 import { Help } from "./ui/help";
 import { bindKeys } from "./ui/keys";
+import { BodyPointer } from "./ui/pointer";
 import { DisplaySection, LiveSection, SelectionSection, type Selection, type Toggle, type Toggles } from "./ui/panel";
 import { speeds, Transport } from "./ui/transport";
 
@@ -33,7 +34,6 @@ export interface AppOptions {
 
 const narrow = 760; // px; below, the panel starts closed
 const panelWidth = 336; // px, with its margin
-const dragInterval = 16; // ms between two targets that are sent
 
 export class App {
   readonly toggles: Toggles = {
@@ -72,7 +72,7 @@ export class App {
   private readonly panel = el("aside", { class: "panel card" });
   private readonly status = el("span", { class: "badge" });
   private readonly toast = el("div", { class: "toast card", role: "alert", hidden: true });
-  private readonly rope = new Line(new BufferGeometry(), new LineBasicMaterial({ color: 0xc2328f, depthTest: false }));
+  private readonly pointer: BodyPointer;
   private readonly poses: Float32Array;
   private readonly islands: Int32Array;
   private readonly extent: number;
@@ -81,7 +81,6 @@ export class App {
   private dirty = true;
   private lastTick = performance.now();
   private readonly lastFollowed = new Vector3(); // where the followed body was drawn last
-  private drag: { body: number; point: Vector3; target: Vector3; plane: Plane; sent: number } | null = null;
   private toastTimer = 0;
 
   static async create(
@@ -118,11 +117,7 @@ export class App {
     this.ground = new Ground(scene, sizes.unit, ball.radius);
     this.overlays = new Overlays(scene, sizes.unit);
     this.overlays.forceScale = sizes.forceScale;
-    this.rope.geometry.setAttribute("position", new Float32BufferAttribute(6, 3));
-    this.rope.visible = false;
-    this.rope.renderOrder = 6;
-    this.rope.frustumCulled = false;
-    this.stage.scene.add(this.bodies.group, this.ground.group, this.overlays.group, this.rope);
+    this.stage.scene.add(this.bodies.group, this.ground.group, this.overlays.group);
 
     this.transport = new Transport(this);
     this.display = new DisplaySection((name) => {
@@ -151,10 +146,12 @@ export class App {
     }).observe(root);
     this.resize();
     this.followTraveller();
-    const whole =
-      this.followed < 0 && store.count > 1 ? ballOfBoth(ball, ballAround(scene, store.frames.at(-1)!.poses)) : ball;
+    // The end too, unless it is far away.
+    const end = this.followed < 0 && store.count > 1 ? ballAround(scene, store.frames.at(-1)!.poses) : ball;
+    const both = ballOfBoth(ball, end);
+    const whole = both.radius < 2.5 * ball.radius ? both : ball;
     this.stage.frame(whole.center, whole.radius);
-    this.bindPointer(view);
+    this.pointer = new BodyPointer(view, this.stage, this.bodies, this);
     bindKeys(this);
 
     this.hasContacts = store.frames.some((frame) => (frame.contacts?.count ?? 0) > 0);
@@ -251,6 +248,14 @@ export class App {
 
   toggleTheme(): void {
     this.setTheme(this.theme === "light" ? "dark" : "light");
+  }
+
+  invalidate(): void {
+    this.dirty = true;
+  }
+
+  get canDrag(): boolean {
+    return this.live?.can_drag === true;
   }
 
   toggleDisplay(name: Toggle): void {
@@ -398,102 +403,6 @@ export class App {
     return new Vector3().fromArray(this.poses, body * poseSize);
   }
 
-  private bindPointer(view: HTMLElement): void {
-    let pressed: { x: number; y: number } | null = null;
-    // Before the orbit control, which must not see a drag of a body.
-    view.addEventListener(
-      "pointerdown",
-      (event) => {
-        pressed = { x: event.clientX, y: event.clientY };
-        if (!this.send || !event.shiftKey || event.button !== 0 || this.live?.can_drag !== true) return;
-        const hit = this.bodies.pick(this.stage.ray(event.clientX, event.clientY));
-        if (!hit || !this.scene.bodies[hit.body]?.moves) return;
-        this.startDrag(hit.body, hit.point);
-        event.stopPropagation();
-        view.setPointerCapture(event.pointerId);
-      },
-      { capture: true },
-    );
-    view.addEventListener("pointermove", (event) => {
-      if (this.drag) this.moveDrag(event.clientX, event.clientY, false);
-    });
-    view.addEventListener(
-      "pointerup",
-      (event) => {
-        if (this.drag) {
-          this.endDrag();
-        } else if (
-          pressed &&
-          Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) < 4 &&
-          event.button === 0
-        ) {
-          this.select(this.bodies.pick(this.stage.ray(event.clientX, event.clientY))?.body ?? -1);
-        }
-        pressed = null;
-      },
-      { capture: true },
-    );
-    view.addEventListener("pointercancel", () => {
-      this.endDrag();
-    });
-    view.addEventListener("dblclick", (event) => {
-      const hit = this.bodies.pick(this.stage.ray(event.clientX, event.clientY));
-      if (!hit) return;
-      this.stage.controls.target.copy(hit.point);
-      this.dirty = true;
-    });
-  }
-
-  private startDrag(body: number, point: Vector3): void {
-    const toward = this.stage.camera.getWorldDirection(new Vector3());
-    this.select(body);
-    this.drag = {
-      body,
-      point: point.clone().applyMatrix4(this.bodies.matrix(body).clone().invert()),
-      target: point.clone(),
-      plane: new Plane().setFromNormalAndCoplanarPoint(toward, point),
-      sent: 0,
-    };
-    this.stage.controls.enabled = false;
-    this.pinned = false;
-  }
-
-  private moveDrag(x: number, y: number, always: boolean): void {
-    const drag = this.drag;
-    if (!drag) return;
-    const target = this.stage.ray(x, y).ray.intersectPlane(drag.plane, new Vector3());
-    if (!target) return;
-    drag.target.copy(target);
-    this.rope.visible = true;
-    this.dirty = true;
-    const now = performance.now();
-    if (!always && now - drag.sent < dragInterval) return;
-    drag.sent = now;
-    this.send?.({
-      type: "drag",
-      body: drag.body,
-      point: drag.point.toArray(),
-      target: target.toArray(),
-    });
-  }
-
-  private stretchRope(drag: { body: number; point: Vector3; target: Vector3 }): void {
-    const from = drag.point.clone().applyMatrix4(this.bodies.matrix(drag.body));
-    const ends = this.rope.geometry.getAttribute("position");
-    ends.setXYZ(0, from.x, from.y, from.z);
-    ends.setXYZ(1, drag.target.x, drag.target.y, drag.target.z);
-    ends.needsUpdate = true;
-  }
-
-  private endDrag(): void {
-    if (!this.drag) return;
-    this.drag = null;
-    this.rope.visible = false;
-    this.stage.controls.enabled = true;
-    this.send?.({ type: "release" });
-    this.dirty = true;
-  }
-
   // --- the loop -----------------------------------------------------------------------------------------------------
 
   private tick(now: number): void {
@@ -522,7 +431,7 @@ export class App {
     }
     this.bodies.show(this.toggles.visual, this.toggles.collision);
     this.moveBodies(this.time);
-    if (this.drag) this.stretchRope(this.drag);
+    this.pointer.stretch();
     this.ground.group.visible = this.toggles.ground;
     this.ground.setCenter(this.stage.controls.target, this.stage.distance);
     this.stage.render();

@@ -38,7 +38,7 @@ const looks: Record<Theme, Look> = {
     zenith: "#9fbdd9",
     horizon: "#f3f1ec",
     ground: { surface: "#cbc8c0", line: "#8d8a83" },
-    sun: 2.1,
+    sun: 1.9,
     ambient: 0.55,
     environment: 0.4,
   },

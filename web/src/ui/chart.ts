@@ -31,6 +31,14 @@ export function linearAxis(low: number, high: number, wanted = 3): Axis {
   return { low: first * step, high: last * step, ticks };
 }
 
+// Without trailing zeros.
+function tickText(tick: number): string {
+  const size = Math.abs(tick);
+  return size !== 0 && (size < 1e-3 || size >= 1e5)
+    ? short(tick, 3)
+    : String(Number(tick.toPrecision(6))).replace("-", "−");
+}
+
 // Whole decades, at most five of them labelled.
 export function logAxis(low: number, high: number): Axis {
   const first = Math.floor(Math.log10(Math.max(low, smallestDrawn)) + 1e-9);
@@ -159,7 +167,7 @@ export class Chart {
       context.moveTo(margin.left, y);
       context.lineTo(right, y);
       context.stroke();
-      context.fillText(this.logarithmic ? `1e${tick}` : short(tick, 3), margin.left - 6, y);
+      context.fillText(this.logarithmic ? `1e${tick}` : tickText(tick), margin.left - 6, y);
     }
     context.textBaseline = "top";
     context.textAlign = "left";

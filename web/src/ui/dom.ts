@@ -50,7 +50,9 @@ export function short(value: number, digits = 4): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "–" : value > 0 ? "∞" : "−∞";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  const text = size < 1e-3 || size >= 1e5 ? value.toExponential(Math.max(0, digits - 3)) : value.toPrecision(digits);
+  let text = value.toPrecision(digits);
+  if (size < 1e-3 || size >= 1e5) text = value.toExponential(Math.max(0, digits - 3));
+  else if (text.includes("e")) text = String(Math.round(value)); // more digits before the point than asked for
   return text.replace("e+", "e").replaceAll("-", "−");
 }
 
