@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -49,8 +50,13 @@ std::vector<Value> unpack(const Json& packed) {
   }
   std::vector<Value> values(count);
   if (count > 0) std::memcpy(values.data(), bytes.data(), size);
-  if (packed["delta"].template get<bool>()) {
-    for (std::size_t i = columns; i < count; ++i) values[i] = static_cast<Value>(values[i] + values[i - columns]);
+  if constexpr (std::is_integral_v<Value>) {
+    using Word = std::uint64_t;  // sums wrap around
+    if (packed["delta"].template get<bool>()) {
+      for (std::size_t i = columns; i < count; ++i) {
+        values[i] = static_cast<Value>(static_cast<Word>(values[i]) + static_cast<Word>(values[i - columns]));
+      }
+    }
   }
   return values;
 }
