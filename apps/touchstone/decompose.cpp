@@ -91,18 +91,31 @@ void write_text(const fs::path& file, const std::string& text) {
   if (!stream) throw Error("cannot write {}", file.string());
 }
 
+// Removes a file at the end, if it is there.
+class Temporary {
+ public:
+  explicit Temporary(fs::path path) : path_(std::move(path)) {}
+  ~Temporary() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
 // Only a file that parses takes its final name, so that nothing half-written is ever found.
 std::size_t split(const TriangleMesh& mesh, const fs::path& target, const DecomposeOptions& options) {
   const std::string unique = fmt::format("{}.{}", target.string(), getpid());
-  const fs::path source = unique + ".in.obj", result = unique + ".out.obj";
-  write_text(source, to_obj(mesh));
-  const int status = run_program({options.python, "-c", kScript, source.string(), result.string(),
+  const Temporary source(unique + ".in.obj"), result(unique + ".out.obj");
+  write_text(source.path(), to_obj(mesh));
+  const int status = run_program({options.python, "-c", kScript, source.path().string(), result.path().string(),
                                   fmt::format("{}", options.threshold), fmt::format("{}", options.max_pieces),
                                   fmt::format("{}", options.seed)});
-  std::error_code ignored;
-  fs::remove(source, ignored);
   if (status != 0) {
-    fs::remove(result, ignored);
     const bool missing = status == kNoCoacd;
     throw Error(ErrorDetail{.where = {},
                             .message = missing
@@ -111,7 +124,7 @@ std::size_t split(const TriangleMesh& mesh, const fs::path& target, const Decomp
                             .remedy = missing ? "pip install coacd, or name another interpreter with --python"
                                               : "see the message above; is the mesh closed?"});
   }
-  fs::rename(result, target);
+  fs::rename(result.path(), target);
   return read_pieces(mesh, target.parent_path())->size();
 }
 

@@ -27,7 +27,6 @@ class Assembler {
         data_(data),
         h_(h),
         options_(options),
-        c_(constraints),
         writer_(model, data, constraints) {}
 
   void add_contacts(std::span<const Contact> contacts) {
@@ -269,7 +268,6 @@ class Assembler {
   const Data& data_;
   const double h_;
   const SimulatorOptions& options_;
-  Constraints& c_;
   ConstraintWriter writer_;
 };
 

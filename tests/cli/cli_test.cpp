@@ -368,7 +368,7 @@ TEST_F(CommandLine, SolveCertifies) {
 TEST_F(CommandLine, SolveFailsHonestly) {
   write("slide.dat", kSlidingContact);
   write("broken.dat", kIndefinite);
-  const Outcome given_up = run("solve slide.dat --max-iterations 0");
+  const Outcome given_up = run("solve slide.dat --solver nbgs --max-iterations 0");
   EXPECT_EQ(given_up.exit_code, 1);
   EXPECT_THAT(given_up.out, HasSubstr("MaxIterations"));
   const Outcome invalid = run("solve . --solver nbgs");
@@ -376,8 +376,8 @@ TEST_F(CommandLine, SolveFailsHonestly) {
   EXPECT_THAT(invalid.out, HasSubstr("G is indefinite"));
   EXPECT_THAT(invalid.out, HasSubstr("solved"));  // the other one
   expect_error(run("solve slide.dat --solver nbqs"), "choose one of nbgs");
-  expect_error(run("solve slide.dat --option relax=1"), "this solver has max_iterations");
-  expect_error(run("solve slide.dat --option relaxation=3"), "[0, 2]");
+  expect_error(run("solve slide.dat --solver nbgs --option relax=1"), "this solver has max_iterations");
+  expect_error(run("solve slide.dat --solver nbgs --option relaxation=3"), "[0, 2]");
   expect_error(run("solve slide.dat --tol 0"), "--tol");
   expect_error(run("solve missing.dat"), "missing.dat");
   expect_error(run("solve slide.dat --json --csv"), "--csv");
