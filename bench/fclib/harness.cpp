@@ -18,7 +18,7 @@ using nlohmann::json;
 using touchstone::ContactProblem;
 
 constexpr double kBatch = 5e-5;  // s: shorter solves are timed several at once, the clock itself takes a microsecond
-constexpr int kSamples = 101;
+constexpr int kSamples = 51;
 
 double time_batch(Contestant& contestant, int runs) {
   contestant.prepare(runs);

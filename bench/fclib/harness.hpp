@@ -49,7 +49,7 @@ class Contestant {
 
 struct Limits {
   double solve = 10.0;   // s: processor time of one solve, at which the process ends
-  double repeat = 0.15;  // s: processor time spent on repetitions of a solve
+  double repeat = 0.05;  // s: processor time spent on repetitions of a solve
 };
 
 // Of this thread. (The clock of the process advances by ticks only while a time limit is armed.)
