@@ -26,7 +26,6 @@
 #include "FrictionContactProblem.h"
 #include "harness.hpp"
 #include "touchstone/contact/residuals.hpp"
-#include "touchstone/io/fclib.hpp"
 
 namespace {
 
@@ -49,10 +48,8 @@ class SiconosProblem {
     }
     if (problem.dual.form == touchstone::DualData::Form::kSparse) {
       take(problem.dual.G_sparse, problem.dual.g);
-    } else if (problem.has_dual()) {
-      take(problem.dual.G_dense, problem.dual.g);
     } else {
-      take_primal(problem);
+      take(problem.dual.G_dense, problem.dual.g);
     }
     problem_.dimension = 3;
     problem_.numberOfContacts = contacts();
@@ -90,20 +87,6 @@ class SiconosProblem {
       }
     }
     take_free_velocity(g);
-  }
-
-  // G = J A^-1 J' + R, column by column: the recorded global problems are small.
-  void take_primal(const ContactProblem& problem) {
-    const touchstone::PrimalData& primal = problem.primal;
-    MatrixX G(problem.nrow(), problem.nrow());
-    for (int k = 0; k < problem.nrow(); ++k) {
-      const VectorX change = touchstone::next_velocity(problem, VectorX::Unit(problem.nrow(), k)) - primal.v_free;
-      G.col(k) = primal.J * change;
-      if (primal.R.size() > 0) G(k, k) += primal.R[k];
-    }
-    VectorX g = primal.J * primal.v_free;
-    if (primal.b.size() > 0) g += primal.b;
-    take(G, g);
   }
 
   void take_free_velocity(const VectorX& g) {
@@ -276,7 +259,7 @@ int main(int count, char** words) {
       throw std::runtime_error("no stream for the answers");
     }
     numerics_set_verbose(0);
-    const ContactProblem problem = touchstone::load_problem(words[1]).problem;
+    const ContactProblem problem = bench::load_local_problem(words[1]);
     SiconosSolver solver(problem, words[3]);
     std::vector<double> tolerances;
     for (int i = 4; i < count; ++i) tolerances.push_back(std::stod(words[i]));

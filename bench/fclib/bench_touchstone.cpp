@@ -13,12 +13,10 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "harness.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/io/fclib.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace {
@@ -67,7 +65,7 @@ class OurSolver final : public bench::Contestant {
 };
 
 ContactProblem make_problem(const std::string& kind, const std::string& which) {
-  if (kind == "file") return std::move(touchstone::load_problem(which).problem);
+  if (kind == "file") return bench::load_local_problem(which);
   const int contacts = std::stoi(which);
   if (kind == "pile") return touchstone::make_pile(contacts, 1);
   if (kind == "chain") return touchstone::make_chain(contacts);

@@ -6,16 +6,20 @@
 #include <cmath>
 #include <ctime>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "touchstone/contact/residuals.hpp"
+#include "touchstone/io/fclib.hpp"
 
 namespace bench {
 namespace {
 
 using nlohmann::json;
 using touchstone::ContactProblem;
+using touchstone::MatrixX;
+using touchstone::VectorX;
 
 constexpr double kBatch = 5e-5;  // s: shorter solves are timed several at once, the clock itself takes a microsecond
 constexpr int kSamples = 51;
@@ -50,6 +54,26 @@ void print(std::FILE* out, const json& line) {
 }
 
 }  // namespace
+
+ContactProblem load_local_problem(const std::string& file) {
+  ContactProblem problem = touchstone::load_problem(file).problem;
+  if (problem.has_dual()) return problem;
+  // G = J A^-1 J' + R, column by column: the recorded global problems are small.
+  const touchstone::PrimalData& primal = problem.primal;
+  const int n = problem.nrow();
+  MatrixX G(n, n);
+  for (int k = 0; k < n; ++k) {
+    G.col(k) = primal.J * (touchstone::next_velocity(problem, VectorX::Unit(n, k)) - primal.v_free);
+    if (primal.R.size() > 0) G(k, k) += primal.R[k];
+  }
+  VectorX g = primal.J * primal.v_free;
+  if (primal.b.size() > 0) g += primal.b;
+  ContactProblem local;
+  local.blocks = problem.blocks;
+  local.time_step = problem.time_step;
+  local.dual.set(std::move(G), std::move(g));
+  return local;
+}
 
 double processor_seconds() {
   timespec now{};

@@ -11,11 +11,16 @@
 #pragma once
 
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "touchstone/contact/problem.hpp"
 
 namespace bench {
+
+// A recorded problem by its dual view, u = G lambda + g, dense or block-sparse. Of a global problem G is formed here,
+// so that all contestants begin with the same.
+touchstone::ContactProblem load_local_problem(const std::string& file);
 
 // natv / free velocity after some of the iterations, denser at the beginning.
 struct History {
