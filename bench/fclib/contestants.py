@@ -22,7 +22,7 @@ class Contestant:
 
 OURS = [
     Contestant("auto", "auto", True, True),
-    Contestant("auto, data checks", "auto,validation=data", True, True),
+    Contestant("auto/data", "auto,validation=data", True, True),
     Contestant("nbgs", f"nbgs,{ENDLESS}", True),
     Contestant("ncp-pgs", f"ncp-pgs,{ENDLESS}", True),
     Contestant("ncp-staggered", f"ncp-staggered,{ENDLESS}", True),

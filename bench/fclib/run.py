@@ -100,7 +100,7 @@ def main():
         f"certificate natv, relative to the free velocity, is at most {CERTIFIED:g} tolerances. Times are medians of "
         "repeated solves; ours keep their workspace, Siconos its converted matrices. Siconos' Newton and ADMM are "
         "measured with block-sparse and, on small problems, with dense matrices; the faster counts. auto checks the "
-        "problem in full before it solves, symmetry and definiteness too; 'auto, data checks' checks sizes and numbers "
+        "problem in full before it solves, symmetry and definiteness too; 'auto/data' checks sizes and numbers "
         "only, as the simulator does with problems of its own. Limits of a solve: "
         f"{options.patience:g} s for auto and NSGS (Siconos' default), {options.limit:g} s for the others."
     )

@@ -169,16 +169,19 @@ def ratio_section(results):
     ]
     rows = []
     for tolerance in TOLERANCES:
-        for ours in ("auto", "auto, data checks"):
+        for ours in ("auto", "auto/data"):
             for rival, found in ratios(results, tolerance, ours).items():
                 aim = AIMS[rival] if tolerance == 1e-6 else None
                 value = f"{found['ratio']:.2f}" if found["ratio"] else "-"
                 if aim and found["ratio"]:
-                    value = f'<span class="{"good" if found["ratio"] >= aim else "slow"}">{value}</span> (aim {aim:g})'
+                    value = (
+                        f'<span class="{"good" if found["ratio"] >= aim else "slow"}">{value}</span> (aim&nbsp;{aim:g})'
+                    )
                 spread = f"{found['slowest']:.2g} to {found['fastest']:.3g}" if found["ratio"] else "-"
                 missing = ", ".join(escape(p) for p in found["only_ours"]) or "none"
                 wins = f"{found['faster_on']} of {found['problems']}"
-                rows.append([f"{tolerance:g}", ours, rival, value, spread, wins, missing])
+                one_line = [cell.replace(" ", "&nbsp;") for cell in (rival, spread, wins)]
+                rows.append([f"{tolerance:g}", ours, one_line[0], value, *one_line[1:], missing])
     head = ["tolerance", "ours", "rival", "ratio", "from, to", "faster on", "only ours solves"]
     parts.append(table(head, rows, left=(1, 2, 6), firsts=(4, 8)))
     return "".join(parts)
@@ -229,7 +232,7 @@ def sections(results, scaling, about):
             parts.append(("Against Siconos", ratio_section(results)))
         parts.append(("Solved", solved_section(results)))
         for tolerance in (1e-6, 1e-4, 1e-8):
-            rows = [[escape(cell) for cell in row] for row in time_rows(results, tolerance)]
+            rows = [[escape(cell).replace(" ", "&nbsp;") for cell in row] for row in time_rows(results, tolerance)]
             parts.append((f"Milliseconds to {tolerance:g}", table(TIME_HEAD, rows, left=(0, 3, 5))))
         lines = [Series(n, [], color, dashed, bold) for n, (color, dashed, bold) in styles.items()]
         profiles = "".join(profile(results, t, styles) for t in TOLERANCES)
@@ -253,7 +256,7 @@ def print_tables(results, scaling):
         for row in [TIME_HEAD, ["---"] * len(TIME_HEAD), *time_rows(results, 1e-6)]:
             print("| " + " | ".join(row) + " |")
         for tolerance in TOLERANCES:
-            for ours in ("auto", "auto, data checks"):
+            for ours in ("auto", "auto/data"):
                 for rival, found in ratios(results, tolerance, ours).items():
                     if found["ratio"]:
                         print(
