@@ -58,7 +58,7 @@ void print(std::FILE* out, const json& line) {
 ContactProblem load_local_problem(const std::string& file) {
   ContactProblem problem = touchstone::load_problem(file).problem;
   if (problem.has_dual()) return problem;
-  // G = J A^-1 J' + R, column by column: the recorded global problems are small.
+  // G = J A^-1 J' + R, column by column: slow, but not timed.
   const touchstone::PrimalData& primal = problem.primal;
   const int n = problem.nrow();
   MatrixX G(n, n);
@@ -68,10 +68,23 @@ ContactProblem load_local_problem(const std::string& file) {
   }
   VectorX g = primal.J * primal.v_free;
   if (primal.b.size() > 0) g += primal.b;
+  std::vector<std::pair<int, int>> pattern;  // blocks that are coupled; the others are zero exactly
+  const std::vector<int>& row = problem.blocks.row;
+  const auto block_of = [&](int i, int j) { return G.block(row[i], row[j], row[i + 1] - row[i], row[j + 1] - row[j]); };
+  for (int i = 0; i < problem.nblock(); ++i) {
+    for (int j = 0; j < problem.nblock(); ++j) {
+      if (i == j || !block_of(i, j).isZero(0.0)) pattern.emplace_back(i, j);
+    }
+  }
+  touchstone::BlockSparseMatrix sparse;
+  sparse.set_pattern(row, row, pattern);
+  for (int i = 0; i < problem.nblock(); ++i) {
+    for (int k = sparse.start[i]; k < sparse.start[i + 1]; ++k) sparse.block(i, k) = block_of(i, sparse.col[k]);
+  }
   ContactProblem local;
   local.blocks = problem.blocks;
   local.time_step = problem.time_step;
-  local.dual.set(std::move(G), std::move(g));
+  local.dual.set(std::move(sparse), std::move(g));
   return local;
 }
 
