@@ -12,6 +12,12 @@ list_benchmarks() {
   done
 }
 
+# The peer of the benchmark fclib; it is of use to nothing else, and the benchmark does without.
+ensure_siconos() {
+  (ensure_packages libsiconos-numerics-dev) ||
+    echo "run: no libsiconos-numerics-dev: bench fclib will show our own solvers alone" >&2
+}
+
 run_benchmarks() {
   local name names=("$@") peers=OFF
   [ ${#names[@]} -gt 0 ] || mapfile -t names < <(list_benchmarks)
@@ -24,6 +30,7 @@ run_benchmarks() {
 
   ensure_packages "${build_packages[@]}"
   if [ $peers = ON ]; then ensure_venv build/venv-peers tests/peers/requirements.txt; fi
+  if printf '%s\n' "${names[@]}" | grep -qx fclib; then ensure_siconos; fi
   configure release -DTOUCHSTONE_PEERS=$peers
   build release
   export TOUCHSTONE_BUILD=$root/build/release
