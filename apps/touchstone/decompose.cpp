@@ -67,6 +67,7 @@ struct DecomposeOptions {
 // Runs a program without a shell; its exit status, or 128 plus the signal that ended it.
 int run_program(const std::vector<std::string>& arguments) {
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   pid_t child = 0;
