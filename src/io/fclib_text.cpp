@@ -123,11 +123,13 @@ void read_blocks(Numbers& in, Matrix& matrix) {
   const int indices = in.integer("the number of column indices", blocks, kLargest);
   in.require_room("the row pointers", static_cast<std::size_t>(pointers));
   std::vector<int> pointer;
+  pointer.reserve(static_cast<std::size_t>(pointers));
   for (int k = 0; k < pointers; ++k)
     pointer.push_back(in.integer("a row pointer", pointer.empty() ? 0 : pointer.back(), indices));
   if (pointers > block_rows + 1) in.fail(fmt::format("{} row pointers for {} block rows", pointers, block_rows));
   in.require_room("the column indices", static_cast<std::size_t>(indices));
   std::vector<int> column;
+  column.reserve(static_cast<std::size_t>(indices));
   for (int k = 0; k < indices; ++k) column.push_back(in.integer("a column index", 0, std::max(0, block_cols - 1)));
   int i = 0;
   for (int k = 0; k < blocks; ++k) {
