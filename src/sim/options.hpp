@@ -14,11 +14,6 @@ enum class Integrator : std::uint8_t {
   kMoreauMidpoint,     // at the configuration half a step ahead (Moreau's time stepping)
 };
 
-enum class ConstraintModel : std::uint8_t {
-  kRigid,   // hard constraints, with the stabilisation below; compliant where materials say so
-  kMujoco,  // MuJoCo's softened constraints, from solref and solimp of the model
-};
-
 // How violated constraints are brought back, and when contacts bounce.
 struct StabilisationOptions {
   double erp = 0.2;             // share of a violation that one step removes
@@ -34,7 +29,6 @@ struct SimulatorOptions {
   double tolerance = 1e-6;                  // relative natv that the solver is asked for
   int max_iterations = 0;                   // 0: the solver's own limit
   Integrator integrator = Integrator::kSemiImplicitEuler;
-  ConstraintModel constraint_model = ConstraintModel::kRigid;
   StabilisationOptions stabilisation;
   CollisionOptions collision;
   bool swept_margin = true;  // look for contacts as far as bodies move in a step
