@@ -172,7 +172,9 @@ ContactProblem make_pile(int contacts, std::uint32_t seed, double mass_ratio, co
     count += 1 + (rest % side > 0 ? 1 : 0) + (rest / side > 0 ? 1 : 0);
   }
   const auto jitter = [&]() -> Vector3 {
-    return Vector3(uniform(random), uniform(random), uniform(random)) * 0.3 - Vector3::Constant(0.15);
+    const double z = uniform(random), y = uniform(random),
+                 x = uniform(random);  // one after another: arguments have no order
+    return Vector3(x, y, z) * 0.3 - Vector3::Constant(0.15);
   };
   std::vector<Vector3> centre;
   for (int k = 0; k < bodies; ++k) {
@@ -237,7 +239,10 @@ ContactProblem make_random_problem(const RandomProblemOptions& options, std::uin
   Blocks& blocks = problem.blocks;
   for (int k = 0; k < options.equalities; ++k) blocks.add_equality(1 + pick(kMaxBlockSize));
   for (int k = 0; k < options.limits; ++k) blocks.add_nonnegative();
-  for (int k = 0; k < options.boxes; ++k) blocks.add_box(-uniform(random), uniform(random));
+  for (int k = 0; k < options.boxes; ++k) {
+    const double high = uniform(random), low = -uniform(random);
+    blocks.add_box(low, high);
+  }
   for (int k = 0; k < options.contacts; ++k) {
     const int size = options.mixed_contacts ? std::array{1, 3, 4, 6}[static_cast<std::size_t>(pick(4))] : 3;
     double mu[kMaxBlockSize];

@@ -21,7 +21,7 @@ struct Solid {
   std::vector<Vector3> points;  // of a hull
 
   static Solid random(Random& random, Kind kind) {
-    Solid s{kind, Vector3(uniform(random, 0.1, 1.0), uniform(random, 0.1, 1.0), uniform(random, 0.1, 1.0)), {}};
+    Solid s{kind, random_sizes(random, 0.1, 1.0), {}};
     if (kind == Kind::kHull) s.points = random_points(random, 10, 1.0);
     return s;
   }

@@ -19,14 +19,21 @@ inline double uniform(Random& random, double low, double high) {
   return std::uniform_real_distribution<double>(low, high)(random);
 }
 
+inline Vector3 random_sizes(Random& random, double low, double high) {
+  const double z = uniform(random, low, high), y = uniform(random, low, high), x = uniform(random, low, high);
+  return {x, y, z};
+}
+
 inline Vector3 random_unit(Random& random) {
   std::normal_distribution<double> normal;
-  return Vector3(normal(random), normal(random), normal(random)).normalized();
+  const double z = normal(random), y = normal(random), x = normal(random);  // in order, whatever the compiler
+  return Vector3(x, y, z).normalized();
 }
 
 inline Quaternion random_rotation(Random& random) {
   std::normal_distribution<double> normal;
-  return Quaternion(normal(random), normal(random), normal(random), normal(random)).normalized();
+  const double z = normal(random), y = normal(random), x = normal(random), w = normal(random);
+  return Quaternion(w, x, y, z).normalized();
 }
 
 inline Pose random_pose(Random& random, double reach) {
@@ -35,7 +42,7 @@ inline Pose random_pose(Random& random, double reach) {
 
 inline std::vector<Vector3> random_points(Random& random, int count, double size) {
   std::vector<Vector3> points;
-  const Vector3 stretch(uniform(random, 0.3, 1.0), uniform(random, 0.3, 1.0), uniform(random, 0.3, 1.0));
+  const Vector3 stretch = random_sizes(random, 0.3, 1.0);
   points.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) points.push_back(size * stretch.cwiseProduct(random_unit(random)));
   return points;

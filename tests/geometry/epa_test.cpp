@@ -52,8 +52,7 @@ TEST(Epa, DepthOfEllipsoids) {
   for (int i = 0; i < 2000; ++i) directions.push_back(test::random_unit(random));
   int limited = 0;
   for (int i = 0; i < 300; ++i) {
-    const Vector3 a(uniform(random, 0.1, 1.0), uniform(random, 0.1, 1.0), uniform(random, 0.1, 1.0));
-    const Vector3 b(uniform(random, 0.1, 1.0), uniform(random, 0.1, 1.0), uniform(random, 0.1, 1.0));
+    const Vector3 a = test::random_sizes(random, 0.1, 1.0), b = test::random_sizes(random, 0.1, 1.0);
     const Pose X = test::random_pose(random, 0.2);
     const EpaResult found = depth_of(ConvexShape::ellipsoid(a), ConvexShape::ellipsoid(b), X, workspace);
     const test::EllipsoidPair pair(a, Pose(), b, X);
