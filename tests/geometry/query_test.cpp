@@ -49,7 +49,7 @@ bool is_smooth(const ConvexShape& shape) { return !shape.polyhedral() && shape.b
 // The definition of a contact, whatever the pair: both shapes lie on their sides of planes through the witness points.
 void expect_contact(const ContactResult& c, const ConvexShape& A, const Pose& X_WA, const ConvexShape& B,
                     const Pose& X_WB, double tolerance) {
-  ASSERT_EQ(c.status, QueryStatus::kConverged);
+  ASSERT_TRUE(c.valid());
   EXPECT_NEAR(norm(c.normal), 1.0, 1e-12);
   EXPECT_LT(norm(c.point_B - c.point_A - c.distance * c.normal), tolerance);
   // Points within the tolerance of their supporting planes are on the surfaces.
@@ -64,6 +64,7 @@ void expect_contact(const ContactResult& c, const ConvexShape& A, const Pose& X_
 TEST(Query, EveryPairIsAContactByDefinition) {
   Random random(1);
   QueryWorkspace workspace;
+  int limited = 0;
   for (int a = 0; a < kKinds; ++a) {
     for (int b = 0; b < kKinds; ++b) {
       for (int i = 0; i < 200; ++i) {
@@ -73,6 +74,11 @@ TEST(Query, EveryPairIsAContactByDefinition) {
         const ContactResult c = collide(A, X_WA, B, X_WB, workspace);
         SCOPED_TRACE(testing::Message() << a << " " << b << " case " << i << " distance " << c.distance);
         const bool smooth = is_smooth(A) || is_smooth(B);
+        // In the middle of nearly spherical bodies EPA may run out of faces; its answer must be right all the same.
+        if (c.status == QueryStatus::kLimited) {
+          ++limited;
+          EXPECT_TRUE(smooth);
+        }
         expect_contact(c, A, X_WA, B, X_WB, smooth ? 1e-5 : 1e-11);
         // The signed distance is the gap between supporting planes: to first order exact, whatever the normal's error.
         if (A.bounded() && B.bounded()) {
@@ -96,6 +102,7 @@ TEST(Query, EveryPairIsAContactByDefinition) {
       }
     }
   }
+  EXPECT_LE(limited, kKinds * kKinds * 200 / 1000);
 }
 
 TEST(Query, InvariantUnderMotionAndScaling) {
