@@ -60,7 +60,7 @@ class CollisionDetector {
   // Forgets everything about earlier calls: the next one gives what a new detector would.
   void reset();
 
-  // The nearest shape on a ray, as of the last detect (or update_poses). `direction` may have any length.
+  // The nearest shape on a ray, as of the last detect. `direction` may have any length.
   RayHit raycast(Vec3 origin, Vec3 direction, double max_distance = std::numeric_limits<double>::infinity()) const;
 
  private:

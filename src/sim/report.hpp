@@ -39,7 +39,7 @@ struct StepReport {
   int iterations = 0;          // of all islands
   int largest_iterations = 0;  // of one island
   Residuals residuals;         // the worst of all islands, field by field
-  std::string worst;           // the constraint with the largest natv, empty without constraints
+  std::string worst;           // why a solver refused an island; empty otherwise
   double penetration = 0.0;    // m, the deepest contact at the start of the step, 0 if none
   double violation = 0.0;      // the largest error of limits and equalities at the start of the step, m or rad
   double shift = 0.0;          // compliance that the solver had to add; 0: the problem as assembled

@@ -28,7 +28,6 @@ struct ContactForce {
   Vec3 force;        // N, world axes, on body b at the contact's position; -force acts on body a
   Vec3 torque;       // N m, world axes: torsional and rolling friction
   Vec3 local_force;  // N, in the contact frame: t1, t2, n
-  Vec3 velocity;     // m/s, of body b against body a after the step, in the contact frame
 };
 
 class Simulator {
