@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "touchstone/collision/contact.hpp"
 #include "touchstone/contact/blocks.hpp"
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/math/vec3.hpp"
@@ -23,6 +25,7 @@ enum class ConstraintKind : std::uint8_t {
   kTendonLimit,     // index: tendon; side 0 lower, 1 upper
   kTendonFriction,  // index: tendon
   kEquality,        // index: in Model::equalities
+  kServo,           // index: actuator whose force limits matter in the step
 };
 
 const char* to_string(ConstraintKind kind);
@@ -82,6 +85,10 @@ class ConstraintWriter {
   void add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows);
   // One value for each row.
   void end(const double* position, const double* length);
+  // Takes back the block that was begun, before end.
+  void cancel();
+  // The size of row r of the block in velocities that a unit impulse makes: sum of J_k^2 weight_k over the dofs.
+  double mobility(int row, const VectorX& dof_weight) const;
 
  private:
   Lanes* part(int tree);
@@ -100,7 +107,7 @@ void constraint_velocity(const Model& model, const Constraints& constraints, con
 void add_constraint_force(const Model& model, const Constraints& constraints, const ConstVectorRef& lambda,
                           VectorRef tau);
 
-// "contact of shapes 'foot' and 'floor'", "upper limit of joint 'knee'".
-std::string describe(const Model& model, const Constraints& constraints, int block);
+// "contact of 'foot' and 'floor'", "upper limit of joint 'knee'".
+std::string describe(const Model& model, const Constraints& constraints, std::span<const Contact> contacts, int block);
 
 }  // namespace touchstone

@@ -19,6 +19,15 @@ double chosen_step(const Model& model, const SimulatorOptions& options) {
   return options.time_step > 0.0 ? options.time_step : model.options.time_step;
 }
 
+// "auto" stands for the solver of the constraint model.
+SimulatorOptions resolved(const Model& model, SimulatorOptions options) {
+  if (options.constraints == ConstraintModel::kMujoco && options.solver == "auto") {
+    options.solver = "ccp-newton";
+    options.solver_options.insert(options.solver_options.begin(), "cone=" + model.options.cone);
+  }
+  return options;
+}
+
 ModelPtr require_model(ModelPtr model) {
   if (model == nullptr) throw Error("Simulator: the model is null");
   return model;
@@ -36,8 +45,9 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options)
       work_(*model_),
       input_(*model_),
       data_(*model_),
+      weights_(*model_),
       detector_(std::make_shared<const CollisionModel>(*model_), options.collision),
-      solver_(options),
+      solver_(resolved(*model_, options)),
       meter_(*model_),
       total_mass_(model_->total_mass()),
       v_next_(VectorX::Zero(model_->nv)),
@@ -57,6 +67,7 @@ const StepReport& Simulator::step() {
   detect();
   assemble(remaining);
   solve();
+  bound_servos(remaining);
   integrate(remaining);
   finish_report();
   return report_;
@@ -71,7 +82,10 @@ const StepReport& Simulator::step(int count) {
 
 bool Simulator::free_motion() {
   const Stopwatch watch;
-  const bool ok = compute_free_motion(*model_, parameters_, work_, input_, h_, data_) && data_.v_free.allFinite();
+  const bool computed = is_soft()
+                            ? compute_explicit_motion(*model_, parameters_, work_, input_, h_, data_)
+                            : compute_free_motion(*model_, parameters_, work_, input_, h_, data_, ServoMode::kBounded);
+  const bool ok = computed && data_.v_free.allFinite();
   report_.times.dynamics = watch.seconds();
   if (!ok) report_.status = StepStatus::kDiverged;
   return ok;
@@ -79,10 +93,7 @@ bool Simulator::free_motion() {
 
 void Simulator::detect() {
   const Stopwatch watch;
-  if (model_->options.contacts_enabled) {
-    detector_.detect(parameters_, data_, options_.swept_margin ? h_ : 0.0);
-    report_.contacts = static_cast<int>(detector_.contacts().size());
-  }
+  if (model_->options.contacts_enabled) detector_.detect(parameters_, data_, options_.swept_margin ? h_ : 0.0);
   report_.times.collision = watch.seconds();
 }
 
@@ -90,7 +101,7 @@ void Simulator::assemble(double remaining) {
   const Stopwatch watch;
   const std::span<const Contact> contacts =
       model_->options.contacts_enabled ? detector_.contacts() : std::span<const Contact>();
-  assemble_constraints(*model_, parameters_, work_, data_, contacts, h_, remaining, options_, constraints_);
+  assemble_constraints(*model_, parameters_, work_, data_, contacts, weights_, h_, remaining, options_, constraints_);
   solve_constraint_rows(*model_, data_, constraints_);
   if (lambda_.size() < constraints_.rows()) lambda_.resize(2 * constraints_.rows());
   if (options_.warm_start)
@@ -99,11 +110,15 @@ void Simulator::assemble(double remaining) {
     lambda_.setZero();
   report_.constraints = constraints_.count();
   report_.rows = constraints_.rows();
-  report_.times.assembly = watch.seconds();
+  report_.times.assembly += watch.seconds();
 }
 
 void Simulator::solve() {
   if (constraints_.count() > 0) solver_.solve(*model_, constraints_, h_, lambda_, report_);
+  if (is_soft()) {
+    advance_damped();
+    return;
+  }
   v_next_ = data_.v_free;
   if (constraints_.count() == 0) return;
   const Stopwatch watch;
@@ -114,10 +129,40 @@ void Simulator::solve() {
   report_.times.solve += watch.seconds();
 }
 
+// MuJoCo's way: constraint forces are those for M, and the velocity follows from M - h df/dv.
+void Simulator::advance_damped() {
+  const Stopwatch watch;
+  impulse_ = h_ * data_.smooth_force;
+  add_constraint_force(*model_, constraints_, lambda_, impulse_);
+  const bool all_dampers = model_->options.integrator.starts_with("implicit");
+  const bool damped = all_dampers || model_->options.implicit_damping;
+  if (damped && !factorize_damped(*model_, parameters_, !all_dampers, h_, data_)) {
+    report_.status = StepStatus::kDiverged;
+  }
+  ::touchstone::solve(*model_, data_, impulse_);
+  v_next_ = state_.v + impulse_;
+  report_.times.solve += watch.seconds();
+}
+
+// A servo that was not expected to reach its force limit and did: it becomes a block of the problem, and the step is
+// solved again. Seldom, and seldom more than once.
+void Simulator::bound_servos(double remaining) {
+  if (is_soft()) return;
+  constexpr int kRounds = 4;
+  for (int i = 0; i < kRounds; ++i) {
+    if (!bound_exceeding_servos(*model_, state_.v, v_next_, h_, data_)) return;
+    if (!repeat_free_motion(*model_, work_, h_, data_)) return;
+    report_.status = StepStatus::kOk;
+    report_.residuals = Residuals();
+    assemble(remaining);
+    solve();
+  }
+}
+
 void Simulator::integrate(double remaining) {
   const Stopwatch watch;
   ::touchstone::integrate(*model_, work_.q, v_next_, remaining, work_.q);
-  if (!work_.q.allFinite() || !v_next_.allFinite()) {
+  if (!work_.q.allFinite() || !v_next_.allFinite() || report_.status == StepStatus::kDiverged) {
     report_.status = StepStatus::kDiverged;
     return;
   }
@@ -139,18 +184,21 @@ void Simulator::finish_report() {
       model_->options.contacts_enabled ? detector_.contacts() : std::span<const Contact>();
   cache_.store(constraints_, contacts, lambda_);
   report_.time = state_.time;
-  for (const Contact& contact : contacts) {
-    report_.penetration = std::max(report_.penetration, contact.margin - contact.distance);
-  }
   for (int block = 0; block < constraints_.count(); ++block) {
     const ConstraintKind kind = constraints_.list[at(block)].kind;
-    if (kind == ConstraintKind::kContact) continue;
+    if (kind == ConstraintKind::kContact) {
+      ++report_.contacts;
+      const int normal = constraints_.blocks.row[at(block + 1)] - 1;
+      report_.penetration = std::max(report_.penetration, -constraints_.position[at(normal)]);
+    }
+    if (kind == ConstraintKind::kContact || kind == ConstraintKind::kServo) continue;
     for (int r = constraints_.blocks.row[at(block)]; r < constraints_.blocks.row[at(block + 1)]; ++r) {
       const double x = constraints_.position[at(r)];
       report_.violation = std::max(report_.violation, kind == ConstraintKind::kEquality ? std::abs(x) : -x);
     }
   }
   report_.warnings.deep_penetration = report_.penetration > options_.watch.penetration;
+  report_.immovable = static_cast<int>(contacts.size()) - report_.contacts;
   fill_contact_forces();
   if (options_.watch.energy && report_.status != StepStatus::kDiverged) watch_energy();
   report_.times.certify += watch.seconds();
@@ -180,6 +228,12 @@ void Simulator::fill_contact_forces() {
     if (m >= 4) f.torque = rate * (contact.frame * Vec3(m == 6 ? lambda[3] : 0.0, m == 6 ? lambda[4] : 0.0, lambda[2]));
     contact_forces_.push_back(f);
   }
+}
+
+std::string Simulator::describe_worst() const {
+  const int block = report_.residuals.worst_block;
+  if (block < 0 || block >= constraints_.count()) return report_.worst;
+  return describe(*model_, constraints_, detector_.contacts(), block);
 }
 
 Vector6 Simulator::contact_wrench(int body) const {

@@ -9,6 +9,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "touchstone/collision/detector.hpp"
@@ -70,6 +72,8 @@ class Simulator {
   void restore(const Snapshot& snapshot);
 
   const StepReport& report() const { return report_; }
+  // The constraint that the certificate of the last step is worst at: "contact of 'foot' and 'floor'".
+  std::string describe_worst() const;
   std::span<const ContactForce> contacts() const { return contact_forces_; }
   // [force; torque] of all contacts on a body in the last step, world axes, about the body's origin at its start.
   Vector6 contact_wrench(int body) const;
@@ -84,10 +88,13 @@ class Simulator {
   const CollisionDetector& detector() const { return detector_; }
 
  private:
+  bool is_soft() const { return options_.constraints == ConstraintModel::kMujoco; }
   bool free_motion();
   void detect();
   void assemble(double remaining);
   void solve();
+  void advance_damped();
+  void bound_servos(double remaining);
   void integrate(double remaining);
   void finish_report();
   void watch_energy();
@@ -102,6 +109,7 @@ class Simulator {
   State work_;    // where forces are evaluated, and then the new state
   Input input_;
   Data data_;
+  ReferenceWeights weights_;
   CollisionDetector detector_;
   Constraints constraints_;
   ContactCache cache_;
