@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "touchstone/dynamics/forces.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/sim/soft_laws.hpp"
 
@@ -239,6 +240,7 @@ class Assembler {
     writer_.add_point(e.a, pa, -1.0, linear, angular, 3);
     const double position[3] = {error.x(), error.y(), error.z()};
     writer_.end(position, kOnes);
+    if (is_soft()) writer_.set_drift(point_drift(b, pb) - point_drift(e.a, pa));
   }
 
   // X_AB = relative_pose: the point anchor_a of body b, and the rotation.
@@ -292,6 +294,23 @@ class Assembler {
     const double length = pair_length(e.a, b);
     const double lengths[6] = {1.0, 1.0, 1.0, length, length, length};
     writer_.end(position, lengths);
+    writer_.set_drift(point_drift(b, pb) - point_drift(e.a, pa));
+    // The second derivative of e without joint accelerations: q' = w q / 2 for both bodies.
+    const auto pure = [](const Vector3& w) { return Quaternion(0.0, w.x(), w.y(), w.z()); };
+    const Vector3 w_a = data_.velocity[at(e.a)].angular.eigen(), w_b = data_.velocity[at(b)].angular.eigen();
+    const Vector3 alpha = (data_.acceleration[at(b)].angular - data_.acceleration[at(e.a)].angular).eigen();
+    const Vector3 spin =
+        (pure(w_b - w_a) * pure(w_a)).coeffs().head<3>() - (pure(w_b) * pure(w_b - w_a)).coeffs().head<3>();
+    const double spin_scalar = (pure(w_b - w_a) * pure(w_a)).w() - (pure(w_b) * pure(w_b - w_a)).w();
+    const Quaternion second(0.5 * spin_scalar, alpha.x() + 0.5 * spin.x(), alpha.y() + 0.5 * spin.y(),
+                            alpha.z() + 0.5 * spin.z());
+    writer_.set_drift(Vec3(Vector3(0.5 * s * (q_B.conjugate() * second * q_T).vec())), 3);
+  }
+
+  // dJ/dt v of a point of a body, up to gravity, which is the same for all: after compute_bias the accelerations in
+  // data are those of joints that do not accelerate.
+  Vec3 point_drift(int body, Vec3 p) const {
+    return Vec3(Vector3(point_acceleration(model_, data_, body, p.eigen()).head<3>()));
   }
 
   struct Value {

@@ -39,6 +39,7 @@ void Constraints::clear() {
   parts.clear();
   J.clear();
   position.clear();
+  drift.clear();
   row_length.clear();
 }
 
@@ -90,6 +91,12 @@ void ConstraintWriter::end(const double* position, const double* length) {
   const int rows = c_.blocks.size(c_.count() - 1);
   c_.position.insert(c_.position.end(), position, position + rows);
   c_.row_length.insert(c_.row_length.end(), length, length + rows);
+  c_.drift.resize(c_.position.size(), 0.0);
+}
+
+void ConstraintWriter::set_drift(const Vec3& drift, int first) {
+  double* rows = c_.drift.data() + c_.blocks.row[at(c_.count() - 1)] + first;
+  for (int k = 0; k < 3; ++k) rows[k] = drift[k];
 }
 
 void ConstraintWriter::cancel() {

@@ -42,7 +42,7 @@ class SoftLaws {
     const Reference ref = reference_of(impedance, model_.options.safe_references, h_);
     const double K = is_friction ? 0.0 : ref.K;
     c_.compliance[row] = std::max(kTiny, (1.0 - d) / d * weight);
-    c_.bias[row] = -(1.0 - h_ * ref.B) * c_.velocity[row] + h_ * K * d * c_.position[at(row)];
+    c_.bias[row] = -(1.0 - h_ * ref.B) * c_.velocity[row] + h_ * (K * d * c_.position[at(row)] + c_.drift[at(row)]);
     c_.recovery[row] = 0.0;
   }
 

@@ -5,7 +5,8 @@
 //   B = 2 / (dmax tc),  K = 1 / (dmax tc dr)^2        solref = (tc, dr), tc at least two time steps
 //   B = -s2 / dmax,     K = -s1 / dmax^2              solref = (s1, s2), both not positive
 //   R = (1 - d)/d w0                                  w0 from the inverse inertia at the reference configuration
-// K is zero on rows of friction. In velocities: b = -(1 - h B) w + h K d r; R stays.
+// K is zero on rows of friction. Of the acceleration of a connect or weld, the part dJ/dt v is subtracted from aref. In
+// velocities: b = -(1 - h B) w + h (K d r + dJ/dt v); R stays.
 // Elliptic cones: R_t1 = R_n / impratio, R_tj = R_t1 (mu_1 / mu_j)^2. Pyramidal cones: all edges n +- mu_j t_j have
 // 2 mu_1^2 R_e / impratio with R_e that of the first edge; the normal row carries R_e / impratio, which is what
 // ccp-newton expects.
