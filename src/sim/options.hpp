@@ -48,6 +48,7 @@ struct SimulatorOptions {
   StabilisationOptions stabilisation;
   CollisionOptions collision;
   WatchOptions watch;
+  int substeps = 1;          // a step is so many equal ones, with the same input; the report is that of all of them
   bool swept_margin = true;  // look for contacts as far as bodies move in a step
   bool warm_start = true;
   bool islands = true;  // groups of bodies that do not touch each other are solved one by one

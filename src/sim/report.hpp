@@ -26,6 +26,7 @@ struct StageTimes {
   double solve = 0.0;
   double integrate = 0.0;
   double certify = 0.0;
+  void add(const StageTimes& other);
   double total() const { return dynamics + collision + assembly + solve + integrate + certify; }
 };
 
@@ -42,6 +43,8 @@ struct EnergyAccount {
   double stabilisation = 0.0;             // what bringing violated constraints back added
   double inelastic = 0.0;                 // -|v' - v|^2 / 2 in M: lost in impacts and by Euler's rule; never positive
 
+  // The account of this step and the one before it.
+  void add_earlier(const EnergyAccount& earlier);
   double before() const { return kinetic_before + potential_before; }
   double total() const { return kinetic + potential; }
   double error() const {
@@ -55,6 +58,9 @@ struct StepWarnings {
   bool deep_penetration = false;  // beyond WatchOptions::penetration
   bool any() const { return energy_jump || deep_penetration; }
 };
+
+// Each field the worse of both; worst_block is left alone.
+void keep_worst(const Residuals& other, Residuals& worst);
 
 struct StepReport {
   StepStatus status = StepStatus::kOk;

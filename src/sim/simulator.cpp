@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "touchstone/base/clock.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
@@ -16,7 +17,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 double chosen_step(const Model& model, const SimulatorOptions& options) {
   options.validate();
-  return options.time_step > 0.0 ? options.time_step : model.options.time_step;
+  return (options.time_step > 0.0 ? options.time_step : model.options.time_step) / options.substeps;
 }
 
 // "auto" stands for the solver of the constraint model.
@@ -51,26 +52,59 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options)
       meter_(*model_),
       total_mass_(model_->total_mass()),
       v_next_(VectorX::Zero(model_->nv)),
-      impulse_(VectorX::Zero(model_->nv)) {}
+      impulse_(VectorX::Zero(model_->nv)),
+      acceleration_(VectorX::Zero(model_->nv)),
+      actuator_force_(VectorX::Zero(model_->nu)),
+      sensors_(*model_) {}
 
 // One step. Semi-implicit Euler evaluates everything at the start and moves on by h v'. Moreau's midpoint rule goes
 // half a step with the old velocity, evaluates there, and goes the other half with the new one. `remaining` is how long
 // the new velocity acts on the configuration: what a gap may close in.
-const StepReport& Simulator::step() {
+void Simulator::advance() {
   const bool midpoint = options_.integrator == Integrator::kMoreauMidpoint;
   const double remaining = midpoint ? 0.5 * h_ : h_;
   report_ = StepReport();
   contact_forces_.clear();
   work_ = state_;
   if (midpoint) ::touchstone::integrate(*model_, state_.q, state_.v, 0.5 * h_, work_.q);
-  if (!free_motion()) return report_;
+  if (!free_motion()) return;
   detect();
   assemble(remaining);
   solve();
   bound_servos(remaining);
   integrate(remaining);
   finish_report();
+}
+
+const StepReport& Simulator::step() {
+  StepReport earlier;
+  for (int i = 0; i < options_.substeps; ++i) {
+    if (i > 0) earlier = report_;
+    advance();
+    if (i > 0) merge(earlier);
+    if (report_.status == StepStatus::kDiverged) break;
+  }
+  sensors_known_ = false;
+  if (callback_) callback_(*this);
   return report_;
+}
+
+// The report of several substeps: counts and contacts of the last, the worst of all residuals, sums of times and work.
+void Simulator::merge(const StepReport& earlier) {
+  report_.status = std::max(report_.status, earlier.status);
+  report_.iterations += earlier.iterations;
+  report_.largest_iterations = std::max(report_.largest_iterations, earlier.largest_iterations);
+  const int worst = earlier.residuals.natv > report_.residuals.natv ? -1 : report_.residuals.worst_block;
+  keep_worst(earlier.residuals, report_.residuals);
+  report_.residuals.worst_block = worst;  // a block of an earlier substep no longer exists
+  if (report_.worst.empty()) report_.worst = earlier.worst;
+  report_.penetration = std::max(report_.penetration, earlier.penetration);
+  report_.violation = std::max(report_.violation, earlier.violation);
+  report_.shift = std::max(report_.shift, earlier.shift);
+  report_.energy.add_earlier(earlier.energy);
+  report_.warnings.energy_jump |= earlier.warnings.energy_jump;
+  report_.warnings.deep_penetration |= earlier.warnings.deep_penetration;
+  report_.times.add(earlier.times);
 }
 
 const StepReport& Simulator::step(int count) {
@@ -136,6 +170,8 @@ void Simulator::advance_damped() {
   add_constraint_force(*model_, constraints_, lambda_, impulse_);
   const bool all_dampers = model_->options.integrator.starts_with("implicit");
   const bool damped = all_dampers || model_->options.implicit_damping;
+  acceleration_ = impulse_ / h_;
+  ::touchstone::solve(*model_, data_, acceleration_);
   if (damped && !factorize_damped(*model_, parameters_, !all_dampers, h_, data_)) {
     report_.status = StepStatus::kDiverged;
   }
@@ -175,6 +211,12 @@ void Simulator::integrate(double remaining) {
   work_.time = state_.time + h_;
   before_ = state_;
   state_ = work_;
+  if (is_soft()) {
+    actuator_force_ = data_.actuator_force;
+  } else {
+    acceleration_ = (state_.v - before_.v) / h_;
+    applied_actuator_forces(*model_, data_, before_.v, state_.v, h_, actuator_force_);
+  }
   report_.times.integrate = watch.seconds();
 }
 
@@ -252,7 +294,50 @@ Vector6 Simulator::contact_wrench(int body) const {
   return wrench;
 }
 
+const VectorX& Simulator::sensors() {
+  if (!sensors_known_) {
+    sensors_.read(
+        {*model_, parameters_, before_, input_, acceleration_, actuator_force_, constraints_, lambda_, detector_, h_});
+    sensors_known_ = true;
+  }
+  return sensors_.values();
+}
+
+std::span<const double> Simulator::sensor(std::string_view name) {
+  const int index = model_->sensor(name);
+  const double* first = sensors().data() + sensors_.start(index);
+  return {first, static_cast<std::size_t>(sensor_dimension(model_->sensors[at(index)].type))};
+}
+
 void Simulator::reset() { reset(State(*model_)); }
+
+void Simulator::reset_random(std::uint64_t seed, double spread, double speed) {
+  constexpr int kTrials = 1000;
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> unit(-1.0, 1.0);
+  State state(*model_);
+  Data data(*model_);
+  CollisionDetector detector(std::make_shared<const CollisionModel>(*model_), options_.collision);
+  for (int trial = 0; trial < kTrials; ++trial) {
+    random_configuration(*model_, random, state.q);
+    for (int j = 0; j < model_->njoint; ++j) {
+      if (model_->joints[at(j)].type != JointType::kFree) continue;
+      const int q = model_->joint_q[at(j)];
+      for (int k = 0; k < 3; ++k) state.q[q + k] = model_->reference_q[q + k] + spread * unit(random);
+    }
+    for (int i = 0; i < model_->nv; ++i) state.v[i] = speed * unit(random);
+    forward_kinematics(*model_, parameters_, state, data);
+    const std::span<const Contact> contacts =
+        model_->options.contacts_enabled ? detector.detect(parameters_, data) : std::span<const Contact>();
+    const auto overlaps = [](const Contact& c) { return c.distance < c.margin; };
+    if (std::any_of(contacts.begin(), contacts.end(), overlaps)) continue;
+    reset(state);
+    return;
+  }
+  throw Error(ErrorDetail{.where = {},
+                          .message = fmt::format("no state without overlaps in {} random ones", kTrials),
+                          .remedy = "give a larger spread, or reset to a state of your own"});
+}
 
 void Simulator::reset(int keyframe) {
   if (keyframe < 0 || keyframe >= static_cast<int>(model_->keyframes.size())) {
@@ -274,6 +359,8 @@ void Simulator::reset(std::string_view keyframe) { reset(model_->keyframe(keyfra
 void Simulator::reset(const State& state) {
   state.validate(*model_);
   state_ = state;
+  sensors_known_ = true;
+  sensors_.clear();
   cache_.clear();
   detector_.reset();
   contact_forces_.clear();
@@ -287,6 +374,8 @@ void Simulator::restore(const Snapshot& snapshot) {
   input_ = snapshot.input;
   cache_ = snapshot.cache;
   detector_ = snapshot.detector;
+  sensors_known_ = true;
+  sensors_.clear();
   contact_forces_.clear();
   report_ = StepReport();
   report_.time = state_.time;
