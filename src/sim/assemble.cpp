@@ -176,12 +176,18 @@ class Assembler {
     writer_.blocks().add_coulomb(contact.material.friction.data(), m - 1);
     writer_.add_point(contact.body_b, contact.position, 1.0, linear, angular, m);
     writer_.add_point(contact.body_a, contact.position, -1.0, linear, angular, m);
-    const double expected = weights_.body[at(contact.body_a)][0] + weights_.body[at(contact.body_b)][0];
+    const double expected = free_mobility(contact.body_a) + free_mobility(contact.body_b);
     if (!is_soft() && writer_.mobility(m - 1, weights_.dof) < kImmovable * expected) {
       writer_.cancel();
     } else {
       writer_.end(position, lengths);
     }
+  }
+
+  // How far a unit impulse moves a typical point of a body in the reference configuration.
+  double free_mobility(int body) const {
+    const double length = weights_.body_length[at(body)];
+    return weights_.body[at(body)][0] + length * length * weights_.body[at(body)][1];
   }
 
   // That of the smaller of two bodies, for relative rotations; what does not move does not count.
