@@ -126,6 +126,11 @@ test_long_properties() {
   TOUCHSTONE_LONG=1 run_ctest asan -R '^(dynamics|model)\.'
 }
 
+# Every robot for ten seconds at three time steps, and a million steps with random forces.
+test_long_motion() {
+  TOUCHSTONE_LONG=1 run_ctest release -R '^sim\..*(Robots|Soak)'
+}
+
 fuzz_seconds=60
 
 # Every fuzz target for a minute, from its committed seeds; what it finds is kept in build/fuzz-corpus.
@@ -177,6 +182,7 @@ run_tests() {
   build_and_test "address and undefined-behaviour sanitizers (clang)" asan
   if [ "$long" ]; then
     stage "properties of 1,000 random models, with sanitizers" test_long_properties
+    stage "robots for ten seconds, a million steps with random forces" test_long_motion
     stage "fuzzing, $fuzz_seconds s a target" fuzz
     build_and_test "thread sanitizer (clang)" tsan
   fi

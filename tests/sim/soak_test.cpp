@@ -40,7 +40,7 @@ struct Subject {
   State start;
 };
 
-std::vector<Subject> subjects() {
+std::vector<Subject> own_subjects() {
   std::vector<Subject> list;
   for (const int count : {1, 4, 9}) {
     const ModelPtr model = load_mjcf_string(pile(count));
@@ -48,6 +48,11 @@ std::vector<Subject> subjects() {
   }
   const ModelPtr quadruped = load_scene("quadruped-ground");
   list.push_back({"quadruped", quadruped, State(*quadruped)});
+  return list;
+}
+
+std::vector<Subject> robot_subjects() {
+  std::vector<Subject> list;
   for (const test::RobotFile& file : test::robot_files()) {
     const char* wanted[] = {"humanoid/humanoid.xml", "barkour_vb/scene.xml", "cassie/scene.xml", "scene_right.xml",
                             "car/car.xml",           "solo12.urdf",          "panda.urdf"};
@@ -80,13 +85,11 @@ void disturb(Simulator& sim, std::mt19937_64& random) {
 }
 
 // No crash, no NaN that is not reported, no growing memory.
-TEST(Soak, RandomForcesOnEverything) {
-  const bool is_long = std::getenv("TOUCHSTONE_LONG") != nullptr;
-  const std::vector<Subject> all = subjects();
-  const int steps = (is_long ? 1'000'000 : 4'000) / static_cast<int>(all.size());
+void soak(const std::vector<Subject>& subjects, int total) {
   std::mt19937_64 random(2024);
-  for (const Subject& subject : all) {
+  for (const Subject& subject : subjects) {
     SCOPED_TRACE(subject.name);
+    const int steps = total / static_cast<int>(subjects.size());
     SimulatorOptions options;
     options.time_step = 0.002;
     Simulator sim(subject.model, options);
@@ -110,6 +113,16 @@ TEST(Soak, RandomForcesOnEverything) {
     EXPECT_LE(unsolved, steps / 200);
     EXPECT_LT(resident_memory(), memory + 20.0);
   }
+}
+
+bool is_long() { return std::getenv("TOUCHSTONE_LONG") != nullptr; }
+
+TEST(Soak, PilesAndOurQuadruped) { soak(own_subjects(), is_long() ? 400'000 : 2'000); }
+
+TEST(Soak, Robots) {
+  const std::vector<Subject> robots = robot_subjects();
+  if (robots.empty()) GTEST_SKIP() << "no models are here; set TOUCHSTONE_DATA";
+  soak(robots, is_long() ? 600'000 : 2'000);
 }
 
 }  // namespace
