@@ -72,7 +72,9 @@ def motion(model, random):
             if step % 20 == 0:
                 limits = model.actuator_ctrlrange
                 limited = model.actuator_ctrllimited.astype(bool)
-                data.ctrl[:] = np.where(limited, random.uniform(limits[:, 0], limits[:, 1]), random.standard_normal(model.nu))
+                data.ctrl[:] = np.where(
+                    limited, random.uniform(limits[:, 0], limits[:, 1]), random.standard_normal(model.nu)
+                )
             mujoco.mj_step(model, data)
             if step % 4 == 0 and data.ncon > 0 and np.all(np.isfinite(data.qpos)):
                 yield data
@@ -127,11 +129,9 @@ def peer_rows(model, data):
 
 
 def our_rows(block, pyramidal, friction):
-    """A block as MuJoCo orders it: the normal first, or the edges of the pyramid. An equality has the other sign."""
+    """A block as MuJoCo orders it: the normal first, or the edges of the pyramid."""
     J = np.array([row["J"] for row in block["rows"]])
     R, aref, force = (np.array([row[name] for row in block["rows"]]) for name in ("R", "aref", "force"))
-    if block["kind"] == "equality":
-        return {"J": J, "R": R, "aref": aref, "force": force}
     if block["kind"] != "contact" or len(R) == 1:
         return {"J": J, "R": R, "aref": aref, "force": force}
     if not pyramidal:
@@ -155,7 +155,9 @@ def compare_state(check, model, data, ours, pyramidal):
         key = (block["kind"], block["index"])
         mine[key] = rows if key not in mine else {name: np.concatenate([mine[key][name], rows[name]]) for name in rows}
     check.equal("constraints", sorted(mine), sorted(theirs))
-    scale = {name: max(np.max(np.abs(rows[name]), initial=0) for rows in theirs.values()) for name in ("J", "aref", "force")}
+    scale = {
+        name: max(np.max(np.abs(rows[name]), initial=0) for rows in theirs.values()) for name in ("J", "aref", "force")
+    }
     for key in sorted(mine.keys() & theirs.keys()):
         kind = key[0]
         their, our = theirs[key], mine[key]
@@ -189,7 +191,9 @@ def test_constraints(path, cone, tmp_path):
         if data.ncon == 0:
             continue
         names = {"q": data.qpos, "v": data.qvel, "activation": data.act, "control": data.ctrl}
-        samples.append({name: value.tolist() for name, value in names.items()} | {"contacts": contact_list(data, shape_of)})
+        samples.append(
+            {name: value.tolist() for name, value in names.items()} | {"contacts": contact_list(data, shape_of)}
+        )
         expected.append(data)
     file = tmp_path / "states.json"
     file.write_text(json.dumps({"h": model.opt.timestep, "cone": cone, "states": samples}))
