@@ -16,6 +16,10 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 // A contact whose bodies move so much less along its normal than their masses let them is held by joints.
 constexpr double kImmovable = 1e-9;
 
+// Compliance of equalities, as a share of what their bodies give way to. Loops at dead centre have no finite force for
+// the velocity that stabilisation asks for; this bounds it, and is far below the accuracy of a step everywhere else.
+constexpr double kLoopCompliance = 1e-8;
+
 const double kZeros[6] = {};
 const double kOnes[6] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
 
@@ -405,8 +409,8 @@ void set_servo_law(const Data& data, int actuator, double h, int row, Constraint
   c.bias[row] = -(h * data.servo_force[actuator] / gain + data.actuator_velocity[actuator]);
 }
 
-void set_rigid_laws(std::span<const Contact> contacts, const Data& data, double h, double remaining,
-                    const StabilisationOptions& s, Constraints& c) {
+void set_rigid_laws(const Model& model, const ReferenceWeights& weights, std::span<const Contact> contacts,
+                    const Data& data, double h, double remaining, const StabilisationOptions& s, Constraints& c) {
   const auto set = [&c](int row, Bias bias) {
     c.bias[row] = bias.total;
     c.recovery[row] = bias.recovery;
@@ -435,6 +439,8 @@ void set_rigid_laws(std::span<const Contact> contacts, const Data& data, double 
         for (int r = first; r <= last; ++r) {
           const double back = s.erp * c.position[at(r)] / remaining;
           set(r, {back, back});
+          const Equality& equality = model.equalities[at(constraint.index)];
+          c.compliance[r] = kLoopCompliance * equality_weight(model, weights, equality, r - first);
         }
         break;
       case ConstraintKind::kServo:
@@ -468,7 +474,7 @@ void assemble_constraints(const Model& model, const Parameters& parameters, cons
     set_soft_laws(model, contacts, weights, h, c);
     return;
   }
-  set_rigid_laws(contacts, data, h, remaining, options.stabilisation, c);
+  set_rigid_laws(model, weights, contacts, data, h, remaining, options.stabilisation, c);
 }
 
 }  // namespace touchstone

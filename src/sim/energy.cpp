@@ -7,6 +7,11 @@
 #include "touchstone/dynamics/kinematics.hpp"
 
 namespace touchstone {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
 
 Energies EnergyMeter::measure(const Model& model, const Parameters& parameters, const State& state) {
   forward_kinematics(model, parameters, state, data_);
@@ -50,9 +55,9 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
   constraint_velocity(model, c, mean_, row_velocity_);
   int block = 0;
   for (int r = 0; r < c.rows(); ++r) {
-    while (r >= c.blocks.row[static_cast<std::size_t>(block + 1)]) ++block;
+    while (r >= c.blocks.row[at(block + 1)]) ++block;
     const double work = motion.lambda[r] * row_velocity_[r];
-    if (c.list[static_cast<std::size_t>(block)].kind == ConstraintKind::kServo) {
+    if (c.list[at(block)].kind == ConstraintKind::kServo) {
       e.actuators += work;
       continue;
     }

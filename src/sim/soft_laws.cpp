@@ -69,24 +69,11 @@ class SoftLaws {
     double squared = 0.0;
     for (int row = first; row <= last; ++row) squared += c_.position[at(row)] * c_.position[at(row)];
     const double r = first == last ? c_.position[at(first)] : std::sqrt(squared);
-    for (int row = first; row <= last; ++row) set(row, e.impedance, r, false, equality_weight(e, row - first));
+    for (int row = first; row <= last; ++row)
+      set(row, e.impedance, r, false, equality_weight(model_, weights_, e, row - first));
   }
 
  private:
-  double equality_weight(const Equality& e, int row) const {
-    const int b = e.b;
-    switch (e.type) {
-      case EqualityType::kConnect:
-      case EqualityType::kWeld:
-        return weights_.body[at(e.a)][row / 3] + weights_.body[at(std::max(b, 0))][row / 3];
-      case EqualityType::kJoint:
-        return weights_.dof[model_.joint_dof[at(e.a)]] + (b >= 0 ? weights_.dof[model_.joint_dof[at(b)]] : 0.0);
-      case EqualityType::kTendon:
-        return weights_.tendon[e.a] + (b >= 0 ? weights_.tendon[b] : 0.0);
-    }
-    return 0.0;
-  }
-
   const Model& model_;
   const ReferenceWeights& weights_;
   const double h_;
@@ -107,6 +94,20 @@ double impedance_at(const std::array<double, 5>& solimp, double r) {
                       : 1.0 - std::pow(1.0 - x, power) / std::pow(1.0 - midpoint, power - 1.0);
   }
   return d0 + y * (dmax - d0);
+}
+
+double equality_weight(const Model& model, const ReferenceWeights& weights, const Equality& e, int row) {
+  const int b = e.b;
+  switch (e.type) {
+    case EqualityType::kConnect:
+    case EqualityType::kWeld:
+      return weights.body[at(e.a)][row / 3] + weights.body[at(std::max(b, 0))][row / 3];
+    case EqualityType::kJoint:
+      return weights.dof[model.joint_dof[at(e.a)]] + (b >= 0 ? weights.dof[model.joint_dof[at(b)]] : 0.0);
+    case EqualityType::kTendon:
+      return weights.tendon[e.a] + (b >= 0 ? weights.tendon[b] : 0.0);
+  }
+  return 0.0;
 }
 
 void set_soft_laws(const Model& model, std::span<const Contact> contacts, const ReferenceWeights& weights, double h,

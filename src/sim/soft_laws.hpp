@@ -24,6 +24,9 @@ namespace touchstone {
 // d(r) of a solimp.
 double impedance_at(const std::array<double, 5>& solimp, double r);
 
+// What a row of an equality weighs: the sum over both sides (MuJoCo's diagApprox).
+double equality_weight(const Model& model, const ReferenceWeights& weights, const Equality& equality, int row);
+
 // Fills bias and compliance. Needs positions and velocities of the rows.
 void set_soft_laws(const Model& model, std::span<const Contact> contacts, const ReferenceWeights& weights, double h,
                    Constraints& constraints);
