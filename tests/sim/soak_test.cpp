@@ -28,8 +28,9 @@ std::string pile(int count) {
   for (int i = 0; i < count; ++i) {
     const char* shapes[] = {"type='sphere' size='.08'", "type='box' size='.08 .06 .1'", "type='capsule' size='.06 .08'",
                             "type='cylinder' size='.07 .05'"};
-    bodies += fmt::format("<body pos='{} {} {}'><freejoint/><geom {}/></body>", 0.25 * (i % 3), 0.25 * (i / 3 % 3),
-                          0.2 + 0.3 * (i / 9), shapes[i % 4]);
+    const int column = i % 3, row = i / 3 % 3, level = i / 9;
+    bodies += fmt::format("<body pos='{} {} {}'><freejoint/><geom {}/></body>", 0.25 * column, 0.25 * row,
+                          0.2 + 0.3 * level, shapes[i % 4]);
   }
   return "<mujoco><worldbody><geom type='plane' size='5 5 1'/>" + bodies + "</worldbody></mujoco>";
 }
@@ -118,14 +119,21 @@ void soak(const std::vector<Subject>& subjects, int total) {
   }
 }
 
-bool is_long() { return std::getenv("TOUCHSTONE_LONG") != nullptr; }
+// Steps in a long run, in a normal one, and in a build with checks.
+int steps_of(int in_long_run) {
+#ifdef NDEBUG
+  return std::getenv("TOUCHSTONE_LONG") != nullptr ? in_long_run : 2'000;
+#else
+  return std::min(in_long_run, 200);
+#endif
+}
 
-TEST(Soak, PilesAndOurQuadruped) { soak(own_subjects(), is_long() ? 400'000 : 2'000); }
+TEST(Soak, PilesAndOurQuadruped) { soak(own_subjects(), steps_of(400'000)); }
 
 TEST(Soak, Robots) {
   const std::vector<Subject> robots = robot_subjects();
   if (robots.empty()) GTEST_SKIP() << "no models are here; set TOUCHSTONE_DATA";
-  soak(robots, is_long() ? 600'000 : 2'000);
+  soak(robots, steps_of(600'000));
 }
 
 }  // namespace
