@@ -150,13 +150,14 @@ void CollisionDetector::add_contacts(const Manifold& manifold, const Contact& pr
   }
 }
 
-RayHit CollisionDetector::raycast(Vec3 origin, Vec3 direction, double max_distance) const {
+RayHit CollisionDetector::raycast(Vec3 origin, Vec3 direction, double max_distance, int ignored_body) const {
   RayHit hit;
   const double length = std::sqrt(dot(direction, direction));
   if (!(length > 0.0) || !std::isfinite(length)) return hit;
   const Vec3 unit = direction * (1.0 / length);
   broad_.raycast(origin, unit, max_distance, [&](int proxy, double rest) {
     const Collider& c = shapes_->colliders()[at(proxy)];
+    if (c.body == ignored_body) return rest;
     RayOptions options;
     options.max_distance = rest;
     const RayResult ray = touchstone::raycast(shapes_->shape(c), poses_[at(proxy)], origin, unit, options);

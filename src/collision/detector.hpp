@@ -60,8 +60,10 @@ class CollisionDetector {
   // Forgets everything about earlier calls: the next one gives what a new detector would.
   void reset();
 
-  // The nearest shape on a ray, as of the last detect. `direction` may have any length.
-  RayHit raycast(Vec3 origin, Vec3 direction, double max_distance = std::numeric_limits<double>::infinity()) const;
+  // The nearest shape on a ray, as of the last detect. `direction` may have any length. Shapes of `ignored_body` are
+  // not seen.
+  RayHit raycast(Vec3 origin, Vec3 direction, double max_distance = std::numeric_limits<double>::infinity(),
+                 int ignored_body = -1) const;
 
  private:
   struct Sweep {

@@ -72,9 +72,9 @@ Data::Data(const Model& model)
       tendon_gain(scratch_vector(model.ntendon)),
       servo_gain(scratch_vector(model.nu)),
       servo_force(scratch_vector(model.nu)),
+      servo_mode(static_cast<std::size_t>(model.nu), ServoMode::kExplicit),
       servo_actuation(scratch_vector(model.nv)),
-      servo_limit(static_cast<std::size_t>(model.nu), 0),
-      joint_limit(static_cast<std::size_t>(model.njoint), 0) {
+      passive_force(scratch_vector(model.nv)) {
   for (const Tendon& tendon : model.tendons) tendon_on_path.push_back(is_on_path(model, tendon) ? 1 : 0);
 }
 

@@ -21,6 +21,13 @@ struct ArticulatedInertia {
   Mat3 linear;    // force due to linear acceleration
 };
 
+// How an actuator takes part in a step (forces.hpp).
+enum class ServoMode : std::uint8_t {
+  kExplicit,  // a constant force
+  kImplicit,  // its gains are in A
+  kBounded,   // a block of the contact problem, with its force limits
+};
+
 struct Data {
   explicit Data(const Model& model);
 
@@ -69,11 +76,11 @@ struct Data {
   // --- compute_free_motion: what is implicit in A besides M (forces.hpp) ---
   VectorX joint_gain;                       // nv: h D + h^2 K of dampers and springs of joints
   VectorX tendon_gain;                      // ntendon: the same of tendons; 0: explicit
-  VectorX servo_gain;                       // nu: h kd + h^2 kp of an actuator; 0: explicit, or at its limit
+  VectorX servo_gain;                       // nu: h kd + h^2 kp of an actuator that is not explicit, else 0
   VectorX servo_force;                      // nu: force with the velocity of the start and the position a step ahead
+  std::vector<ServoMode> servo_mode;        // nu
   VectorX servo_actuation;                  // nv: generalised force of the actuators in the step, without their gains
-  std::vector<std::int8_t> servo_limit;     // nu: -1, 1 at the lower or upper force limit, 0 between
-  std::vector<std::int8_t> joint_limit;     // njoint: the same for the force limits of joints
+  VectorX passive_force;                    // nv: smooth_force without actuators
   std::vector<std::int8_t> tendon_on_path;  // ntendon: its joints lie on one path, so M has entries for it
 };
 

@@ -44,16 +44,31 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
 // length (kp) and velocity (kd) of its transmission adds (h kd + h^2 kp) m m' to A, m its moment. All other forces are
 // those of the start.
 //   A (v_free - v) = h (smooth_force - h K v)         K the stiffness of all implicit springs and servos
-// A servo whose force at the end of the free motion would be beyond its limit (of the actuator or of the joint) pushes
-// with the limit instead, and its gains leave A; which ones do is found by repeating the solution until nothing
-// changes, at most kServoRounds times. Contacts do not take part in that decision: a servo that a contact drives into
-// its limit within one step exceeds it in this step.
+// Force limits. A servo whose force at the start is near a limit (of the actuator, or of a joint that has no other
+// actuator) gets the mode `near_limits`: kExplicit, the clamped force of the start; or kBounded, then it takes no part
+// in A and v_free, and the caller adds it to the contact problem as a block
+//   Box[h lo, h hi],   R = 1/servo_gain,   b = -(h servo_force / servo_gain + m v).
 [[nodiscard]] bool compute_free_motion(const Model& model, const Parameters& parameters, const State& state,
-                                       const Input& input, double h, Data& data);
-constexpr int kServoRounds = 6;
+                                       const Input& input, double h, Data& data,
+                                       ServoMode near_limits = ServoMode::kExplicit);
+// Again with other servo modes, for the same state and forces.
+[[nodiscard]] bool repeat_free_motion(const Model& model, const State& state, double h, Data& data);
+// Makes implicit servos bounded whose force exceeds its limits if the step ends with v_next. False if there are none.
+bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const ConstVectorRef& v_next, double h,
+                            Data& data);
+// The limits of an actuator's force; infinite where there are none. Needs compute_actuation.
+Vector2 servo_range(const Model& model, const Data& data, int actuator);
+
+// The free motion with all forces explicit: the factor of M, and v_free = v + h M^-1 smooth_force. False as above.
+[[nodiscard]] bool compute_explicit_motion(const Model& model, const Parameters& parameters, const State& state,
+                                           const Input& input, double h, Data& data);
+// Then the factor of M - h df/dv in data.L, with joint dampers alone or also with dampers of tendons and actuators:
+// what MuJoCo's Euler and implicitfast integrators advance the velocity with.
+[[nodiscard]] bool factorize_damped(const Model& model, const Parameters& parameters, bool joints_alone, double h,
+                                    Data& data);
 
 // What actuators and dampers did in a step of compute_free_motion that ended with the velocity v_next: generalised
-// impulses (nv), and the forces of the actuators (nu) as applied.
+// impulses (nv; bounded servos not included), and the forces of all actuators (nu) as applied.
 void actuator_impulse(const Model& model, const Data& data, const ConstVectorRef& v, const ConstVectorRef& v_next,
                       double h, VectorRef impulse);
 void damper_impulse(const Model& model, const Parameters& parameters, const Data& data, const ConstVectorRef& v_next,

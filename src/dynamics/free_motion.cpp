@@ -1,5 +1,7 @@
 // The free motion of a step, with what must be implicit to be stable at any gain (docs/dynamics.md).
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
@@ -55,10 +57,20 @@ void for_dofs(const Model& model, const Actuator& actuator, Use use) {
   for (const Tendon::Term& term : model.tendons[at(actuator.target)].terms) use(model.joint_dof[at(term.joint)]);
 }
 
-// Whether A has entries for the actuator, and its limits are its own or those of its joint.
+int actuators_of_joint(const Model& model, int joint) {
+  const auto acts = [joint](const Actuator& a) {
+    return a.transmission == TransmissionType::kJoint && a.target == joint;
+  };
+  return static_cast<int>(std::count_if(model.actuators.begin(), model.actuators.end(), acts));
+}
+
+// Whether A has entries for the actuator, and its limits are its own or those of a joint that it has for itself.
 bool can_be_implicit(const Model& model, const Data& data, const Actuator& actuator) {
+  if (actuator.gear[0] == 0.0) return false;
   if (actuator.transmission == TransmissionType::kJoint) {
-    return dof_count(model.joints[at(actuator.target)].type) == 1;
+    const Joint& joint = model.joints[at(actuator.target)];
+    if (dof_count(joint.type) != 1) return false;
+    return !joint.actuator_force_limited || actuators_of_joint(model, actuator.target) == 1;
   }
   if (actuator.transmission != TransmissionType::kTendon || data.tendon_on_path[at(actuator.target)] == 0) return false;
   const Tendon& tendon = model.tendons[at(actuator.target)];
@@ -85,165 +97,179 @@ Gains gains_of(const Actuator& actuator, const Parameters& parameters, const Dat
   return {std::max(gains.kp, 0.0), std::max(gains.kd, 0.0)};
 }
 
-std::int8_t side_of(double force, bool limited, const Vector2& range) {
-  if (!limited) return 0;
-  return static_cast<std::int8_t>(force > range[1] ? 1 : (force < range[0] ? -1 : 0));
+// The part of the limits' half width within which a servo is not expected to reach them in the next step.
+constexpr double kFarFromLimits = 0.9;
+
+bool is_near_limits(double force, const Vector2& range) {
+  return std::abs(force - 0.5 * (range[0] + range[1])) > kFarFromLimits * 0.5 * (range[1] - range[0]);
 }
 
-// The servos of a step. Their gains, forces and limits are in data.servo_*.
-class Servos {
- public:
-  Servos(const Model& model, const Parameters& parameters, double h, Data& data)
-      : model_(model), h_(h), data_(data), any_(false) {
-    data.servo_force = data.actuator_force;
-    data.servo_gain.setZero();
-    std::fill(data.servo_limit.begin(), data.servo_limit.end(), std::int8_t{0});
-    std::fill(data.joint_limit.begin(), data.joint_limit.end(), std::int8_t{0});
-    if (!model.options.actuation_enabled) return;
-    for (int u = 0; u < model.nu; ++u) {
-      const Actuator& actuator = model.actuators[at(u)];
-      if (!can_be_implicit(model, data, actuator)) continue;
-      const Gains gains = gains_of(actuator, parameters, data, u);
-      data.servo_gain[u] = h * gains.kd + h * h * gains.kp;
-      if (data.servo_gain[u] == 0.0) continue;
-      any_ = true;
+bool is_beyond(double force, const Vector2& range) {
+  constexpr double kSlack = 1e-9;  // rounding is no reason to repeat a step
+  const double slack = kSlack * (1.0 + std::max(std::abs(range[0]), std::abs(range[1])));
+  return force < range[0] - slack || force > range[1] + slack;
+}
+
+// Gains and forces of the servos at the start of a step, and who takes care of them.
+void begin_servos(const Model& model, const Parameters& parameters, double h, ServoMode near_limits, Data& data) {
+  data.servo_force = data.actuator_force;
+  data.servo_gain.setZero();
+  std::fill(data.servo_mode.begin(), data.servo_mode.end(), ServoMode::kExplicit);
+  if (!model.options.actuation_enabled) return;
+  for (int u = 0; u < model.nu; ++u) {
+    const Actuator& actuator = model.actuators[at(u)];
+    if (!can_be_implicit(model, data, actuator)) continue;
+    const Gains gains = gains_of(actuator, parameters, data, u);
+    data.servo_gain[u] = h * gains.kd + h * h * gains.kp;
+    if (data.servo_gain[u] == 0.0) continue;
+    const bool near = is_near_limits(data.actuator_law[u], servo_range(model, data, u));
+    data.servo_mode[at(u)] = near ? near_limits : ServoMode::kImplicit;
+    if (data.servo_mode[at(u)] == ServoMode::kExplicit) {
+      data.servo_gain[u] = 0.0;
+    } else {
       data.servo_force[u] = data.actuator_law[u] - h * gains.kp * data.actuator_velocity[u];
-      data.servo_limit[at(u)] = side_of(data.actuator_law[u], actuator.force_limited, actuator.force_range);
-    }
-    for (int j = 0; j < model.njoint; ++j) {
-      const Joint& joint = model.joints[at(j)];
-      data.joint_limit[at(j)] = side_of(data.actuation_unlimited[model.joint_dof[at(j)]], joint.actuator_force_limited,
-                                        joint.actuator_force_range);
     }
   }
+}
 
-  bool any() const { return any_; }
-
-  // The generalised force at the velocity of the start; clears nothing but data.servo_actuation.
-  void sum_forces() {
-    data_.servo_actuation = data_.actuation_unlimited;
-    for (int u = 0; u < model_.nu; ++u) {
-      const double change = force_in_use(u) - data_.actuator_force[u];
-      if (change != 0.0) data_.servo_actuation += change * data_.actuator_moment.col(u);
-    }
-    for (int j = 0; j < model_.njoint; ++j) {
-      const Joint& joint = model_.joints[at(j)];
-      if (!joint.actuator_force_limited) continue;
-      const std::int8_t side = data_.joint_limit[at(j)];
-      if (side != 0) data_.servo_actuation[model_.joint_dof[at(j)]] = joint.actuator_force_range[side > 0 ? 1 : 0];
-    }
+// Forces that are constant in the step, and the part of implicit servos at the velocity of the start. What is bounded
+// is left to the contact problem.
+void sum_actuation(const Model& model, Data& data) {
+  data.servo_actuation = data.actuation;
+  for (int u = 0; u < model.nu; ++u) {
+    if (data.servo_mode[at(u)] == ServoMode::kExplicit) continue;
+    const double force = data.servo_mode[at(u)] == ServoMode::kImplicit ? data.servo_force[u] : 0.0;
+    for_dofs(model, model.actuators[at(u)], [&](int i) {
+      // The joint's own limit, if any, was applied to the explicit force; a servo has its joint to itself then.
+      const bool limited = model.joints[at(model.dof_joint[at(i)])].actuator_force_limited;
+      const double before = data.actuation_unlimited[i] - data.actuator_moment(i, u) * data.actuator_force[u];
+      if (limited) data.servo_actuation[i] = before + data.actuator_moment(i, u) * data.actuator_force[u];
+      data.servo_actuation[i] += data.actuator_moment(i, u) * (force - data.actuator_force[u]);
+    });
   }
+}
 
-  void add_gains(VectorX& rows) const {
-    for (int u = 0; u < model_.nu; ++u) {
-      if (!in_use(u)) continue;
-      for_dofs(model_, model_.actuators[at(u)], [&](int i) {
-        for_dofs(model_, model_.actuators[at(u)], [&](int j) {
-          if (j > i) return;  // the lower triangle
-          rows[model_.row_start[at(i)] + model_.row_length[at(j)] - 1] +=
-              data_.servo_gain[u] * data_.actuator_moment(i, u) * data_.actuator_moment(j, u);
-        });
+void add_servo_gains(const Model& model, const Data& data, VectorX& rows) {
+  for (int u = 0; u < model.nu; ++u) {
+    if (data.servo_mode[at(u)] != ServoMode::kImplicit) continue;
+    for_dofs(model, model.actuators[at(u)], [&](int i) {
+      for_dofs(model, model.actuators[at(u)], [&](int j) {
+        if (j > i) return;  // the lower triangle
+        rows[model.row_start[at(i)] + model.row_length[at(j)] - 1] +=
+            data.servo_gain[u] * data.actuator_moment(i, u) * data.actuator_moment(j, u);
       });
-    }
+    });
   }
+}
 
-  // Which limits are reached at the end of the step, if the velocity changes by dv. False if that is as assumed.
-  bool update_limits(const VectorX& dv) {
-    bool changed = false;
-    const auto set = [&](std::int8_t side, std::int8_t& known) {
-      changed = changed || side != known;
-      known = side;
-    };
-    for (int u = 0; u < model_.nu; ++u) {
-      const Actuator& actuator = model_.actuators[at(u)];
-      if (data_.servo_gain[u] == 0.0 || !actuator.force_limited) continue;
-      set(side_of(end_force(u, dv), true, actuator.force_range), data_.servo_limit[at(u)]);
-    }
-    for (int j = 0; j < model_.njoint; ++j) {
-      const Joint& joint = model_.joints[at(j)];
-      if (!joint.actuator_force_limited) continue;
-      const int dof = model_.joint_dof[at(j)];
-      double force = data_.actuation_unlimited[dof];
-      for (int u = 0; u < model_.nu; ++u) {
-        if (data_.actuator_moment(dof, u) == 0.0) continue;
-        double end = force_in_use(u);
-        if (data_.servo_gain[u] != 0.0 && data_.servo_limit[at(u)] == 0) end = end_force(u, dv);
-        force += data_.actuator_moment(dof, u) * (end - data_.actuator_force[u]);
-      }
-      set(side_of(force, true, joint.actuator_force_range), data_.joint_limit[at(j)]);
-    }
-    return changed;
-  }
-
-  // From now on the gain of a servo at a limit is zero, and its force is the limit.
-  void settle() {
-    for (int u = 0; u < model_.nu; ++u) {
-      if (data_.servo_gain[u] == 0.0 || in_use(u)) continue;
-      data_.servo_force[u] = force_in_use(u);
-      data_.servo_gain[u] = 0.0;
-    }
-  }
-
- private:
-  bool in_use(int u) const {
-    if (data_.servo_gain[u] == 0.0 || data_.servo_limit[at(u)] != 0) return false;
-    const Actuator& actuator = model_.actuators[at(u)];
-    return actuator.transmission != TransmissionType::kJoint || data_.joint_limit[at(actuator.target)] == 0;
-  }
-  double force_in_use(int u) const {
-    const std::int8_t side = data_.servo_limit[at(u)];
-    return side == 0 ? data_.servo_force[u] : model_.actuators[at(u)].force_range[side > 0 ? 1 : 0];
-  }
-  double end_force(int u, const VectorX& dv) const {
-    double rate = 0.0;
-    for_dofs(model_, model_.actuators[at(u)], [&](int i) { rate += data_.actuator_moment(i, u) * dv[i]; });
-    return data_.servo_force[u] - data_.servo_gain[u] / h_ * rate;
-  }
-
-  const Model& model_;
-  const double h_;
-  Data& data_;
-  bool any_;
-};
+double servo_rate(const Model& model, const Data& data, int u, const ConstVectorRef& v) {
+  double rate = 0.0;
+  for_dofs(model, model.actuators[at(u)], [&](int i) { rate += data.actuator_moment(i, u) * v[i]; });
+  return rate;
+}
 
 }  // namespace
 
+Vector2 servo_range(const Model& model, const Data& data, int u) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Actuator& actuator = model.actuators[at(u)];
+  Vector2 range = actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity);
+  if (actuator.transmission != TransmissionType::kJoint) return range;
+  const Joint& joint = model.joints[at(actuator.target)];
+  const double moment = data.actuator_moment(model.joint_dof[at(actuator.target)], u);
+  if (!joint.actuator_force_limited || moment == 0.0) return range;
+  const double a = joint.actuator_force_range[0] / moment, b = joint.actuator_force_range[1] / moment;
+  return {std::max(range[0], std::min(a, b)), std::min(range[1], std::max(a, b))};
+}
+
 bool compute_free_motion(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                         double h, Data& data) {
+                         double h, Data& data, ServoMode near_limits) {
   compute_smooth_force(model, parameters, state, input, h, data);
   begin_joint_terms(model, parameters, state, h, data);
   begin_tendon_terms(model, parameters, h, data);
-  Servos servos(model, parameters, h, data);
-  data.smooth_force -= data.actuation;
-  bool ok = false;
-  for (int round = 1;; ++round) {
-    servos.sum_forces();
-    data.L = data.M;
-    for (int i = 0; i < model.nv; ++i) {
-      data.L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += data.joint_gain[i];
-    }
-    add_tendon_armature(model, data.tendon_gain, data.L);
-    servos.add_gains(data.L);
-    ok = factorize_rows(model, data.L, data.D_inverse);
-    data.v_free = h * (data.smooth_force + data.servo_actuation);
-    solve(model, data, data.v_free);
-    if (!servos.any() || round == kServoRounds || !servos.update_limits(data.v_free)) break;
+  begin_servos(model, parameters, h, near_limits, data);
+  data.passive_force = data.smooth_force - data.actuation;
+  return repeat_free_motion(model, state, h, data);
+}
+
+bool repeat_free_motion(const Model& model, const State& state, double h, Data& data) {
+  sum_actuation(model, data);
+  data.L = data.M;
+  for (int i = 0; i < model.nv; ++i) {
+    data.L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += data.joint_gain[i];
   }
-  servos.settle();
-  data.smooth_force += data.servo_actuation;
+  add_tendon_armature(model, data.tendon_gain, data.L);
+  add_servo_gains(model, data, data.L);
+  const bool ok = factorize_rows(model, data.L, data.D_inverse);
+  data.smooth_force = data.passive_force + data.servo_actuation;
+  data.v_free = h * data.smooth_force;
+  solve(model, data, data.v_free);
   data.v_free += state.v;
   return ok;
+}
+
+bool compute_explicit_motion(const Model& model, const Parameters& parameters, const State& state, const Input& input,
+                             double h, Data& data) {
+  compute_smooth_force(model, parameters, state, input, h, data);
+  data.joint_gain.setZero();
+  data.tendon_gain.setZero();
+  data.servo_gain.setZero();
+  data.servo_force = data.actuator_force;
+  std::fill(data.servo_mode.begin(), data.servo_mode.end(), ServoMode::kExplicit);
+  data.servo_actuation = data.actuation;
+  data.passive_force = data.smooth_force - data.actuation;
+  const bool ok = factorize(model, data);
+  data.v_free = h * data.smooth_force;
+  solve(model, data, data.v_free);
+  data.v_free += state.v;
+  return ok;
+}
+
+bool factorize_damped(const Model& model, const Parameters& parameters, bool joints_alone, double h, Data& data) {
+  data.L = data.M;
+  const double scale = model.options.dampers_enabled ? h : 0.0;
+  for (int i = 0; i < model.nv; ++i) {
+    data.L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += scale * parameters.dof_damping[i];
+  }
+  if (!joints_alone) {
+    for (int t = 0; t < model.ntendon; ++t) {
+      data.tendon_gain[t] = data.tendon_on_path[at(t)] != 0 ? scale * parameters.tendon_damping[t] : 0.0;
+    }
+    add_tendon_armature(model, data.tendon_gain, data.L);
+    for (int u = 0; u < model.nu && model.options.actuation_enabled; ++u) {
+      const Actuator& actuator = model.actuators[at(u)];
+      if (!can_be_implicit(model, data, actuator) || is_beyond(data.actuator_law[u], servo_range(model, data, u))) {
+        continue;
+      }
+      data.servo_gain[u] = h * gains_of(actuator, parameters, data, u).kd;
+      if (data.servo_gain[u] > 0.0) data.servo_mode[at(u)] = ServoMode::kImplicit;
+    }
+    add_servo_gains(model, data, data.L);
+  }
+  return factorize_rows(model, data.L, data.D_inverse);
+}
+
+bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const ConstVectorRef& v_next, double h,
+                            Data& data) {
+  bool any = false;
+  for (int u = 0; u < model.nu; ++u) {
+    if (data.servo_mode[at(u)] != ServoMode::kImplicit) continue;
+    const double change = servo_rate(model, data, u, v_next) - servo_rate(model, data, u, v);
+    if (!is_beyond(data.servo_force[u] - data.servo_gain[u] / h * change, servo_range(model, data, u))) continue;
+    data.servo_mode[at(u)] = ServoMode::kBounded;
+    any = true;
+  }
+  return any;
 }
 
 void actuator_impulse(const Model& model, const Data& data, const ConstVectorRef& v, const ConstVectorRef& v_next,
                       double h, VectorRef impulse) {
   impulse = h * data.servo_actuation;
   for (int u = 0; u < model.nu; ++u) {
-    if (data.servo_gain[u] == 0.0) continue;
-    const Actuator& actuator = model.actuators[at(u)];
-    double rate = 0.0;
-    for_dofs(model, actuator, [&](int i) { rate += data.actuator_moment(i, u) * (v_next[i] - v[i]); });
-    for_dofs(model, actuator, [&](int i) { impulse[i] -= data.servo_gain[u] * data.actuator_moment(i, u) * rate; });
+    if (data.servo_mode[at(u)] != ServoMode::kImplicit) continue;
+    const double change = servo_rate(model, data, u, v_next) - servo_rate(model, data, u, v);
+    for_dofs(model, model.actuators[at(u)],
+             [&](int i) { impulse[i] -= data.servo_gain[u] * data.actuator_moment(i, u) * change; });
   }
 }
 
@@ -270,9 +296,12 @@ void applied_actuator_forces(const Model& model, const Data& data, const ConstVe
                              const ConstVectorRef& v_next, double h, VectorRef force) {
   for (int u = 0; u < model.nu; ++u) {
     force[u] = data.servo_force[u];
-    if (data.servo_gain[u] == 0.0) continue;
-    for_dofs(model, model.actuators[at(u)],
-             [&](int i) { force[u] -= data.servo_gain[u] / h * data.actuator_moment(i, u) * (v_next[i] - v[i]); });
+    if (data.servo_mode[at(u)] == ServoMode::kExplicit) continue;
+    const double change = servo_rate(model, data, u, v_next) - servo_rate(model, data, u, v);
+    force[u] -= data.servo_gain[u] / h * change;
+    if (data.servo_mode[at(u)] != ServoMode::kBounded) continue;
+    const Vector2 range = servo_range(model, data, u);
+    force[u] = std::clamp(force[u], range[0], range[1]);
   }
 }
 

@@ -3,28 +3,31 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/dynamics/forces.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/math/so3.hpp"
+#include "touchstone/sim/soft_laws.hpp"
 
 namespace touchstone {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// A body length for rows in rad/s: metres that a turn of one radian moves a typical point.
-constexpr double kBodyLength = 0.1;
+// A contact whose bodies move so much less along its normal than their masses let them is held by joints.
+constexpr double kImmovable = 1e-9;
 
 const double kZeros[6] = {};
 const double kOnes[6] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
-const double kRotation[1] = {kBodyLength};
 
 class Assembler {
  public:
-  Assembler(const Model& model, const Parameters& parameters, const State& state, const Data& data, double h,
-            const SimulatorOptions& options, Constraints& constraints)
+  Assembler(const Model& model, const Parameters& parameters, const State& state, const Data& data,
+            const ReferenceWeights& weights, double h, const SimulatorOptions& options, Constraints& constraints)
       : model_(model),
         parameters_(parameters),
         state_(state),
         data_(data),
+        weights_(weights),
         h_(h),
         options_(options),
         writer_(model, data, constraints) {}
@@ -45,7 +48,7 @@ class Assembler {
       }
       const double q = state_.q[model_.joint_q[at(j)]];
       const int dof = model_.joint_dof[at(j)];
-      const double* length = joint.type == JointType::kSlide ? kOnes : kRotation;
+      const double length = weights_.dof_length[dof];
       const double range[2] = {joint.range[0], joint.range[1]};
       for (int side = 0; side < 2; ++side) {
         const double sign = side == 0 ? 1.0 : -1.0;
@@ -53,7 +56,7 @@ class Assembler {
         if (!reached(gap, sign * state_.v[dof], sign * data_.v_free[dof])) continue;
         begin_limit(ConstraintKind::kJointLimit, j, side);
         writer_.add_dof(dof, 0, sign);
-        writer_.end(&gap, length);
+        writer_.end(&gap, &length);
       }
     }
   }
@@ -66,8 +69,7 @@ class Assembler {
       writer_.begin(ConstraintKind::kJointFriction, dof);
       writer_.blocks().add_box(-h_ * friction, h_ * friction);
       writer_.add_dof(dof, 0, 1.0);
-      const bool slide = model_.joints[at(model_.dof_joint[at(dof)])].type == JointType::kSlide;
-      writer_.end(kZeros, slide ? kOnes : kRotation);
+      writer_.end(kZeros, &weights_.dof_length[dof]);
     }
   }
 
@@ -83,7 +85,7 @@ class Assembler {
         if (!reached(gap, rate, rate)) continue;
         begin_limit(ConstraintKind::kTendonLimit, t, side);
         add_tendon(tendon, sign);
-        writer_.end(&gap, kRotation);
+        writer_.end(&gap, &weights_.tendon_length[t]);
       }
     }
   }
@@ -96,7 +98,7 @@ class Assembler {
       writer_.begin(ConstraintKind::kTendonFriction, t);
       writer_.blocks().add_box(-h_ * friction, h_ * friction);
       add_tendon(model_.tendons[at(t)], 1.0);
-      writer_.end(kZeros, kRotation);
+      writer_.end(kZeros, &weights_.tendon_length[t]);
     }
   }
 
@@ -123,13 +125,42 @@ class Assembler {
     }
   }
 
+  // Servos whose limits matter: Box[h lo, h hi] on the rate of the transmission.
+  void add_servos() {
+    for (int u = 0; u < model_.nu; ++u) {
+      if (data_.servo_mode[at(u)] != ServoMode::kBounded) continue;
+      const Actuator& actuator = model_.actuators[at(u)];
+      const Vector2 range = servo_range(model_, data_, u);
+      writer_.begin(ConstraintKind::kServo, u);
+      writer_.blocks().add_box(h_ * range[0], h_ * range[1]);
+      double length = 1.0;
+      if (actuator.transmission == TransmissionType::kJoint) {
+        const int dof = model_.joint_dof[at(actuator.target)];
+        const double moment = data_.actuator_moment(dof, u);
+        writer_.add_dof(dof, 0, moment);
+        length = weights_.dof_length[dof] / std::abs(moment);
+      } else {
+        for (const Tendon::Term& term : model_.tendons[at(actuator.target)].terms) {
+          const int dof = model_.joint_dof[at(term.joint)];
+          writer_.add_dof(dof, 0, data_.actuator_moment(dof, u));
+        }
+        length = weights_.tendon_length[actuator.target] / std::abs(actuator.gear[0]);
+      }
+      writer_.end(kZeros, &length);
+    }
+  }
+
  private:
+  bool is_soft() const { return options_.constraints == ConstraintModel::kMujoco; }
+
   // Components [t1, t2, spin, roll1, roll2, n] as far as the dimension goes; the normal last.
   void add_contact(const Contact& contact, int index) {
     const int m = contact.material.dimension;
+    if (is_soft() && !(contact.distance < contact.margin)) return;
     const Vec3 t1 = contact.frame.c0, t2 = contact.frame.c1, n = contact.frame.c2, zero;
     const Vec3 all_linear[6] = {t1, t2, zero, zero, zero, n}, all_angular[6] = {zero, zero, n, t1, t2, zero};
-    const double all_lengths[6] = {1.0, 1.0, kBodyLength, kBodyLength, kBodyLength, 1.0};
+    const double length = m > 3 ? pair_length(contact.body_a, contact.body_b) : 1.0;
+    const double all_lengths[6] = {1.0, 1.0, length, length, length, 1.0};
     Vec3 linear[6], angular[6];
     double lengths[6], position[6] = {};
     for (int r = 0; r < m - 1; ++r) {
@@ -145,7 +176,26 @@ class Assembler {
     writer_.blocks().add_coulomb(contact.material.friction.data(), m - 1);
     writer_.add_point(contact.body_b, contact.position, 1.0, linear, angular, m);
     writer_.add_point(contact.body_a, contact.position, -1.0, linear, angular, m);
-    writer_.end(position, lengths);
+    const double expected = free_mobility(contact.body_a) + free_mobility(contact.body_b);
+    if (!is_soft() && writer_.mobility(m - 1, weights_.dof) < kImmovable * expected) {
+      writer_.cancel();
+    } else {
+      writer_.end(position, lengths);
+    }
+  }
+
+  // How far a unit impulse moves a typical point of a body in the reference configuration.
+  double free_mobility(int body) const {
+    const double length = weights_.body_length[at(body)];
+    return weights_.body[at(body)][0] + length * length * weights_.body[at(body)][1];
+  }
+
+  // That of the smaller of two bodies, for relative rotations; what does not move does not count.
+  double pair_length(int a, int b) const {
+    const bool moves_a = model_.body_last_dof[at(a)] >= 0, moves_b = model_.body_last_dof[at(b)] >= 0;
+    const double of_a = weights_.body_length[at(a)], of_b = weights_.body_length[at(b)];
+    if (moves_a && moves_b) return std::min(of_a, of_b);
+    return moves_a ? of_a : of_b;
   }
 
   void begin_limit(ConstraintKind kind, int index, int side) {
@@ -155,6 +205,7 @@ class Assembler {
 
   // Twice the way of a step: the constraint may speed things up, and one that stays open costs little.
   bool reached(double gap, double rate, double free_rate) const {
+    if (is_soft()) return gap < 0.0;
     return gap + 2.0 * h_ * std::min({rate, free_rate, 0.0}) <= options_.stabilisation.slop;
   }
 
@@ -168,7 +219,7 @@ class Assembler {
     if (!reached(gap, -axis.dot(state_.v.segment<3>(dof)), -axis.dot(data_.v_free.segment<3>(dof)))) return;
     begin_limit(ConstraintKind::kJointLimit, j, 1);
     for (int k = 0; k < 3; ++k) writer_.add_dof(dof + k, 0, -axis[k]);
-    writer_.end(&gap, kRotation);
+    writer_.end(&gap, &weights_.dof_length[dof]);
   }
 
   void add_tendon(const Tendon& tendon, double sign) {
@@ -195,10 +246,15 @@ class Assembler {
     writer_.add_point(e.a, pa, -1.0, linear, angular, 3);
     const double position[3] = {error.x(), error.y(), error.z()};
     writer_.end(position, kOnes);
+    if (is_soft()) writer_.set_drift(point_drift(b, pb) - point_drift(e.a, pa));
   }
 
   // X_AB = relative_pose: the point anchor_a of body b, and the rotation.
   void add_weld(const Equality& e) {
+    if (is_soft()) {
+      add_quaternion_weld(e);
+      return;
+    }
     const int b = std::max(e.b, 0);
     const Pose X_WT = data_.X_WB[at(e.a)] * Pose(e.relative_pose);  // where body b should be
     const Vec3 pb = data_.X_WB[at(b)] * Vec3(e.anchor_a), pa = X_WT * Vec3(e.anchor_a);
@@ -213,8 +269,54 @@ class Assembler {
     writer_.add_point(e.a, pb, -1.0, linear, angular, 6);
     const double s = e.torque_scale;
     const double position[6] = {error.x(), error.y(), error.z(), s * turn.x(), s * turn.y(), s * turn.z()};
-    const double lengths[6] = {1.0, 1.0, 1.0, kBodyLength, kBodyLength, kBodyLength};
+    const double length = pair_length(e.a, b);
+    const double lengths[6] = {1.0, 1.0, 1.0, length, length, length};
     writer_.end(position, lengths);
+  }
+
+  // The same as MuJoCo writes it: the error of rotation is the vector part of the quaternion from body b to where it
+  // should be, e = vec(conj(q_B) q_A q_rel), about half of the angle.
+  void add_quaternion_weld(const Equality& e) {
+    const int b = std::max(e.b, 0);
+    const Pose X_WT = data_.X_WB[at(e.a)] * Pose(e.relative_pose);
+    const Vec3 pb = data_.X_WB[at(b)] * Vec3(e.anchor_a), pa = X_WT * Vec3(e.anchor_a);
+    const Quaternion q_T(X_WT.R.eigen()), q_B(data_.X_WB[at(b)].R.eigen());
+    const double s = e.torque_scale;
+    Matrix3 rate;  // de/dt = 1/2 vec(conj(q_B) w q_T), w the relative angular velocity
+    for (int k = 0; k < 3; ++k) {
+      const Vector3 axis = Vector3::Unit(k);
+      const Quaternion w(0.0, axis.x(), axis.y(), axis.z());
+      rate.col(k) = 0.5 * s * (q_B.conjugate() * w * q_T).vec();
+    }
+    Vec3 linear[6], angular[6];
+    world_axes(1.0, linear);
+    for (int r = 0; r < 3; ++r) angular[3 + r] = Vec3(Vector3(rate.row(r)));
+    writer_.blocks().add_equality(6);
+    writer_.add_point(b, pb, 1.0, linear, angular, 6);
+    writer_.add_point(e.a, pa, -1.0, linear, angular, 6);
+    const Vector3 turn = -s * (q_B.conjugate() * q_T).vec();
+    const Vec3 error = pb - pa;
+    const double position[6] = {error.x(), error.y(), error.z(), turn.x(), turn.y(), turn.z()};
+    const double length = pair_length(e.a, b);
+    const double lengths[6] = {1.0, 1.0, 1.0, length, length, length};
+    writer_.end(position, lengths);
+    writer_.set_drift(point_drift(b, pb) - point_drift(e.a, pa));
+    // The second derivative of e without joint accelerations: q' = w q / 2 for both bodies.
+    const auto pure = [](const Vector3& w) { return Quaternion(0.0, w.x(), w.y(), w.z()); };
+    const Vector3 w_a = data_.velocity[at(e.a)].angular.eigen(), w_b = data_.velocity[at(b)].angular.eigen();
+    const Vector3 alpha = (data_.acceleration[at(b)].angular - data_.acceleration[at(e.a)].angular).eigen();
+    const Vector3 spin =
+        (pure(w_b - w_a) * pure(w_a)).coeffs().head<3>() - (pure(w_b) * pure(w_b - w_a)).coeffs().head<3>();
+    const double spin_scalar = (pure(w_b - w_a) * pure(w_a)).w() - (pure(w_b) * pure(w_b - w_a)).w();
+    const Quaternion second(0.5 * spin_scalar, alpha.x() + 0.5 * spin.x(), alpha.y() + 0.5 * spin.y(),
+                            alpha.z() + 0.5 * spin.z());
+    writer_.set_drift(Vec3(Vector3(0.5 * s * (q_B.conjugate() * second * q_T).vec())), 3);
+  }
+
+  // dJ/dt v of a point of a body, up to gravity, which is the same for all: after compute_bias the accelerations in
+  // data are those of joints that do not accelerate.
+  Vec3 point_drift(int body, Vec3 p) const {
+    return Vec3(Vector3(point_acceleration(model_, data_, body, p.eigen()).head<3>()));
   }
 
   struct Value {
@@ -241,8 +343,7 @@ class Assembler {
     writer_.blocks().add_equality(1);
     writer_.add_dof(model_.joint_dof[at(e.a)], 0, 1.0);
     if (e.b >= 0) writer_.add_dof(model_.joint_dof[at(e.b)], 0, -p.slope);
-    const bool slide = model_.joints[at(e.a)].type == JointType::kSlide;
-    writer_.end(&error, slide ? kOnes : kRotation);
+    writer_.end(&error, &weights_.dof_length[model_.joint_dof[at(e.a)]]);
   }
 
   double tendon_displacement(int t) const {
@@ -259,13 +360,14 @@ class Assembler {
     writer_.blocks().add_equality(1);
     add_tendon(model_.tendons[at(e.a)], 1.0);
     if (e.b >= 0) add_tendon(model_.tendons[at(e.b)], -p.slope);
-    writer_.end(&error, kRotation);
+    writer_.end(&error, &weights_.tendon_length[e.a]);
   }
 
   const Model& model_;
   const Parameters& parameters_;
   const State& state_;
   const Data& data_;
+  const ReferenceWeights& weights_;
   const double h_;
   const SimulatorOptions& options_;
   ConstraintWriter writer_;
@@ -296,8 +398,15 @@ Bias unilateral_bias(double phi, double w, double w_free, double restitution, do
   return {std::max(0.0, phi) / h + back, back};
 }
 
-void set_rigid_laws(std::span<const Contact> contacts, double h, double remaining, const StabilisationOptions& s,
-                    Constraints& c) {
+// In between the limits lambda = h (force at the end of the step).
+void set_servo_law(const Data& data, int actuator, double h, int row, Constraints& c) {
+  const double gain = data.servo_gain[actuator];
+  c.compliance[row] = 1.0 / gain;
+  c.bias[row] = -(h * data.servo_force[actuator] / gain + data.actuator_velocity[actuator]);
+}
+
+void set_rigid_laws(std::span<const Contact> contacts, const Data& data, double h, double remaining,
+                    const StabilisationOptions& s, Constraints& c) {
   const auto set = [&c](int row, Bias bias) {
     c.bias[row] = bias.total;
     c.recovery[row] = bias.recovery;
@@ -328,6 +437,9 @@ void set_rigid_laws(std::span<const Contact> contacts, double h, double remainin
           set(r, {back, back});
         }
         break;
+      case ConstraintKind::kServo:
+        set_servo_law(data, constraint.index, h, last, c);
+        break;
       case ConstraintKind::kJointFriction:
       case ConstraintKind::kTendonFriction:
         break;
@@ -338,20 +450,25 @@ void set_rigid_laws(std::span<const Contact> contacts, double h, double remainin
 }  // namespace
 
 void assemble_constraints(const Model& model, const Parameters& parameters, const State& state, const Data& data,
-                          std::span<const Contact> contacts, double h, double remaining,
-                          const SimulatorOptions& options, Constraints& c) {
+                          std::span<const Contact> contacts, const ReferenceWeights& weights, double h,
+                          double remaining, const SimulatorOptions& options, Constraints& c) {
   c.clear();
-  Assembler assembler(model, parameters, state, data, h, options, c);
+  Assembler assembler(model, parameters, state, data, weights, h, options, c);
   assembler.add_contacts(contacts);
   assembler.add_joint_limits();
   assembler.add_joint_friction();
   assembler.add_tendon_limits();
   assembler.add_tendon_friction();
   assembler.add_equalities();
+  assembler.add_servos();
   for (VectorX* v : {&c.velocity, &c.free_velocity, &c.bias, &c.compliance, &c.recovery}) ensure_size(*v, c.rows());
   constraint_velocity(model, c, state.v, c.velocity);
   constraint_velocity(model, c, data.v_free, c.free_velocity);
-  set_rigid_laws(contacts, h, remaining, options.stabilisation, c);
+  if (options.constraints == ConstraintModel::kMujoco) {
+    set_soft_laws(model, contacts, weights, h, c);
+    return;
+  }
+  set_rigid_laws(contacts, data, h, remaining, options.stabilisation, c);
 }
 
 }  // namespace touchstone

@@ -27,6 +27,8 @@ const char* to_string(ConstraintKind kind) {
       return "tendon friction";
     case ConstraintKind::kEquality:
       return "equality";
+    case ConstraintKind::kServo:
+      return "servo";
   }
   return "";
 }
@@ -37,6 +39,7 @@ void Constraints::clear() {
   parts.clear();
   J.clear();
   position.clear();
+  drift.clear();
   row_length.clear();
 }
 
@@ -88,6 +91,38 @@ void ConstraintWriter::end(const double* position, const double* length) {
   const int rows = c_.blocks.size(c_.count() - 1);
   c_.position.insert(c_.position.end(), position, position + rows);
   c_.row_length.insert(c_.row_length.end(), length, length + rows);
+  c_.drift.resize(c_.position.size(), 0.0);
+}
+
+void ConstraintWriter::set_drift(const Vec3& drift, int first) {
+  double* rows = c_.drift.data() + c_.blocks.row[at(c_.count() - 1)] + first;
+  for (int k = 0; k < 3; ++k) rows[k] = drift[k];
+}
+
+void ConstraintWriter::cancel() {
+  const Constraint& constraint = c_.list.back();
+  if (constraint.part_count > 0) c_.J.resize(c_.parts[at(constraint.first_part)].start);
+  c_.parts.resize(at(constraint.first_part));
+  c_.list.pop_back();
+  Blocks& b = c_.blocks;
+  b.type.pop_back();
+  b.row.pop_back();
+  for (std::vector<double>* values : {&b.mu, &b.lo, &b.hi}) values->resize(at(b.rows()));
+}
+
+double ConstraintWriter::mobility(int row, const VectorX& dof_weight) const {
+  const Constraint& constraint = c_.list.back();
+  const int width = c_.width(c_.count() - 1);
+  double sum = 0.0;
+  for (int i = 0; i < constraint.part_count; ++i) {
+    const TreePart& part = c_.parts[at(constraint.first_part + i)];
+    const int first = model_.tree_first_dof[at(part.tree)], end = model_.tree_first_dof[at(part.tree + 1)];
+    for (int k = first; k < end; ++k) {
+      const double J = c_.J[part.start + at(width * (k - first) + row / 4)][row % 4];
+      sum += J * J * dof_weight[k];
+    }
+  }
+  return sum;
 }
 
 namespace {
@@ -166,12 +201,13 @@ void add_constraint_force(const Model& model, const Constraints& c, const ConstV
   }
 }
 
-std::string describe(const Model& model, const Constraints& constraints, int block) {
+std::string describe(const Model& model, const Constraints& constraints, std::span<const Contact> contacts, int block) {
   const Constraint& c = constraints.list[at(block)];
   const char* side = c.side == 0 ? "lower" : "upper";
   switch (c.kind) {
     case ConstraintKind::kContact:
-      return fmt::format("contact {}", c.index);
+      return fmt::format("contact of '{}' and '{}'", model.shapes[at(contacts[at(c.index)].shape_a)].name,
+                         model.shapes[at(contacts[at(c.index)].shape_b)].name);
     case ConstraintKind::kJointLimit:
       return fmt::format("{} limit of joint '{}'", side, model.joints[at(c.index)].name);
     case ConstraintKind::kJointFriction:
@@ -182,6 +218,8 @@ std::string describe(const Model& model, const Constraints& constraints, int blo
       return fmt::format("friction of tendon '{}'", model.tendons[at(c.index)].name);
     case ConstraintKind::kEquality:
       return fmt::format("equality '{}'", model.equalities[at(c.index)].name);
+    case ConstraintKind::kServo:
+      return fmt::format("force limit of actuator '{}'", model.actuators[at(c.index)].name);
   }
   return "";
 }

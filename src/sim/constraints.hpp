@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "touchstone/collision/contact.hpp"
 #include "touchstone/contact/blocks.hpp"
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/math/vec3.hpp"
@@ -23,6 +25,7 @@ enum class ConstraintKind : std::uint8_t {
   kTendonLimit,     // index: tendon; side 0 lower, 1 upper
   kTendonFriction,  // index: tendon
   kEquality,        // index: in Model::equalities
+  kServo,           // index: actuator whose force limits matter in the step
 };
 
 const char* to_string(ConstraintKind kind);
@@ -49,6 +52,7 @@ struct Constraints {
   std::vector<Lanes> Y;            // D^-1/2 L^-T J', same layout; solve_constraint_rows
   std::vector<double> position;    // nrow: gap of contacts and limits, error of equalities, else 0
   std::vector<double> row_length;  // nrow: m for rotational rows, 1 for others
+  std::vector<double> drift;       // nrow: dJ/dt v where the law wants it (connect and weld in MuJoCo's model), else 0
   VectorX velocity;                // nrow: J v at the start of the step
   VectorX free_velocity;           // nrow: J v_free
   VectorX bias;                    // nrow: b
@@ -82,6 +86,12 @@ class ConstraintWriter {
   void add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows);
   // One value for each row.
   void end(const double* position, const double* length);
+  // After end: dJ/dt v of three rows of the last block.
+  void set_drift(const Vec3& drift, int first = 0);
+  // Takes back the block that was begun, before end.
+  void cancel();
+  // The size of row r of the block in velocities that a unit impulse makes: sum of J_k^2 weight_k over the dofs.
+  double mobility(int row, const VectorX& dof_weight) const;
 
  private:
   Lanes* part(int tree);
@@ -100,7 +110,7 @@ void constraint_velocity(const Model& model, const Constraints& constraints, con
 void add_constraint_force(const Model& model, const Constraints& constraints, const ConstVectorRef& lambda,
                           VectorRef tau);
 
-// "contact of shapes 'foot' and 'floor'", "upper limit of joint 'knee'".
-std::string describe(const Model& model, const Constraints& constraints, int block);
+// "contact of 'foot' and 'floor'", "upper limit of joint 'knee'".
+std::string describe(const Model& model, const Constraints& constraints, std::span<const Contact> contacts, int block);
 
 }  // namespace touchstone

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 
@@ -26,7 +27,14 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
   e.kinetic = end.kinetic;
   e.potential = end.potential;
 
-  mean_ = 0.5 * (v + v_next);
+  if (at_start) {
+    mean_ = v_next - v;
+    multiply_mass(model, data, mean_, impulse_);
+    e.inelastic = -0.5 * impulse_.dot(mean_);
+    mean_ = v_next;
+  } else {
+    mean_ = 0.5 * (v + v_next);
+  }
   actuator_impulse(model, data, v, v_next, motion.h, impulse_);
   e.actuators = impulse_.dot(mean_);
   damper_impulse(model, parameters, data, v_next, motion.h, impulse_);
@@ -40,11 +48,20 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
   const Constraints& c = motion.constraints;
   if (row_velocity_.size() < c.rows()) row_velocity_.resize(2 * c.rows());
   constraint_velocity(model, c, mean_, row_velocity_);
+  int block = 0;
   for (int r = 0; r < c.rows(); ++r) {
-    e.constraints += motion.lambda[r] * row_velocity_[r];
-    e.stabilisation -= motion.lambda[r] * c.recovery[r];
+    while (r >= c.blocks.row[static_cast<std::size_t>(block + 1)]) ++block;
+    const double work = motion.lambda[r] * row_velocity_[r];
+    if (c.list[static_cast<std::size_t>(block)].kind == ConstraintKind::kServo) {
+      e.actuators += work;
+      continue;
+    }
+    // A constraint that is being brought back does positive work on that account alone, also while it slows down.
+    const double recovery = -motion.lambda[r] * c.recovery[r];
+    const double stabilisation = c.recovery[r] != 0.0 ? std::max(work, recovery) : 0.0;
+    e.stabilisation += stabilisation;
+    e.constraints += work - stabilisation;
   }
-  e.constraints -= e.stabilisation;
   return e;
 }
 

@@ -29,7 +29,8 @@ class EnergyMeter {
   // Of any state; computes its kinematics.
   Energies measure(const Model& model, const Parameters& parameters, const State& state);
 
-  // Needs compute_free_motion for the step in `data`. `at_start`: data holds the kinematics of `motion.before`.
+  // Needs compute_free_motion for the step in `data`. `at_start`: data holds the kinematics of `motion.before`
+  // and the new velocity moves the configuration (Euler's rule); else the midpoint rule is meant.
   EnergyAccount account(const Model& model, const Parameters& parameters, const StepMotion& motion, bool at_start,
                         const Data& data);
 

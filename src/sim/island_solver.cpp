@@ -9,21 +9,6 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-void keep_worst(const Residuals& r, Residuals& worst) {
-  worst.natv = std::max(worst.natv, r.natv);
-  worst.natv_relative = std::max(worst.natv_relative, r.natv_relative);
-  worst.natv_relative_to_change = std::max(worst.natv_relative_to_change, r.natv_relative_to_change);
-  worst.primal_cone = std::max(worst.primal_cone, r.primal_cone);
-  worst.dual_cone = std::max(worst.dual_cone, r.dual_cone);
-  worst.complementarity = std::max(worst.complementarity, r.complementarity);
-  worst.natural_map = std::max(worst.natural_map, r.natural_map);
-  worst.coulomb = std::max(worst.coulomb, r.coulomb);
-  worst.signorini = std::max(worst.signorini, r.signorini);
-  worst.max_dissipation = std::max(worst.max_dissipation, r.max_dissipation);
-  worst.model_natv = std::max(worst.model_natv, r.model_natv);
-  worst.model_natv_relative = std::max(worst.model_natv_relative, r.model_natv_relative);
-}
-
 void raise(StepStatus status, StepReport& report) { report.status = std::max(report.status, status); }
 
 }  // namespace

@@ -192,11 +192,13 @@ void Islands::build_problem(int index, const Model& model, const Constraints& c,
   add_values(model, c, members, problem.blocks, scratch, G);
   problem.dual.g.resize(problem.nrow());
   problem.row_length.resize(at(problem.nrow()));
+  problem.primal.R.resize(problem.nrow());
   for (int i = 0; i < problem.nblock(); ++i) {
     const int from = c.blocks.row[at(members[at(i)])], to = problem.blocks.row[at(i)], rows = problem.blocks.size(i);
     double* diagonal = G.data(G.find(i, i));
     for (int r = 0; r < rows; ++r) {
       problem.dual.g[to + r] = c.free_velocity[from + r] + c.bias[from + r];
+      problem.primal.R[to + r] = c.compliance[from + r];
       problem.row_length[at(to + r)] = c.row_length[at(from + r)];
       diagonal[r * rows + r] += c.compliance[from + r];
     }

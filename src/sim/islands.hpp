@@ -15,7 +15,7 @@ namespace touchstone {
 
 struct Island {
   std::vector<int> blocks;  // in Constraints::list, ascending
-  ContactProblem problem;   // of these blocks, dual view
+  ContactProblem problem;   // of these blocks, dual view; primal.R says what part of G is compliance
 };
 
 class Islands {

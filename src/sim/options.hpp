@@ -14,6 +14,11 @@ enum class Integrator : std::uint8_t {
   kMoreauMidpoint,     // at the configuration half a step ahead (Moreau's time stepping)
 };
 
+enum class ConstraintModel : std::uint8_t {
+  kRigid,   // hard contacts, limits and equalities, or physical compliance where materials have it
+  kMujoco,  // MuJoCo's softened ones: solref, solimp, impratio and the cone of the model (sim/soft_laws.hpp)
+};
+
 // How violated constraints are brought back, and when contacts bounce.
 struct StabilisationOptions {
   double erp = 0.2;             // share of a violation that one step removes
@@ -36,9 +41,14 @@ struct SimulatorOptions {
   double tolerance = 1e-6;                  // relative natv that the solver is asked for
   int max_iterations = 0;                   // 0: the solver's own limit
   Integrator integrator = Integrator::kSemiImplicitEuler;
+  // kMujoco: the convex problem that MuJoCo solves, by ccp-newton if `solver` is "auto"; forces at the start of the
+  // step, then damping as the model's integrator says (Euler: joint dampers; implicitfast: those of actuators and
+  // tendons too; others are taken for Euler's).
+  ConstraintModel constraints = ConstraintModel::kRigid;
   StabilisationOptions stabilisation;
   CollisionOptions collision;
   WatchOptions watch;
+  int substeps = 1;          // a step is so many equal ones, with the same input; the report is that of all of them
   bool swept_margin = true;  // look for contacts as far as bodies move in a step
   bool warm_start = true;
   bool islands = true;  // groups of bodies that do not touch each other are solved one by one

@@ -26,24 +26,30 @@ struct StageTimes {
   double solve = 0.0;
   double integrate = 0.0;
   double certify = 0.0;
+  void add(const StageTimes& other);
   double total() const { return dynamics + collision + assembly + solve + integrate + certify; }
 };
 
-// Where the energy of a step went, J. Work is force times the mean of the velocities before and after the step, so
-// that without rounding the kinetic energy at a fixed configuration balances exactly; `error` is what the motion of the
-// configuration within the step adds to or takes from the total, of the order of the squared time step.
+// Where the energy of a step went, J. Work is force times the displacement of the step: h v' for Euler's rule, the mean
+// of both velocities for the midpoint rule. `error` is what remains, of the order of the squared time step: what the
+// motion of the configuration within the step adds to or takes from the total.
 struct EnergyAccount {
   double kinetic_before = 0.0, potential_before = 0.0;
   double kinetic = 0.0, potential = 0.0;  // after the step; potential: gravity and springs
   double actuators = 0.0;                 // work of actuators and gravity compensation
   double applied = 0.0;                   // of applied forces and wrenches
-  double dampers = 0.0;                   // of joint and tendon dampers; taken out, so never positive but for rounding
+  double dampers = 0.0;                   // of joint and tendon dampers; never positive
   double constraints = 0.0;               // of contacts, limits, dry friction and equalities, without the next
   double stabilisation = 0.0;             // what bringing violated constraints back added
+  double inelastic = 0.0;                 // -|v' - v|^2 / 2 in M: lost in impacts and by Euler's rule; never positive
 
+  // The account of this step and the one before it.
+  void add_earlier(const EnergyAccount& earlier);
   double before() const { return kinetic_before + potential_before; }
   double total() const { return kinetic + potential; }
-  double error() const { return total() - before() - actuators - applied - dampers - constraints - stabilisation; }
+  double error() const {
+    return total() - before() - actuators - applied - dampers - constraints - stabilisation - inelastic;
+  }
 };
 
 // What a step does not like about its result although it is computed well; the usual remedy is a smaller time step.
@@ -53,10 +59,14 @@ struct StepWarnings {
   bool any() const { return energy_jump || deep_penetration; }
 };
 
+// Each field the worse of both; worst_block is left alone.
+void keep_worst(const Residuals& other, Residuals& worst);
+
 struct StepReport {
   StepStatus status = StepStatus::kOk;
   double time = 0.0;  // s, at the end of the step
   int contacts = 0;
+  int immovable = 0;    // contacts that were left out because no joint lets them open or close
   int constraints = 0;  // blocks of all kinds
   int rows = 0;
   int islands = 0;

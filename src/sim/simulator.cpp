@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "touchstone/base/clock.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
@@ -16,7 +17,16 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 double chosen_step(const Model& model, const SimulatorOptions& options) {
   options.validate();
-  return options.time_step > 0.0 ? options.time_step : model.options.time_step;
+  return (options.time_step > 0.0 ? options.time_step : model.options.time_step) / options.substeps;
+}
+
+// "auto" stands for the solver of the constraint model.
+SimulatorOptions resolved(const Model& model, SimulatorOptions options) {
+  if (options.constraints == ConstraintModel::kMujoco && options.solver == "auto") {
+    options.solver = "ccp-newton";
+    options.solver_options.insert(options.solver_options.begin(), "cone=" + model.options.cone);
+  }
+  return options;
 }
 
 ModelPtr require_model(ModelPtr model) {
@@ -36,30 +46,65 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options)
       work_(*model_),
       input_(*model_),
       data_(*model_),
+      weights_(*model_),
       detector_(std::make_shared<const CollisionModel>(*model_), options.collision),
-      solver_(options),
+      solver_(resolved(*model_, options)),
       meter_(*model_),
       total_mass_(model_->total_mass()),
       v_next_(VectorX::Zero(model_->nv)),
-      impulse_(VectorX::Zero(model_->nv)) {}
+      impulse_(VectorX::Zero(model_->nv)),
+      acceleration_(VectorX::Zero(model_->nv)),
+      actuator_force_(VectorX::Zero(model_->nu)),
+      sensors_(*model_) {}
 
 // One step. Semi-implicit Euler evaluates everything at the start and moves on by h v'. Moreau's midpoint rule goes
 // half a step with the old velocity, evaluates there, and goes the other half with the new one. `remaining` is how long
 // the new velocity acts on the configuration: what a gap may close in.
-const StepReport& Simulator::step() {
+void Simulator::advance() {
   const bool midpoint = options_.integrator == Integrator::kMoreauMidpoint;
   const double remaining = midpoint ? 0.5 * h_ : h_;
   report_ = StepReport();
   contact_forces_.clear();
   work_ = state_;
   if (midpoint) ::touchstone::integrate(*model_, state_.q, state_.v, 0.5 * h_, work_.q);
-  if (!free_motion()) return report_;
+  if (!free_motion()) return;
   detect();
   assemble(remaining);
   solve();
+  bound_servos(remaining);
   integrate(remaining);
   finish_report();
+}
+
+const StepReport& Simulator::step() {
+  StepReport earlier;
+  for (int i = 0; i < options_.substeps; ++i) {
+    if (i > 0) earlier = report_;
+    advance();
+    if (i > 0) merge(earlier);
+    if (report_.status == StepStatus::kDiverged) break;
+  }
+  sensors_known_ = false;
+  if (callback_) callback_(*this);
   return report_;
+}
+
+// The report of several substeps: counts and contacts of the last, the worst of all residuals, sums of times and work.
+void Simulator::merge(const StepReport& earlier) {
+  report_.status = std::max(report_.status, earlier.status);
+  report_.iterations += earlier.iterations;
+  report_.largest_iterations = std::max(report_.largest_iterations, earlier.largest_iterations);
+  const int worst = earlier.residuals.natv > report_.residuals.natv ? -1 : report_.residuals.worst_block;
+  keep_worst(earlier.residuals, report_.residuals);
+  report_.residuals.worst_block = worst;  // a block of an earlier substep no longer exists
+  if (report_.worst.empty()) report_.worst = earlier.worst;
+  report_.penetration = std::max(report_.penetration, earlier.penetration);
+  report_.violation = std::max(report_.violation, earlier.violation);
+  report_.shift = std::max(report_.shift, earlier.shift);
+  report_.energy.add_earlier(earlier.energy);
+  report_.warnings.energy_jump |= earlier.warnings.energy_jump;
+  report_.warnings.deep_penetration |= earlier.warnings.deep_penetration;
+  report_.times.add(earlier.times);
 }
 
 const StepReport& Simulator::step(int count) {
@@ -71,7 +116,10 @@ const StepReport& Simulator::step(int count) {
 
 bool Simulator::free_motion() {
   const Stopwatch watch;
-  const bool ok = compute_free_motion(*model_, parameters_, work_, input_, h_, data_) && data_.v_free.allFinite();
+  const bool computed = is_soft()
+                            ? compute_explicit_motion(*model_, parameters_, work_, input_, h_, data_)
+                            : compute_free_motion(*model_, parameters_, work_, input_, h_, data_, ServoMode::kBounded);
+  const bool ok = computed && data_.v_free.allFinite();
   report_.times.dynamics = watch.seconds();
   if (!ok) report_.status = StepStatus::kDiverged;
   return ok;
@@ -79,10 +127,7 @@ bool Simulator::free_motion() {
 
 void Simulator::detect() {
   const Stopwatch watch;
-  if (model_->options.contacts_enabled) {
-    detector_.detect(parameters_, data_, options_.swept_margin ? h_ : 0.0);
-    report_.contacts = static_cast<int>(detector_.contacts().size());
-  }
+  if (model_->options.contacts_enabled) detector_.detect(parameters_, data_, options_.swept_margin ? h_ : 0.0);
   report_.times.collision = watch.seconds();
 }
 
@@ -90,7 +135,7 @@ void Simulator::assemble(double remaining) {
   const Stopwatch watch;
   const std::span<const Contact> contacts =
       model_->options.contacts_enabled ? detector_.contacts() : std::span<const Contact>();
-  assemble_constraints(*model_, parameters_, work_, data_, contacts, h_, remaining, options_, constraints_);
+  assemble_constraints(*model_, parameters_, work_, data_, contacts, weights_, h_, remaining, options_, constraints_);
   solve_constraint_rows(*model_, data_, constraints_);
   if (lambda_.size() < constraints_.rows()) lambda_.resize(2 * constraints_.rows());
   if (options_.warm_start)
@@ -99,11 +144,15 @@ void Simulator::assemble(double remaining) {
     lambda_.setZero();
   report_.constraints = constraints_.count();
   report_.rows = constraints_.rows();
-  report_.times.assembly = watch.seconds();
+  report_.times.assembly += watch.seconds();
 }
 
 void Simulator::solve() {
   if (constraints_.count() > 0) solver_.solve(*model_, constraints_, h_, lambda_, report_);
+  if (is_soft()) {
+    advance_damped();
+    return;
+  }
   v_next_ = data_.v_free;
   if (constraints_.count() == 0) return;
   const Stopwatch watch;
@@ -114,10 +163,42 @@ void Simulator::solve() {
   report_.times.solve += watch.seconds();
 }
 
+// MuJoCo's way: constraint forces are those for M, and the velocity follows from M - h df/dv.
+void Simulator::advance_damped() {
+  const Stopwatch watch;
+  impulse_ = h_ * data_.smooth_force;
+  add_constraint_force(*model_, constraints_, lambda_, impulse_);
+  const bool all_dampers = model_->options.integrator.starts_with("implicit");
+  const bool damped = all_dampers || model_->options.implicit_damping;
+  acceleration_ = impulse_ / h_;
+  ::touchstone::solve(*model_, data_, acceleration_);
+  if (damped && !factorize_damped(*model_, parameters_, !all_dampers, h_, data_)) {
+    report_.status = StepStatus::kDiverged;
+  }
+  ::touchstone::solve(*model_, data_, impulse_);
+  v_next_ = state_.v + impulse_;
+  report_.times.solve += watch.seconds();
+}
+
+// A servo that was not expected to reach its force limit and did: it becomes a block of the problem, and the step is
+// solved again. Seldom, and seldom more than once.
+void Simulator::bound_servos(double remaining) {
+  if (is_soft()) return;
+  constexpr int kRounds = 4;
+  for (int i = 0; i < kRounds; ++i) {
+    if (!bound_exceeding_servos(*model_, state_.v, v_next_, h_, data_)) return;
+    if (!repeat_free_motion(*model_, work_, h_, data_)) return;
+    report_.status = StepStatus::kOk;
+    report_.residuals = Residuals();
+    assemble(remaining);
+    solve();
+  }
+}
+
 void Simulator::integrate(double remaining) {
   const Stopwatch watch;
   ::touchstone::integrate(*model_, work_.q, v_next_, remaining, work_.q);
-  if (!work_.q.allFinite() || !v_next_.allFinite()) {
+  if (!work_.q.allFinite() || !v_next_.allFinite() || report_.status == StepStatus::kDiverged) {
     report_.status = StepStatus::kDiverged;
     return;
   }
@@ -130,6 +211,12 @@ void Simulator::integrate(double remaining) {
   work_.time = state_.time + h_;
   before_ = state_;
   state_ = work_;
+  if (is_soft()) {
+    actuator_force_ = data_.actuator_force;
+  } else {
+    acceleration_ = (state_.v - before_.v) / h_;
+    applied_actuator_forces(*model_, data_, before_.v, state_.v, h_, actuator_force_);
+  }
   report_.times.integrate = watch.seconds();
 }
 
@@ -139,18 +226,21 @@ void Simulator::finish_report() {
       model_->options.contacts_enabled ? detector_.contacts() : std::span<const Contact>();
   cache_.store(constraints_, contacts, lambda_);
   report_.time = state_.time;
-  for (const Contact& contact : contacts) {
-    report_.penetration = std::max(report_.penetration, contact.margin - contact.distance);
-  }
   for (int block = 0; block < constraints_.count(); ++block) {
     const ConstraintKind kind = constraints_.list[at(block)].kind;
-    if (kind == ConstraintKind::kContact) continue;
+    if (kind == ConstraintKind::kContact) {
+      ++report_.contacts;
+      const int normal = constraints_.blocks.row[at(block + 1)] - 1;
+      report_.penetration = std::max(report_.penetration, -constraints_.position[at(normal)]);
+    }
+    if (kind == ConstraintKind::kContact || kind == ConstraintKind::kServo) continue;
     for (int r = constraints_.blocks.row[at(block)]; r < constraints_.blocks.row[at(block + 1)]; ++r) {
       const double x = constraints_.position[at(r)];
       report_.violation = std::max(report_.violation, kind == ConstraintKind::kEquality ? std::abs(x) : -x);
     }
   }
   report_.warnings.deep_penetration = report_.penetration > options_.watch.penetration;
+  report_.immovable = static_cast<int>(contacts.size()) - report_.contacts;
   fill_contact_forces();
   if (options_.watch.energy && report_.status != StepStatus::kDiverged) watch_energy();
   report_.times.certify += watch.seconds();
@@ -182,6 +272,12 @@ void Simulator::fill_contact_forces() {
   }
 }
 
+std::string Simulator::describe_worst() const {
+  const int block = report_.residuals.worst_block;
+  if (block < 0 || block >= constraints_.count()) return report_.worst;
+  return describe(*model_, constraints_, detector_.contacts(), block);
+}
+
 Vector6 Simulator::contact_wrench(int body) const {
   if (body < 0 || body >= model_->nbody) throw Error("body {} of a model with {}", body, model_->nbody);
   Vec3 force, torque;
@@ -198,7 +294,50 @@ Vector6 Simulator::contact_wrench(int body) const {
   return wrench;
 }
 
+const VectorX& Simulator::sensors() {
+  if (!sensors_known_) {
+    sensors_.read(
+        {*model_, parameters_, before_, input_, acceleration_, actuator_force_, constraints_, lambda_, detector_, h_});
+    sensors_known_ = true;
+  }
+  return sensors_.values();
+}
+
+std::span<const double> Simulator::sensor(std::string_view name) {
+  const int index = model_->sensor(name);
+  const double* first = sensors().data() + sensors_.start(index);
+  return {first, static_cast<std::size_t>(sensor_dimension(model_->sensors[at(index)].type))};
+}
+
 void Simulator::reset() { reset(State(*model_)); }
+
+void Simulator::reset_random(std::uint64_t seed, double spread, double speed) {
+  constexpr int kTrials = 1000;
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> unit(-1.0, 1.0);
+  State state(*model_);
+  Data data(*model_);
+  CollisionDetector detector(std::make_shared<const CollisionModel>(*model_), options_.collision);
+  for (int trial = 0; trial < kTrials; ++trial) {
+    random_configuration(*model_, random, state.q);
+    for (int j = 0; j < model_->njoint; ++j) {
+      if (model_->joints[at(j)].type != JointType::kFree) continue;
+      const int q = model_->joint_q[at(j)];
+      for (int k = 0; k < 3; ++k) state.q[q + k] = model_->reference_q[q + k] + spread * unit(random);
+    }
+    for (int i = 0; i < model_->nv; ++i) state.v[i] = speed * unit(random);
+    forward_kinematics(*model_, parameters_, state, data);
+    const std::span<const Contact> contacts =
+        model_->options.contacts_enabled ? detector.detect(parameters_, data) : std::span<const Contact>();
+    const auto overlaps = [](const Contact& c) { return c.distance < c.margin; };
+    if (std::any_of(contacts.begin(), contacts.end(), overlaps)) continue;
+    reset(state);
+    return;
+  }
+  throw Error(ErrorDetail{.where = {},
+                          .message = fmt::format("no state without overlaps in {} random ones", kTrials),
+                          .remedy = "give a larger spread, or reset to a state of your own"});
+}
 
 void Simulator::reset(int keyframe) {
   if (keyframe < 0 || keyframe >= static_cast<int>(model_->keyframes.size())) {
@@ -220,6 +359,8 @@ void Simulator::reset(std::string_view keyframe) { reset(model_->keyframe(keyfra
 void Simulator::reset(const State& state) {
   state.validate(*model_);
   state_ = state;
+  sensors_known_ = true;
+  sensors_.clear();
   cache_.clear();
   detector_.reset();
   contact_forces_.clear();
@@ -233,6 +374,8 @@ void Simulator::restore(const Snapshot& snapshot) {
   input_ = snapshot.input;
   cache_ = snapshot.cache;
   detector_ = snapshot.detector;
+  sensors_known_ = true;
+  sensors_.clear();
   contact_forces_.clear();
   report_ = StepReport();
   report_.time = state_.time;

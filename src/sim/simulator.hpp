@@ -7,8 +7,12 @@
 //   if (sim.report().status != StepStatus::kOk) ...
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "touchstone/collision/detector.hpp"
@@ -20,6 +24,7 @@
 #include "touchstone/sim/island_solver.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/report.hpp"
+#include "touchstone/sim/sensors.hpp"
 
 namespace touchstone {
 
@@ -38,7 +43,7 @@ class Simulator {
   const Model& model() const { return *model_; }
   const ModelPtr& model_ptr() const { return model_; }
   const SimulatorOptions& options() const { return options_; }
-  double time_step() const { return h_; }
+  double time_step() const { return h_ * options_.substeps; }
 
   // Free to change between steps. Sizes must stay.
   State& state() { return state_; }
@@ -58,6 +63,13 @@ class Simulator {
   void reset(int keyframe);
   void reset(std::string_view keyframe);
   void reset(const State& state);
+  // A random state in which nothing overlaps: joints within their limits, free bodies where the reference configuration
+  // has them but for `spread` metres and any orientation, velocities up to `speed` (m/s, rad/s). The same seed gives
+  // the same state. Throws Error if none is found.
+  void reset_random(std::uint64_t seed, double spread = 0.5, double speed = 0.5);
+
+  // Called after each step with the simulator itself; an empty function ends that.
+  void set_callback(std::function<void(Simulator&)> callback) { callback_ = std::move(callback); }
 
   // Everything the next step depends on, so that a restored simulator goes on bit for bit.
   struct Snapshot {
@@ -70,9 +82,20 @@ class Simulator {
   void restore(const Snapshot& snapshot);
 
   const StepReport& report() const { return report_; }
+  // The constraint that the certificate of the last step is worst at: "contact of 'foot' and 'floor'".
+  std::string describe_worst() const;
   std::span<const ContactForce> contacts() const { return contact_forces_; }
   // [force; torque] of all contacts on a body in the last step, world axes, about the body's origin at its start.
   Vector6 contact_wrench(int body) const;
+  // Values of the model's sensors in the last step, in the order of Model::sensors (sim/sensors.hpp). Computed when
+  // asked for. Zero before the first step.
+  const VectorX& sensors();
+  // One sensor by name. Throws Error for an unknown one.
+  std::span<const double> sensor(std::string_view name);
+  // What the actuators pushed with in the last step (nu), and the accelerations (nv).
+  const VectorX& actuator_forces() const { return actuator_force_; }
+  const VectorX& acceleration() const { return acceleration_; }
+
   // Kinetic and potential energy of the current state, J. Computes kinematics.
   double kinetic_energy() { return meter_.measure(*model_, parameters_, state_).kinetic; }
   double potential_energy() { return meter_.measure(*model_, parameters_, state_).potential; }
@@ -84,10 +107,15 @@ class Simulator {
   const CollisionDetector& detector() const { return detector_; }
 
  private:
+  void advance();
+  void merge(const StepReport& earlier);
+  bool is_soft() const { return options_.constraints == ConstraintModel::kMujoco; }
   bool free_motion();
   void detect();
   void assemble(double remaining);
   void solve();
+  void advance_damped();
+  void bound_servos(double remaining);
   void integrate(double remaining);
   void finish_report();
   void watch_energy();
@@ -95,13 +123,14 @@ class Simulator {
 
   ModelPtr model_;
   SimulatorOptions options_;
-  double h_;
+  double h_;  // of a substep
   Parameters parameters_;
   State state_;   // its arrays stay where they are
   State before_;  // at the start of the last step
   State work_;    // where forces are evaluated, and then the new state
   Input input_;
   Data data_;
+  ReferenceWeights weights_;
   CollisionDetector detector_;
   Constraints constraints_;
   ContactCache cache_;
@@ -109,6 +138,10 @@ class Simulator {
   EnergyMeter meter_;
   double total_mass_;
   VectorX lambda_, v_next_, impulse_;
+  VectorX acceleration_, actuator_force_;
+  Sensors sensors_;
+  bool sensors_known_ = true;
+  std::function<void(Simulator&)> callback_;
   std::vector<ContactForce> contact_forces_;
   StepReport report_;
 };

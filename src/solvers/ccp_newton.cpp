@@ -124,7 +124,7 @@ class PrimalNewton {
         w_.G_hat.block(i, k) = 0.5 * (dual_.G.block(i, k) + dual_.G.block(j, dual_.G.find(j, i)).transpose());
       }
     }
-    const bool known = problem.has_primal && problem.primal.R.size() > 0;
+    const bool known = problem.primal.R.size() == dual_.nrow();  // a dual view may come with R alone
     double shift = 0.0;
     w_.R.resize(dual_.nrow());
     for (int i = 0; i < dual_.nblock(); ++i) {

@@ -218,6 +218,60 @@ TEST(Motion, LoopStaysClosed) {
   EXPECT_NEAR(sim.state().q[0], sim.state().q[2], 2e-3);  // a parallelogram
 }
 
+// Links of 4 m between pivots 2 m apart: hanging at rest it is a trapezoid whose legs stand at acos(1/4).
+TEST(Motion, FourBarHangsInEquilibrium) {
+  // Assembled with link A at 95 degrees below the horizontal: the joint of coupler and link C is where circles of
+  // radius 4 about A's end and the second pivot meet.
+  const double a = 95.0 * std::numbers::pi / 180.0;
+  const Eigen::Vector2d A(4.0 * std::cos(a), -4.0 * std::sin(a)), D(2.0, 0.0);
+  const Eigen::Vector2d middle = 0.5 * (A + D), along = (D - A).normalized(), across(along.y(), -along.x());
+  const Eigen::Vector2d C = middle + std::sqrt(16.0 - 0.25 * (D - A).squaredNorm()) * across;
+  const auto point = [](const Eigen::Vector2d& p) { return number(p.x()) + " 0 " + number(p.y()); };
+  const std::string quiet = " size='0.05' mass='1' contype='0' conaffinity='0'/>";
+  const ModelPtr model = load_mjcf_string(
+      "<mujoco><compiler angle='radian'/><worldbody><body name='A'><joint axis='0 1 0' damping='3'/>"
+      "<geom type='capsule' fromto='0 0 0 " +
+      point(A) + "'" + quiet + "<body name='B' pos='" + point(A) +
+      "'><joint axis='0 1 0' damping='3'/><geom type='capsule' fromto='0 0 0 " + point(C - A) + "'" + quiet +
+      "</body></body><body name='C' pos='2 0 0'><joint axis='0 1 0' damping='3'/><geom type='capsule' fromto='0 0 0 " +
+      point(C - D) + "'" + quiet + "</body></worldbody><equality><connect body1='B' body2='C' anchor='" + point(C - A) +
+      "'/></equality></mujoco>");
+  Simulator sim(model, options_of(0.005));
+  sim.step(20000);
+  EXPECT_LT(sim.state().v.norm(), 1e-5);
+  // Turning by q about +y takes (x, z) at the angle t below the x axis to t + q.
+  const auto degrees = [](double x) { return x * 180.0 / std::numbers::pi; };
+  const double leg_a = degrees(a + sim.state().q[0]);
+  const Eigen::Vector2d c = C - D;
+  const double leg_c = degrees(std::atan2(-c.y(), c.x()) + sim.state().q[2]);
+  EXPECT_NEAR(180.0 - leg_a, degrees(std::acos(0.25)), 0.01);  // 75.52 from the horizontal, leaning outward
+  EXPECT_NEAR(leg_c, degrees(std::acos(0.25)), 0.01);
+}
+
+// Six levels of four planks, each across the one below.
+TEST(Motion, PlankTowerStands) {
+  std::string planks;
+  const double half_length = 0.2, half_width = 0.02, half_height = 0.0075;
+  for (int level = 0; level < 6; ++level) {
+    for (int k = 0; k < 4; ++k) {
+      const double offset = (k - 1.5) * 0.1, z = half_height * (2 * level + 1);
+      const bool along_x = level % 2 == 0;
+      planks += fmt::format("<body pos='{} {} {}'><freejoint/><geom type='box' size='{} {} {}' friction='0.6'/></body>",
+                            along_x ? 0.0 : offset, along_x ? offset : 0.0, z, along_x ? half_length : half_width,
+                            along_x ? half_width : half_length, half_height);
+    }
+  }
+  Simulator sim(scene("<geom type='plane' size='5 5 1' friction='0.6'/>" + planks), options_of(0.001));
+  const VectorX start = sim.state().q;
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(sim.step().status, StepStatus::kOk) << i;
+  for (int body = 0; body < 24; ++body) {
+    const Vector3 moved = sim.state().q.segment<3>(7 * body) - start.segment<3>(7 * body);
+    EXPECT_GT(moved.z(), -0.015);
+    EXPECT_LT(moved.head<2>().norm(), 0.010);
+    EXPECT_LT(moved.norm(), 1e-3);  // in fact it hardly moves
+  }
+}
+
 // Free fall is a parabola: the midpoint rule hits it, Euler's is off by g h t / 2.
 TEST(Motion, MidpointRuleIsExactInFreeFall) {
   const auto height = [&](Integrator integrator) {

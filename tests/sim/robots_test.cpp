@@ -69,7 +69,7 @@ void check(const RobotSetup& setup, double h, double seconds) {
   EXPECT_LE(f.uncertified, f.steps / 1000) << f.worst_natv << " " << f.worst;
   EXPECT_LT(f.penetration, 1e-3);
   EXPECT_LT(f.energy_growth, 0.01 * f.energy_range);
-  EXPECT_GE(2 * f.steps_with_contacts, f.steps);
+  EXPECT_TRUE(!setup.can_touch || 2 * f.steps_with_contacts >= f.steps) << f.steps_with_contacts;
 }
 
 TEST_P(Robots, ObeyPhysics) {

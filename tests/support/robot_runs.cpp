@@ -7,6 +7,7 @@
 
 #include "touchstone/base/clock.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/geometry/aabb.hpp"
 #include "touchstone/io/load.hpp"
 #include "touchstone/model/builder.hpp"
 #include "touchstone/sim/simulator.hpp"
@@ -45,16 +46,26 @@ Actuator servo(const Model& robot, int joint) {
   return a;
 }
 
+ModelBuilder copy_of(const Model& model) {
+  ModelBuilder builder(model.name);
+  builder.set_file(model.file);
+  builder.set_gravity(model.defaults.gravity);
+  builder.options() = model.options;
+  for (std::size_t b = 1; b < model.bodies.size(); ++b) builder.add_body(model.bodies[b]);
+  for (const Joint& joint : model.joints) builder.add_joint(joint);
+  for (const ShapeElement& shape : model.shapes) builder.add_shape(shape);
+  for (const Site& site : model.sites) builder.add_site(site);
+  for (const Tendon& tendon : model.tendons) builder.add_tendon(tendon);
+  for (const Actuator& actuator : model.actuators) builder.add_actuator(actuator);
+  for (const Equality& equality : model.equalities) builder.add_equality(equality);
+  for (const ContactPair& pair : model.contact_pairs) builder.add_contact_pair(pair);
+  for (const ContactExclusion& exclusion : model.contact_exclusions) builder.add_contact_exclusion(exclusion);
+  return builder;
+}
+
 // The robot on a plane z = 0, with servos on its joints.
 ModelPtr on_ground(const Model& robot) {
-  ModelBuilder builder(robot.name);
-  builder.set_file(robot.file);
-  builder.options() = robot.options;
-  for (std::size_t b = 1; b < robot.bodies.size(); ++b) builder.add_body(robot.bodies[b]);
-  for (const Joint& joint : robot.joints) builder.add_joint(joint);
-  for (const ShapeElement& shape : robot.shapes) builder.add_shape(shape);
-  for (const Site& site : robot.sites) builder.add_site(site);
-  for (const Equality& equality : robot.equalities) builder.add_equality(equality);
+  ModelBuilder builder = copy_of(robot);
   ShapeElement ground;
   ground.name = "ground";
   ground.shape.type = ShapeType::kPlane;
@@ -65,17 +76,70 @@ ModelPtr on_ground(const Model& robot) {
   return builder.build();
 }
 
-// The lowest point of all colliding shapes but planes.
-double lowest_point(const Model& model, const State& state) {
+// A ball of half a kilogram that falls on a robot which is fixed to the world and would else touch nothing.
+ModelPtr with_ball(const Model& robot, Vec3 position) {
+  ModelBuilder builder = copy_of(robot);
+  constexpr double kRadius = 0.06, kMass = 0.5;
+  Body body;
+  body.name = "ball";
+  body.pose.position = position.eigen();
+  body.inertia = {kMass, Vector3::Zero(), 0.4 * kMass * kRadius * kRadius * Matrix3::Identity()};
+  const int ball = builder.add_body(body);
+  Joint joint;
+  joint.name = "ball";
+  joint.body = ball;
+  joint.type = JointType::kFree;
+  builder.add_joint(joint);
+  ShapeElement shape;
+  shape.name = "ball";
+  shape.body = ball;
+  shape.shape.type = ShapeType::kSphere;
+  shape.shape.size = Vector3(kRadius, 0, 0);
+  builder.add_shape(shape);
+  return builder.build();
+}
+
+// The box around all colliding shapes but planes.
+Aabb bounds_of(const Model& model, const State& state) {
   Data data(model);
   forward_kinematics(model, model.defaults, state, data);
   const CollisionModel shapes(model);
-  double lowest = std::numeric_limits<double>::infinity();
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  Aabb box(Vec3(kFar, kFar, kFar), Vec3(-kFar, -kFar, -kFar));
   for (const Collider& c : shapes.colliders()) {
-    if (c.half_space) continue;
-    lowest = std::min(lowest, shapes.shape(c).bounds(data.X_WB[at(c.body)] * c.X_BS).lower.z());
+    if (!c.half_space) box = join(box, Aabb(shapes.shape(c).bounds(data.X_WB[at(c.body)] * c.X_BS)));
   }
-  return lowest;
+  return box;
+}
+
+bool touches(const Model& model, const State& state) {
+  SimulatorOptions options;
+  Simulator sim(std::make_shared<const Model>(model), options);
+  sim.reset(state);
+  return sim.step().contacts > 0;
+}
+
+// The zero pose of many URDFs is beyond the limits of some joints.
+void move_into_limits(const Model& model, State& state) {
+  for (int j = 0; j < model.njoint; ++j) {
+    const Joint& joint = model.joints[at(j)];
+    if (!joint.limited || dof_count(joint.type) != 1) continue;
+    double& q = state.q[model.joint_q[at(j)]];
+    q = std::clamp(q, joint.range[0], joint.range[1]);
+  }
+}
+
+// Whether any two shapes of the model may touch.
+bool can_touch(const Model& model) {
+  const CollisionModel shapes(model);
+  const int count = static_cast<int>(shapes.colliders().size());
+  for (int i = 0; i < count; ++i) {
+    for (int j = i + 1; j < count; ++j) {
+      const bool both_fixed = shapes.colliders()[at(i)].fixed && shapes.colliders()[at(j)].fixed;
+      if (!both_fixed && shapes.wanted(i, j)) return true;
+    }
+  }
+  return false;
 }
 
 // A servo's control for the angle at which its joint is.
@@ -119,9 +183,11 @@ RobotSetup set_up(const RobotFile& file) {
   setup.model = load_model(file.path, options);
   if (file.urdf) setup.model = on_ground(*setup.model);
   setup.start = State(*setup.model);
+  if (file.urdf) move_into_limits(*setup.model, setup.start);
   setup.control = hold(*setup.model, setup.start);
+  setup.can_touch = can_touch(*setup.model);
   if (file.urdf) {
-    setup.start.q[2] += kDropHeight - lowest_point(*setup.model, setup.start);
+    if (setup.can_touch) setup.start.q[2] += kDropHeight - bounds_of(*setup.model, setup.start).lower.z();
     const CollisionModel shapes(*setup.model);
     for (const auto& [a, b] : shapes.overlapping()) {
       setup.excluded.push_back(setup.model->shapes[at(a)].name + " and " + setup.model->shapes[at(b)].name);
@@ -133,6 +199,15 @@ RobotSetup set_up(const RobotFile& file) {
     setup.start.activation = key.activation;
     if (!key.mocap.empty()) setup.start.mocap = key.mocap;
     setup.control = key.control.isZero(0.0) ? hold(*setup.model, setup.start) : key.control;
+  }
+  const auto is_free = [](const Joint& joint) { return joint.type == JointType::kFree; };
+  const std::vector<Joint>& joints = setup.model->joints;
+  if (setup.can_touch && std::none_of(joints.begin(), joints.end(), is_free) && !touches(*setup.model, setup.start)) {
+    const Aabb box = bounds_of(*setup.model, setup.start);
+    const VectorX q = setup.start.q;
+    setup.model = with_ball(*setup.model, Vec3(0.01, 0.005, 0.1) + Vec3(0, 0, box.upper.z()));
+    setup.start = State(*setup.model);
+    setup.start.q.head(q.size()) = q;
   }
   return setup;
 }
@@ -160,7 +235,7 @@ RunFigures run(const RobotSetup& setup, const SimulatorOptions& options, double 
     if (!(natv < 1e-6)) ++figures.uncertified;
     if (!(natv <= figures.worst_natv)) {
       figures.worst_natv = natv;
-      figures.worst = fmt::format("step {}: {}", i, report.worst);
+      figures.worst = fmt::format("step {}: {}", i, sim.describe_worst());
     }
     if (2 * i >= steps) figures.penetration = std::max(figures.penetration, report.penetration);
     const EnergyAccount& e = report.energy;

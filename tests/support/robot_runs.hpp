@@ -25,6 +25,7 @@ struct RobotSetup {
   ModelPtr model;
   State start;
   VectorX control;
+  bool can_touch = false;             // some shapes may touch each other
   std::vector<std::string> excluded;  // pairs of bodies that overlap in the start pose of a URDF: they do not collide
 };
 RobotSetup set_up(const RobotFile& file);
