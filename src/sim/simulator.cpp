@@ -27,6 +27,9 @@ ModelPtr require_model(ModelPtr model) {
 }  // namespace
 
 Simulator::Simulator(ModelPtr model, const SimulatorOptions& options)
+    : Simulator(model, options, std::make_shared<const CollisionModel>(*require_model(model))) {}
+
+Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes)
     : model_(require_model(std::move(model))),
       options_(options),
       h_(chosen_step(*model_, options)),
@@ -35,7 +38,7 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options)
       work_(*model_),
       input_(*model_),
       data_(*model_),
-      detector_(std::make_shared<const CollisionModel>(*model_), options.collision),
+      detector_(std::move(shapes), options.collision),
       solver_(options),
       v_next_(VectorX::Zero(model_->nv)),
       impulse_(VectorX::Zero(model_->nv)) {}
