@@ -2,6 +2,7 @@
 //
 // Variants: `default` is what the model file asks for; `tight` has elliptic cones and lets Newton's method go on until
 // rounding stops it.
+#include <mujoco/mjbatch.h>
 #include <mujoco/mujoco.h>
 
 #include "harness.hpp"

@@ -120,7 +120,7 @@ TEST(Batch, AllocatesNothingOnceWarm) {
   if (!test::AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
   Batch batch(scene(), 4, {}, 2);
   vary(batch);
-  batch.step(600);
+  batch.step(3000);
   const test::AllocationGuard guard;
   for (int i = 0; i < 20; ++i) batch.step(5);
   EXPECT_EQ(guard.allocations(), 0u);

@@ -33,6 +33,7 @@ Simulator cube_simulator(const std::string& solver, double h, double tolerance =
   options.time_step = h;
   options.tolerance = tolerance;
   options.max_iterations = 10000;
+  options.collision.margin = 0.05;  // also a cube that hovers keeps its four contacts
   return Simulator(load_mjcf_string(cube_scene()), options);
 }
 
