@@ -1,7 +1,7 @@
 // Our side of the benchmark of robots. Variants are names of solvers.
 #include "harness.hpp"
 #include "touchstone/io/load.hpp"
-#include "touchstone/sim/simulator.hpp"
+#include "touchstone/sim/batch.hpp"
 
 namespace {
 
@@ -83,7 +83,21 @@ class OurCase final : public bench::Case {
   // The step's own certificate is the score; `time` has it.
   json score(const bench::States&, const std::string&) override { return json::object(); }
 
-  json batch(int, int, int) override { throw std::runtime_error("no batches yet"); }
+  // Wall time of STEPS steps of all worlds, each with its own constant controls.
+  json batch(int threads, int worlds, int steps) override {
+    Batch batch(model_, worlds, options_, threads);
+    for (int w = 0; w < worlds; ++w) {
+      if (!model_->keyframes.empty()) batch.reset(w, 0);
+      for (int u = 0; u < model_->nu; ++u) batch.control(w)[static_cast<std::size_t>(u)] = control(u, 0.01 * w);
+    }
+    batch.step(steps / 4);
+    const double begin = bench::wall_seconds();
+    batch.step(steps);
+    const double taken = bench::wall_seconds() - begin;
+    int diverged = 0;
+    for (const StepStatus status : batch.statuses()) diverged += status == StepStatus::kDiverged ? 1 : 0;
+    return {{"steps_per_second", worlds * static_cast<double>(steps) / taken}, {"failed", diverged}};
+  }
 
  private:
   static bool is_recorded(int step, int steps, int count) {
@@ -110,13 +124,14 @@ class OurCase final : public bench::Case {
     return *sim;
   }
 
+  double control(int u, double time) const {
+    const Actuator& a = model_->actuators[static_cast<std::size_t>(u)];
+    const double rest = model_->keyframes.empty() ? 0.0 : model_->keyframes[0].control[u];
+    return bench::control(u, time, rest, a.control_limited, a.control_range[0], a.control_range[1]);
+  }
+
   void set_control(Simulator& sim) const {
-    for (int u = 0; u < model_->nu; ++u) {
-      const Actuator& a = model_->actuators[static_cast<std::size_t>(u)];
-      const double rest = model_->keyframes.empty() ? 0.0 : model_->keyframes[0].control[u];
-      sim.input().control[u] =
-          bench::control(u, sim.state().time, rest, a.control_limited, a.control_range[0], a.control_range[1]);
-    }
+    for (int u = 0; u < model_->nu; ++u) sim.input().control[u] = control(u, sim.state().time);
   }
 
   void start(Simulator& sim, const bench::States& states, std::int64_t i) const {

@@ -142,13 +142,13 @@ def html_page(rows, batch, facts, options):
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Touchstone: robots</title><style>{STYLE}</style></head>
 <body><h1>Time of a step</h1>
-<p>Microseconds of processor time for one step on one thread, median of {options.rounds} rounds; the same model file, step,
-controls and states for both engines, native code, in turns on one processor. MuJoCo: as the model file asks for; tight:
-elliptic cones, Newton's method until rounding stops it. The ratio is ours to MuJoCo's: below 1 we are faster. Contacts:
-detected, and in brackets those that push.</p>
-<p>natv: how far the impulses are from the contact law, relative to the free velocity; median, worst. Ours is that of the
-hard problem (Signorini, Coulomb, maximum dissipation), asked for 1e-6. MuJoCo's impulses are scored on the hard problem of
-its own contacts, and on the softened convex problem that it sets out to solve.</p>
+<p>Microseconds of processor time for one step on one thread, median of {options.rounds} rounds; the same model file,
+step, controls and states for both engines, native code, in turns on one processor. MuJoCo: as the model file asks for;
+tight: elliptic cones, Newton's method until rounding stops it. The ratio is ours to MuJoCo's: below 1 we are faster.
+Contacts: detected, and in brackets those that push.</p>
+<p>natv: how far the impulses are from the contact law, relative to the free velocity; median, worst. Ours is that of
+the hard problem (Signorini, Coulomb, maximum dissipation), asked for 1e-6. MuJoCo's impulses are scored on the hard
+problem of its own contacts, and on the softened convex problem that it sets out to solve.</p>
 {main}
 <h2>Where the time goes</h2><p>{legend}</p>
 <table>{stage_rows}</table>
