@@ -98,7 +98,9 @@ TEST_F(CommandLine, RunRefusesBadInput) {
   expect_error(run("run quadruped --keyframe hom"), "'home'");
   expect_error(run("run stack --record no/such/folder/run.h5"), "no/such/folder/run.h5");
   expect_error(run("run stack --record x.h5 --every 0"), "--every");
-  expect_error(run("run stack --time 0.01 --html stack.html/x.html --csv . && touch stack.html"), "stack.html/x.html");
+  write("file", "");
+  expect_error(run("run stack --time 0.01 --html file/x.html"), "file/x.html");
+  expect_error(run("run stack --time 0.01 --csv file/tables"), "file/tables");
   expect_error(run("export missing.h5 --csv ."), "missing.h5");
   write("text.h5", "text");
   expect_error(run("export text.h5 --csv ."), "text.h5");
