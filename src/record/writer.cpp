@@ -28,13 +28,13 @@ constexpr std::size_t kContactChunk = 512;       // rows
 
 std::size_t chunk_rows(const Model& model, int wanted) {
   if (wanted > 0) return static_cast<std::size_t>(wanted);
-  const auto numbers = static_cast<std::size_t>(model.nq + model.nv + model.na + model.nu + 7 * model.nmocap + 20);
-  return std::clamp<std::size_t>(kChunkBytes / (8 * numbers), 16, 512);
+  const int numbers = model.nq + model.nv + model.na + model.nu + 7 * model.nmocap + 20;
+  return std::clamp<std::size_t>(kChunkBytes / (8 * static_cast<std::size_t>(numbers)), 16, 512);
 }
 
 std::string options_text(const SimulatorOptions& options) {
   std::string text;
-  for (const auto& [name, value] : option_values(options)) text += name + "=" + value + "\n";
+  for (const auto& [name, value] : option_values(options)) text += fmt::format("{}={}\n", name, value);
   return text;
 }
 
