@@ -110,6 +110,7 @@ describe("with the real server", { skip: program ? false : "TOUCHSTONE_BUILD is 
       await page.waitForFunction((t) => window.__touchstone.time > t, time + 0.9e-3 * count);
       return stateOf(page);
     };
+    await page.evaluate(() => window.__touchstone.send({ type: "control", index: 2, value: -1.5 }));
     await page.evaluate(() => window.__touchstone.send({ type: "reset" }));
     await page.waitForFunction(() => window.__touchstone.time === 0);
     const standing = await step(1000);
