@@ -16,7 +16,7 @@ namespace {
 std::string title(const Model& model, const Column& column, std::size_t k) {
   static constexpr const char* kStages[] = {"dynamics", "collision", "assembly", "solve", "integrate", "certify"};
   static constexpr const char* kAxes[] = {"x", "y", "z"};
-  const std::string name = column.path.substr(column.path.rfind('/') + 1);
+  std::string name = column.path.substr(column.path.rfind('/') + 1);
   if (name == "times") return std::string("time_") + kStages[k];
   if (name == "control") return "control:" + model.actuators[k].name;
   if (column.width == 1) return name;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <limits>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "touchstone/base/error.hpp"
@@ -30,8 +32,9 @@ class File {
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     H5Pset_metadata_read_attempts(access.get(), kReadAttempts);
-    // As a reader beside a writer: only so a file whose writer was killed opens, and one that was cut off.
+    // As a reader beside a writer: only so a file whose writer was killed opens.
     file_ = Handle(H5Fopen(name_.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access.get()), H5Fclose);
+    if (!file_) open_cut();
     if (!file_ || text("/meta/format") != "touchstone-recording") fail("it is not a recording of Touchstone");
     if (text("/meta/format_version") != std::to_string(record::kFormatVersion)) {
       throw InputError({.where = {name_, 0, {}},
@@ -101,6 +104,25 @@ class File {
   }
 
  private:
+  // HDF5 refuses a file that is shorter than its first block says. Read into memory and filled up with zeros it opens;
+  // checksums tell what is missing.
+  void open_cut() {
+    constexpr std::size_t kEndOffset = 28, kLargest = std::size_t{1} << 32U;
+    std::ifstream stream(name_, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    std::uint64_t end = 0;
+    if (bytes.size() < kEndOffset + sizeof end || bytes.compare(1, 3, "HDF") != 0) return;
+    std::memcpy(&end, bytes.data() + kEndOffset, sizeof end);
+    if (end <= bytes.size() || end > kLargest) return;
+    bytes.resize(end, '\0');
+    const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    constexpr std::size_t kIncrement = 1U << 16U;
+    if (H5Pset_fapl_core(access.get(), kIncrement, 0) < 0 ||
+        H5Pset_file_image(access.get(), bytes.data(), bytes.size()) < 0)
+      return;
+    file_ = Handle(H5Fopen("touchstone-recording-in-memory", H5F_ACC_RDONLY, access.get()), H5Fclose);
+  }
+
   // Entries of a data set; 0 if it cannot be right.
   std::size_t length(const Handle& set) const {
     if (!set) return 0;

@@ -2,9 +2,12 @@
 // written only after what they point to. Rows wait in memory until a chunk is full. A chunk is appended to every data
 // set and flushed, and only then the two counters of /meta/rows (moments, contacts) go up. A reader believes the
 // counters alone.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <exception>
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/version.hpp"
@@ -25,13 +28,13 @@ constexpr std::size_t kContactChunk = 512;       // rows
 
 std::size_t chunk_rows(const Model& model, int wanted) {
   if (wanted > 0) return static_cast<std::size_t>(wanted);
-  const auto numbers = static_cast<std::size_t>(model.nq + model.nv + model.na + model.nu + 7 * model.nmocap + 20);
-  return std::clamp<std::size_t>(kChunkBytes / (8 * numbers), 16, 512);
+  const int numbers = model.nq + model.nv + model.na + model.nu + 7 * model.nmocap + 20;
+  return std::clamp<std::size_t>(kChunkBytes / (8 * static_cast<std::size_t>(numbers)), 16, 512);
 }
 
 std::string options_text(const SimulatorOptions& options) {
   std::string text;
-  for (const auto& [name, value] : option_values(options)) text += name + "=" + value + "\n";
+  for (const auto& [name, value] : option_values(options)) text += fmt::format("{}={}\n", name, value);
   return text;
 }
 
@@ -82,6 +85,8 @@ struct RecordingWriter::Impl {
   void take(Simulator& sim);
   void flush();
   void commit(const Counts& rows);
+  void finish();
+  void detach() const;
   void close();
 
   std::string name;
@@ -268,18 +273,43 @@ void RecordingWriter::Impl::commit(const Counts& rows) {
   committed = rows;
 }
 
+void RecordingWriter::Impl::finish() {
+  flush();
+  const std::int32_t yes = 1;
+  broken = true;  // until that is written too
+  check(H5Dwrite(complete.get(), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, &yes) >= 0 &&
+            H5Fflush(file.get(), H5F_SCOPE_LOCAL) >= 0,
+        "/meta/complete");
+  broken = false;
+}
+
+// HDF5 insists on writing what it could not write, when it closes a file and again when the process ends, and does not
+// survive another failure. From here on it writes to nowhere, and the file stays as it was.
+void RecordingWriter::Impl::detach() const {
+  void* handle = nullptr;
+  if (H5Fget_vfd_handle(file.get(), H5P_DEFAULT, &handle) < 0 || handle == nullptr) return;
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere < 0) return;
+  ::dup2(nowhere, *static_cast<int*>(handle));
+  ::close(nowhere);
+}
+
 void RecordingWriter::Impl::close() {
   if (!file) return;
-  flush();
-  if (!broken) {
-    const std::int32_t yes = 1;
-    check(H5Dwrite(complete.get(), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, &yes) >= 0, "/meta/complete");
+  std::exception_ptr problem;
+  try {
+    if (!broken) finish();
+  } catch (const Error&) {
+    problem = std::current_exception();
   }
+  if (broken) detach();
   step_sets.clear();
   contact_sets.clear();
   counter = Handle();
   complete = Handle();
-  if (!file.close_now() && !broken) fail("closing");
+  const bool closed = file.close_now();
+  if (problem) std::rethrow_exception(problem);
+  if (!closed && !broken) fail("closing");
 }
 
 RecordingWriter::RecordingWriter(const std::filesystem::path& file, Simulator& sim, const RecordingOptions& options)

@@ -56,7 +56,7 @@ Scene quadruped(const SceneArguments& arguments) {
     } else {
       const double height = arguments.number("roughness");
       Shape ground{.type = ShapeType::kHeightField};
-      ground.height_field = hills("hills", 2.0, 2.0, height, 0.35, arguments.integer("seed"));
+      ground.height_field = hills("hills", 1.2, 1.2, height, 0.3, arguments.integer("seed"));
       add_fixed(b, "ground", {}, ground, {.friction = 0.8, .color = {0.62, 0.65, 0.58, 1}});
       lift = height;
     }

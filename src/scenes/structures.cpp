@@ -126,6 +126,7 @@ Scene newtons_cradle(const SceneArguments& arguments) {
   b.options().time_step = 5e-4;
   Scene scene = scene_of(b.build());
   for (int i = 0; i < std::min(n, arguments.integer("lifted")); ++i) scene.start.q[i] = 35.0 * kDegree;
+  scene.options.stabilisation.restitution_threshold = 1e-3;
   scene.duration = 5.0;
   return scene;
 }

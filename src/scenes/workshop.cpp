@@ -15,7 +15,8 @@ constexpr double kSmallestCell = 0.02;  // m, of a height field
 // Smooth interpolation between random values on a lattice: C1, no overshoot.
 class Noise {
  public:
-  Noise(int columns, int rows, int seed) : columns_(columns), values_(static_cast<std::size_t>(columns * rows)) {
+  Noise(int columns, int rows, int seed)
+      : columns_(columns), values_(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows)) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));
     for (double& value : values_) value = uniform(random, 0.0, 1.0);
   }
@@ -29,7 +30,9 @@ class Noise {
 
  private:
   static double smooth(double s) { return s * s * (3.0 - 2.0 * s); }
-  double value(int i, int j) const { return values_[static_cast<std::size_t>(j * columns_ + i)]; }
+  double value(int i, int j) const {
+    return values_[static_cast<std::size_t>(j) * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(i)];
+  }
 
   int columns_;
   std::vector<double> values_;

@@ -15,8 +15,8 @@ int line_of(const YAML::Mark& mark) { return mark.line >= 0 ? mark.line + 1 : 0;
 
 }  // namespace
 
-Node::Node(YAML::Node node, std::shared_ptr<const std::string> file, std::string key, int line)
-    : node_(std::move(node)), file_(std::move(file)), key_(std::move(key)), line_(line) {}
+Node::Node(const YAML::Node& node, std::shared_ptr<const std::string> file, std::string key, int line)
+    : node_(node), file_(std::move(file)), key_(std::move(key)), line_(line) {}
 
 Node Node::parse(const std::string& text, const std::string& file) {
   const auto name = std::make_shared<const std::string>(file);

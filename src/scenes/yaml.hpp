@@ -39,7 +39,7 @@ class Node {
   [[noreturn]] void fail(const std::string& message, const std::string& remedy) const;
 
  private:
-  Node(YAML::Node node, std::shared_ptr<const std::string> file, std::string key, int line);
+  Node(const YAML::Node& node, std::shared_ptr<const std::string> file, std::string key, int line);
 
   YAML::Node node_;
   std::shared_ptr<const std::string> file_;

@@ -88,10 +88,12 @@ Replay replay_of(const Recording& recording, double frame_rate) {
     if (!due && row + 1 < recording.rows()) continue;
     Frame& frame = replay.frames.emplace_back();
     frame.time = time;
-    forward_kinematics(model, model.defaults, recording.state(row), data);
+    const State state = recording.state(row);
+    forward_kinematics(model, model.defaults, state, data);
+    forward_velocity(model, state.v, data);
     for (const Pose& X : data.X_WB) frame.poses.push_back(X.transform());
     read_contacts(recording, row, contacts);
-    fill_contacts(model, contacts.forces, frame.contacts);
+    fill_contacts(model, data, contacts.forces, frame.contacts);
     frame.values = step_values(recording.report(row), recording.steps().kinetic_energy[row],
                                recording.steps().potential_energy[row]);
   }

@@ -17,7 +17,8 @@ constexpr double kDragRate = 12.0;                           // rad/s
 constexpr double kLargestPull = 50.0;                        // times the weight of the tree under 9.81 m/s^2
 constexpr double kShortestStep = 1e-5, kLongestStep = 0.02;  // s, that the page offers
 constexpr double kLargestFriction = 2.0;
-constexpr double kSlip = 0.999;        // share of the friction cone from which on a contact counts as slipping
+constexpr double kEdge = 0.999;        // share of the friction cone at which a contact may slip
+constexpr double kSlipSpeed = 1e-4;    // m/s
 constexpr double kPenetration = 1e-3;  // m, that a certificate tolerates
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -36,13 +37,22 @@ double largest_friction(const Model& model) {
   return friction;
 }
 
-ContactMode mode_of(const ContactForce& f) {
+// How fast the surfaces move along each other.
+double slip_speed(const Model& model, const Data& data, const Contact& contact) {
+  const Vector3 point = contact.position.eigen(), normal = contact.normal().eigen();
+  const Vector3 velocity =
+      (point_velocity(model, data, contact.body_b, point) - point_velocity(model, data, contact.body_a, point))
+          .head<3>();
+  return (velocity - normal.dot(velocity) * normal).norm();
+}
+
+ContactMode mode_of(const Model& model, const Data& data, const ContactForce& f) {
   const Vec3& force = f.local_force;
   if (!(force.z() > 0.0)) return ContactMode::kOpen;
   const auto& mu = f.contact->material.friction;
   if (f.contact->material.dimension < 3 || mu[0] <= 0.0 || mu[1] <= 0.0) return ContactMode::kSlip;
-  return std::hypot(force.x() / mu[0], force.y() / mu[1]) >= kSlip * force.z() ? ContactMode::kSlip
-                                                                               : ContactMode::kStick;
+  const bool at_edge = std::hypot(force.x() / mu[0], force.y() / mu[1]) >= kEdge * force.z();
+  return at_edge && slip_speed(model, data, *f.contact) > kSlipSpeed ? ContactMode::kSlip : ContactMode::kStick;
 }
 
 int root_of(std::vector<int>& parent, int tree) {
@@ -84,7 +94,8 @@ std::vector<double> step_values(const StepReport& report, double kinetic, double
           micro(t.solve)};
 }
 
-void fill_contacts(const Model& model, std::span<const ContactForce> forces, std::vector<FrameContact>& contacts) {
+void fill_contacts(const Model& model, const Data& data, std::span<const ContactForce> forces,
+                   std::vector<FrameContact>& contacts) {
   std::vector<int> parent(at(model.ntree));
   std::iota(parent.begin(), parent.end(), 0);
   const auto tree = [&model](int body) { return model.body_kernels[at(body)].tree; };
@@ -103,7 +114,7 @@ void fill_contacts(const Model& model, std::span<const ContactForce> forces, std
     c.force = f.force.eigen();
     c.distance = f.contact->distance;
     c.friction = f.contact->material.dimension >= 3 ? f.contact->material.friction[0] : 0.0;
-    c.mode = mode_of(f);
+    c.mode = mode_of(model, data, f);
     c.island = moving >= 0 ? root_of(parent, moving) : -1;
     c.body_a = f.contact->body_a;
     c.body_b = f.contact->body_b;
@@ -224,7 +235,7 @@ void Simulation::read(Frame& frame) {
   frame.poses.resize(data_.X_WB.size());
   std::transform(data_.X_WB.begin(), data_.X_WB.end(), frame.poses.begin(),
                  [](const Pose& X) { return X.transform(); });
-  fill_contacts(m, sim.contacts(), frame.contacts);
+  fill_contacts(m, data_, sim.contacts(), frame.contacts);
   frame.values = step_values(sim.report(), kinetic_energy(m, sim.parameters(), state().v, data_),
                              potential_energy(m, sim.parameters(), state().q, data_));
   frame.certificate = step_certificate(sim.report(), sim.options().tolerance);

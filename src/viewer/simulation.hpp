@@ -50,8 +50,11 @@ class Simulation : public LiveSource {
 std::vector<Channel> step_channels();
 std::vector<double> step_values(const StepReport& report, double kinetic, double potential);
 
-// Contacts of the last step. Those of bodies that touch each other, directly or through others, share an island.
-void fill_contacts(const Model& model, std::span<const ContactForce> forces, std::vector<FrameContact>& contacts);
+// Contacts of the last step. `data` holds poses and velocities (forward_velocity) after it. A contact slips when its
+// force is at the edge of the friction cone and its surfaces move along each other. Contacts of bodies that touch,
+// directly or through others, share an island.
+void fill_contacts(const Model& model, const Data& data, std::span<const ContactForce> forces,
+                   std::vector<FrameContact>& contacts);
 
 // What one step may be judged by; `tolerance` is what the solver was asked for.
 std::vector<CertificateItem> step_certificate(const StepReport& report, double tolerance);
