@@ -102,17 +102,33 @@ Verdict judge(double smallest, double largest) {
 
 // --- The pass over the entries ---
 
-struct Sizes {
-  double largest = 0.0, skew = 0.0;
+struct Findings {
+  double largest = 0.0, skew = 0.0;              // entries
+  double smallest_value = 0.0, top_value = 0.0;  // eigenvalues of doubtful parts: bounds of those of the matrix
 };
 
-// Block B (m x n, column-major) against its mirror image C (n x m).
-void compare(const double* B, const double* C, int m, int n, Sizes& sizes) {
+// Block B (m x n, column-major) against its mirror image C (n x m), and against the diagonal entries p and q of its
+// rows and columns. Returns the largest x^2 - p_r q_c, which no semidefinite matrix has above zero.
+double compare(const double* B, const double* C, int m, int n, const double* p, const double* q, Findings& found) {
+  double excess = 0.0;
   for (int c = 0; c < n; ++c) {
     for (int r = 0; r < m; ++r) {
       const double x = B[c * m + r], y = C[r * n + c];
-      sizes.largest = std::max(sizes.largest, std::max(std::abs(x), std::abs(y)));
-      sizes.skew = std::max(sizes.skew, std::abs(x - y));
+      found.largest = std::max(found.largest, std::max(std::abs(x), std::abs(y)));
+      found.skew = std::max(found.skew, std::abs(x - y));
+      excess = std::max(excess, x * x - p[r] * q[c]);
+    }
+  }
+  return excess;
+}
+
+// The 2 x 2 minors of a block that exceeds its diagonal entries.
+void judge_pairs(const double* B, int m, int n, const double* p, const double* q, Findings& found) {
+  for (int c = 0; c < n; ++c) {
+    for (int r = 0; r < m; ++r) {
+      const double mean = 0.5 * (p[r] + q[c]), radius = std::hypot(0.5 * (p[r] - q[c]), B[c * m + r]);
+      found.smallest_value = std::min(found.smallest_value, mean - radius);
+      found.top_value = std::max(found.top_value, mean + radius);
     }
   }
 }
@@ -126,7 +142,7 @@ void fill(const double* B, const double* C, int m, int n, int leading, double* t
 
 // Block rows [begin, end): their entries against their mirror images, and the diagonal part. Returns its largest
 // diagonal entry.
-double pass(const BlockSparseMatrix& M, int begin, int end, DefinitenessScratch& scratch, Sizes& sizes) {
+double pass(const BlockSparseMatrix& M, int begin, int end, DefinitenessScratch& scratch, Findings& found) {
   const int first = M.row_begin[begin], rows = M.row_begin[end] - first;
   double* part = scratch.part.data();
   std::fill(part, part + static_cast<std::ptrdiff_t>(rows) * rows, 0.0);
@@ -137,7 +153,9 @@ double pass(const BlockSparseMatrix& M, int begin, int end, DefinitenessScratch&
       if (j < i) continue;  // seen from the other side
       const int mirror = j == i ? k : scratch.next[j]++, n = M.row_size(j);
       const double *B = M.data(k), *C = M.data(mirror);
-      m == 3 && n == 3 ? compare(B, C, 3, 3, sizes) : compare(B, C, m, n, sizes);
+      const double *p = scratch.diagonal.data() + M.row_begin[i], *q = scratch.diagonal.data() + M.row_begin[j];
+      const double excess = m == 3 && n == 3 ? compare(B, C, 3, 3, p, q, found) : compare(B, C, m, n, p, q, found);
+      if (excess > kMaxRelativeIndefiniteness && j != i) judge_pairs(B, m, n, p, q, found);
       if (j < end) fill(B, C, m, n, rows, part + static_cast<std::ptrdiff_t>(at) * rows + M.row_begin[j] - first);
     }
   }
@@ -169,23 +187,29 @@ Verdict check_definiteness(const BlockSparseMatrix& M, DefinitenessScratch& scra
   scratch.next.assign(M.start.begin(), M.start.end());
   scratch.part.resize(static_cast<std::size_t>(limit) * static_cast<std::size_t>(limit));
   scratch.saved.resize(scratch.part.size());
-  Sizes sizes;
-  double smallest = 0.0, largest = 0.0;  // eigenvalues of parts that are doubtful
+  scratch.diagonal.resize(static_cast<std::size_t>(n));
+  for (int i = 0; i < count; ++i) {
+    const int m = M.row_size(i);
+    const double* block = M.data(M.find(i, i));
+    for (int r = 0; r < m; ++r) scratch.diagonal[M.row_begin[i] + r] = block[r * (m + 1)];
+  }
+  Findings found;
   for (int begin = 0, end = 0; begin < count; begin = end) {
     while (end < count && M.row_begin[end + 1] - M.row_begin[begin] <= limit) ++end;
-    const double diagonal = pass(M, begin, end, scratch, sizes);
+    const double diagonal = pass(M, begin, end, scratch, found);
     const int rows = M.row_begin[end] - M.row_begin[begin];
     // No more than the largest eigenvalue allows, for a diagonal entry is a lower bound of it.
     if (is_positive(rows, kMaxRelativeIndefiniteness * diagonal, scratch)) continue;
     const auto [low, high] = extreme_eigenvalues(rows, scratch);
-    smallest = std::min(smallest, low);
-    largest = std::max(largest, high);
+    found.smallest_value = std::min(found.smallest_value, low);
+    found.top_value = std::max(found.top_value, high);
   }
-  const double skew = sizes.largest > 0.0 ? sizes.skew / sizes.largest : 0.0;
+  const double skew = found.largest > 0.0 ? found.skew / found.largest : 0.0;
   if (skew > kMaxRelativeSkew) return not_symmetric(skew);
-  if (n <= kExactRows) return judge(smallest, largest);
-  const auto [low, high] = extreme_ritz_values(M, skew <= kSymmetric, smallest < 0.0 ? kManySteps : kFewSteps, scratch);
-  return judge(std::min(smallest, low), std::max(largest, high));
+  if (n <= kExactRows) return judge(found.smallest_value, found.top_value);
+  const int steps = found.smallest_value < 0.0 ? kManySteps : kFewSteps;
+  const auto [low, high] = extreme_ritz_values(M, skew <= kSymmetric, steps, scratch);
+  return judge(std::min(found.smallest_value, low), std::max(found.top_value, high));
 }
 
 }  // namespace touchstone

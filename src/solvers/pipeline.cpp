@@ -9,7 +9,8 @@ constexpr int kWarmSweeps = 3, kColdSweeps = 4;
 constexpr int kSweepsBetween = 6;  // between two attempts with modes
 constexpr int kBatch = 8;          // sweeps between two looks at the rate
 constexpr int kModeSteps = 3;
-constexpr double kPromising = 1e-2;  // natv relative to the velocity scale: the modes are nearly right
+constexpr double kPromising = 1e-2;   // natv relative to the velocity scale: the modes are nearly right
+constexpr double kGoodEnough = 1e-3;  // the same: the splitting method hands over to modes
 constexpr int kWarmSmoothingSteps = 10;
 constexpr double kModePatience = 1.0;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
@@ -39,6 +40,7 @@ class Pipeline {
   void sweep(int count);
   void sweep_while_cheap(double newton_steps);
   void try_modes(bool minimum_norm);
+  void try_splitting();
   void remove_internal_forces();
   bool diverges() const;
   void try_smoothing(double barrier, int steps);
@@ -70,7 +72,7 @@ void Pipeline::sweep(int count) {
     rate_ = change_ > 0.0 ? change / change_ : 1.0;
     change_ = change;
     ++w_.sweeps;
-    if (change <= settings_.tolerance) {
+    if (change <= settings_.tolerance || dual_.nblock() == 1) {
       look();
       if (done()) return;
     }
@@ -114,10 +116,21 @@ void Pipeline::try_modes(bool minimum_norm) {
   w_.steps += w_.modes.steps();
 }
 
+void Pipeline::try_splitting() {
+  if (exhausted() || settings_.warm || !promising()) return;
+  const double before = w_.best_natv;
+  const SplittingSettings settings{.tolerance = settings_.tolerance, .good_enough = kGoodEnough * dual_.velocity_scale};
+  w_.best_natv = w_.splitting.run(dual_, w_.system, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.splitting.steps();
+  if (w_.best_natv == before) return;
+  w_.lambda = w_.best;
+  try_modes(false);
+}
+
 // Many sweeps speak of coupled contacts, and sweeps leave internal forces behind.
 void Pipeline::remove_internal_forces() {
   if (settings_.warm || w_.sweeps < kSweepsOfCoupled || dual_.nblock() < 3 || dual_.nblock() > kMostRefreshed) return;
-  w_.system.prepare(dual_);
+  w_.system.prepare(dual_, w_.problem);
   const ModeNewtonSettings settings{.tolerance = settings_.tolerance, .max_steps = 1, .minimum_norm = true};
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.best_u, settings, w_.best_natv, w_.best, w_.best_u);
   w_.steps += w_.modes.steps();
@@ -192,7 +205,7 @@ void Pipeline::proximal_loop() {
       used += w_.interior.iterations();
     }
     w_.steps += used;
-    w_.system.prepare(dual_);
+    w_.system.prepare(dual_, w_.problem);
     if (value > tolerance) {
       eps *= 5.0;
       if (eps > 1e3) break;
@@ -208,7 +221,11 @@ void Pipeline::proximal_loop() {
 }
 
 double Pipeline::run() {
-  compute_velocity(dual_, w_.lambda, w_.u);
+  if (settings_.warm || settings_.swept) {
+    compute_velocity(dual_, w_.lambda, w_.u);
+  } else {
+    w_.u = dual_.g;  // lambda is zero
+  }
   w_.best_natv = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
   w_.best = w_.lambda;
   w_.best_u = w_.u;
@@ -222,17 +239,13 @@ double Pipeline::run() {
     remove_internal_forces();
     return w_.best_natv;
   }
-  w_.system.prepare(dual_);
+  w_.system.prepare(dual_, w_.problem);
   if (promising()) try_modes(true);
   if (!exhausted()) {
     sweep_while_cheap(kStepsOfPath);
     try_modes(true);
   }
-  if (!exhausted() && promising()) {
-    sweep(kSweepsBetween);
-    look();
-    try_modes(true);
-  }
+  try_splitting();
   if (settings_.warm) try_smoothing(0.0, kWarmSmoothingSteps);
   try_interior(3.0, 60);
   if (diverges()) return w_.best_natv;
@@ -272,6 +285,7 @@ double run_shifted(const PipelineSettings& settings, double shift, PipelineWorks
     }
   };
   add(shift);
+  workspace.problem = nullptr;  // the shifted matrix is not that of the problem
   const int steps = workspace.steps;
   workspace.steps = 0;
   workspace.lambda.setZero(dual.nrow());
