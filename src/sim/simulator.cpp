@@ -125,7 +125,7 @@ void Simulator::integrate(double remaining) {
     work_.activation[k] = next_activation(model_->actuators[at(u)], state_.activation[k], data_.activation_rate[k], h_);
   }
   work_.time = state_.time + h_;
-  std::swap(state_, work_);
+  state_ = work_;  // not swapped: users keep views of the state
   report_.times.integrate = watch.seconds();
 }
 
