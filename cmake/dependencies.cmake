@@ -20,6 +20,7 @@ find_package(Threads REQUIRED)
 # Headers only, and only inside: who uses the library does not need them.
 find_package(nlohmann_json REQUIRED)
 find_package(Boost 1.74 REQUIRED)
+find_package(yaml-cpp REQUIRED)
 
 # The reentrant C library; qhull builds that are static only name it otherwise.
 if(TARGET Qhull::qhullstatic_r AND TOUCHSTONE_STATIC_PACKAGES)
@@ -32,9 +33,14 @@ else()
   message(FATAL_ERROR "The Qhull package has no reentrant library (qhull_r); install libqhull-dev 8.0 or newer")
 endif()
 
-# Prefers static targets and archives for packages that do not ask which one is wanted.
-if(TOUCHSTONE_STATIC_PACKAGES)
-  if(TARGET pugixml::static)
-    set_target_properties(pugixml::pugixml PROPERTIES INTERFACE_LINK_LIBRARIES pugixml::static)
-  endif()
+# Named without a namespace before version 0.8.
+if(TARGET yaml-cpp::yaml-cpp)
+  set(TOUCHSTONE_YAML yaml-cpp::yaml-cpp)
+else()
+  set(TOUCHSTONE_YAML yaml-cpp)
+endif()
+
+# Prefers the static target of a package that does not ask which one is wanted.
+if(TOUCHSTONE_STATIC_PACKAGES AND TARGET pugixml::static)
+  set_target_properties(pugixml::pugixml PROPERTIES INTERFACE_LINK_LIBRARIES pugixml::static)
 endif()

@@ -2,7 +2,7 @@
 
 import touchstone as ts
 
-sim = ts.Simulator(ts.load("quadruped-ground"), dt=1e-3)
+sim = ts.Simulator(ts.load("quadruped:flat"), dt=1e-3)
 sim.reset("home")
 sim.state.v[0] = 1.0  # the feet slide
 sim.step(20)

@@ -4,7 +4,7 @@ import numpy as np
 
 import touchstone as ts
 
-model = ts.load("quadruped-ground")
+model = ts.load("quadruped:flat")
 print(model)
 print("knee limits (rad):", model.joint("FL_knee").limits)
 

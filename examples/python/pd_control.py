@@ -6,7 +6,7 @@ import touchstone as ts
 
 KP, KD = 80.0, 2.0  # N m/rad, N m s/rad
 
-model = ts.load("quadruped-ground")
+model = ts.load("quadruped:flat")
 sim = ts.Simulator(model, dt=1e-3)
 sim.reset("home")
 sim.parameters.actuator_gain[:] = 0.0  # the servos of the model rest: the torques below do the work

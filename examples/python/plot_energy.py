@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 
 import touchstone as ts
 
-sim = ts.Simulator(ts.load("quadruped-ground"), dt=1e-3)
+sim = ts.Simulator(ts.load("quadruped:flat"), dt=1e-3)
 sim.reset("home")
 sim.state.q[2] += 0.3  # dropped from 30 cm
 trace = ts.record(sim, 1.0, every=2)

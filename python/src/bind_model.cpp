@@ -9,6 +9,7 @@
 #include "bindings.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/model/configuration.hpp"
+#include "touchstone/model/serialize.hpp"
 
 namespace touchstone::python {
 namespace {
@@ -223,12 +224,12 @@ void bind_model(nb::module_& m) {
   model
       .def("__getstate__",
            [](const PyModel& self) {
-             const std::string bytes = serialize_model(*self);
+             const std::string bytes = serialize(*self);
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def("__setstate__",
            [](PyModel& self, const nb::bytes& bytes) {
-             new (&self) PyModel{deserialize_model(std::string(bytes.c_str(), bytes.size()))};
+             new (&self) PyModel{deserialize_model(std::string_view(bytes.c_str(), bytes.size()))};
            })
       .def("__repr__", &repr)
       .def("_repr_html_", &html);

@@ -74,6 +74,19 @@ void bind_report(nb::module_& m) {
             "certify {:.1f}>",
             1e6 * t.dynamics, 1e6 * t.collision, 1e6 * t.assembly, 1e6 * t.solve, 1e6 * t.integrate, 1e6 * t.certify);
       });
+  nb::class_<EnergyAccount>(m, "EnergyAccount", "Where the energy of a step went, J.")
+      .def_ro("kinetic", &EnergyAccount::kinetic, "After the step.")
+      .def_ro("potential", &EnergyAccount::potential, "After the step: gravity and springs.")
+      .def_ro("actuators", &EnergyAccount::actuators, "Work of actuators and gravity compensation.")
+      .def_ro("applied", &EnergyAccount::applied, "Work of applied forces and wrenches.")
+      .def_ro("dampers", &EnergyAccount::dampers, "Work of dampers; not positive.")
+      .def_ro("constraints", &EnergyAccount::constraints, "Work of contacts, limits, dry friction and equalities.")
+      .def_ro("stabilisation", &EnergyAccount::stabilisation, "Added by bringing violated constraints back.")
+      .def_prop_ro("total", &EnergyAccount::total, "Kinetic and potential, after the step.")
+      .def_prop_ro("error", &EnergyAccount::error, "What no force did: the error of the time step.")
+      .def("__repr__", [](const EnergyAccount& e) {
+        return fmt::format("<EnergyAccount: total {:.6g} J, error of the step {:.3g} J>", e.total(), e.error());
+      });
   nb::class_<StepReport>(m, "StepReport", "What one step says about itself; a snapshot.")
       .def_prop_ro(
           "status", [](const StepReport& r) { return std::string(to_string(r.status)); }, "'ok', or what went wrong.")
@@ -93,6 +106,11 @@ void bind_report(nb::module_& m) {
       .def_ro("penetration", &StepReport::penetration, "m, the deepest contact at the start of the step.")
       .def_ro("violation", &StepReport::violation, "Largest error of limits and equalities, m or rad.")
       .def_ro("shift", &StepReport::shift, "Compliance that the solver had to add; 0: the problem as assembled.")
+      .def_ro("energy", &StepReport::energy)
+      .def_prop_ro(
+          "energy_jump", [](const StepReport& r) { return r.warnings.energy_jump; },
+          "The step added energy that no force did; a smaller time step may help.")
+      .def_prop_ro("deep_penetration", [](const StepReport& r) { return r.warnings.deep_penetration; })
       .def_ro("times", &StepReport::times)
       .def("_repr_html_", &report_html)
       .def("__repr__", [](const StepReport& r) {

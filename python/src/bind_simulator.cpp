@@ -7,11 +7,12 @@
 #include "bindings.hpp"
 #include "contacts.hpp"
 #include "simulator.hpp"
-#include "touchstone/base/clock.hpp"
+#include "stepping.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/io/fclib.hpp"
 #include "touchstone/sim/islands.hpp"
+#include "touchstone/sim/option_fields.hpp"
 
 namespace touchstone::python {
 namespace {
@@ -20,67 +21,30 @@ using Handle = nb::handle_t<PySimulator>;
 
 PySimulator& simulator_of(Handle self) { return nb::cast<PySimulator&>(self); }
 
-Integrator integrator_argument(const std::string& name) {
-  if (name == "euler") return Integrator::kSemiImplicitEuler;
-  if (name == "midpoint") return Integrator::kMoreauMidpoint;
-  throw Error("integrator '{}'; give euler or midpoint", name);
-}
-
 std::string option_text(nb::handle value) {
   if (PyBool_Check(value.ptr()) != 0) return value.is(Py_True) ? "true" : "false";
   return nb::cast<std::string>(nb::str(value));
 }
 
 void construct(PySimulator* self, const PyModel& model, double dt, const std::string& solver,
-               const std::optional<nb::dict>& solver_options, double tolerance, int max_iterations,
-               const std::string& integrator, double erp, double slop, double recovery_speed,
-               double restitution_threshold, double contact_margin, bool swept_margin, bool warm_start, bool islands) {
+               const nb::kwargs& options) {
   SimulatorOptions o;
   o.time_step = dt;
-  o.solver = solver;
-  if (solver_options) {
-    for (const auto& [key, value] : *solver_options) {
-      o.solver_options.push_back(nb::cast<std::string>(key) + "=" + option_text(value));
-    }
-  }
-  o.tolerance = tolerance;
-  o.max_iterations = max_iterations;
-  o.integrator = integrator_argument(integrator);
-  o.stabilisation = {erp, slop, recovery_speed, restitution_threshold};
-  o.collision.margin = contact_margin;
-  o.swept_margin = swept_margin;
-  o.warm_start = warm_start;
-  o.islands = islands;
+  set_option(o, "solver", solver);
+  set_options(o, options);
   new (self) PySimulator(model.ptr, o);
 }
 
-// Steps without the GIL. Now and then it looks whether the user pressed Ctrl-C, so that no call is beyond reach; the
-// state is then that after a whole step.
 StepReport step(PySimulator& self, int count) {
-  constexpr double kPatience = 0.05;  // s
-  if (count < 0) throw Error("step({}); give the number of steps", count);
   const Guard guard(self.busy, "simulator");
-  bool interrupted = false;
-  {
-    const nb::gil_scoped_release release;
-    Stopwatch watch;
-    for (int i = 0; i < count && !interrupted; ++i) {
-      if (self.sim.step().status == StepStatus::kDiverged) break;
-      if (i + 1 < count && watch.seconds() > kPatience) {
-        const nb::gil_scoped_acquire acquire;
-        interrupted = PyErr_CheckSignals() != 0;
-        watch = Stopwatch();
-      }
-    }
-  }
-  if (interrupted) throw nb::python_error();
+  run_steps(count, [&self] { return self.step().status != StepStatus::kDiverged; });
   return self.sim.report();
 }
 
 void reset(PySimulator& self, const std::optional<std::variant<int, std::string, const State*>>& to) {
   const Guard guard(self.busy, "simulator");
   if (!to) {
-    self.sim.reset();
+    self.reset();
   } else if (const int* index = std::get_if<int>(&*to)) {
     self.sim.reset(*index);
   } else if (const auto* name = std::get_if<std::string>(&*to)) {
@@ -235,7 +199,50 @@ void bind_results(nb::class_<PySimulator>& c) {
            "The nearest shape on a ray, with the poses of the last step: (shape, distance, point, normal), or None.");
 }
 
+std::string option_help() {
+  SimulatorOptions options;
+  std::string text;
+  for (const OptionField& field : list_options(options)) {
+    text += fmt::format("{} = {}  {} {}: {}\n", field.name, field.get(), field.kind, field.range, field.help);
+  }
+  return text;
+}
+
 }  // namespace
+
+PySimulator::PySimulator(const Scene& scene, const SimulatorOptions& options) : PySimulator(scene.model, options) {
+  scene.start.validate(*scene.model);
+  if (scene.hold) apply_hold(*scene.model, *scene.hold, scene.start.q, sim.parameters());
+  pushes = scene.pushes;
+  start.emplace(scene.start, scene.control.size() > 0 ? scene.control : VectorX(VectorX::Zero(scene.model->nu)));
+  reset();
+}
+
+void PySimulator::reset() {
+  if (start) {
+    sim.reset(start->first);
+    sim.input().control = start->second;
+  } else {
+    sim.reset();
+  }
+}
+
+// The wrenches of pushed bodies are those of the pushes.
+void PySimulator::apply_pushes() {
+  std::vector<Vector6>& wrenches = sim.input().applied_wrench;
+  for (const Push& push : pushes) wrenches[static_cast<std::size_t>(push.body)].setZero();
+  const double middle = sim.state().time + 0.5 * sim.time_step();
+  for (const Push& push : pushes) {
+    if (middle < push.start || middle >= push.end) continue;
+    Vector6& wrench = wrenches[static_cast<std::size_t>(push.body)];
+    wrench.head<3>() += push.force;
+    wrench.tail<3>() += push.torque;
+  }
+}
+
+void set_options(SimulatorOptions& options, const nb::kwargs& named) {
+  for (const auto& [key, value] : named) set_option(options, nb::cast<std::string>(key), option_text(value));
+}
 
 void bind_simulator(nb::module_& m) {
   nb::class_<Simulator::Snapshot>(m, "Snapshot", "Everything the next step depends on; see Simulator.save.")
@@ -244,27 +251,27 @@ void bind_simulator(nb::module_& m) {
       .def("__repr__",
            [](const Simulator::Snapshot& s) { return fmt::format("<Snapshot at {:.6g} s>", s.state.time); });
 
-  const SimulatorOptions o;
   nb::class_<PySimulator> c(m, "Simulator",
                             "A model, its state, and one function that moves it on. Trouble is a status of the report, "
                             "not an exception. Not for two threads at once.");
-  c.def("__init__", &construct, nb::arg("model"), nb::kw_only(), nb::arg("dt") = 0.0, nb::arg("solver") = o.solver,
-        nb::arg("solver_options") = nb::none(), nb::arg("tolerance") = o.tolerance,
-        nb::arg("max_iterations") = o.max_iterations, nb::arg("integrator") = "euler",
-        nb::arg("erp") = o.stabilisation.erp, nb::arg("slop") = o.stabilisation.slop,
-        nb::arg("recovery_speed") = o.stabilisation.recovery_speed,
-        nb::arg("restitution_threshold") = o.stabilisation.restitution_threshold,
-        nb::arg("contact_margin") = o.collision.margin, nb::arg("swept_margin") = o.swept_margin,
-        nb::arg("warm_start") = o.warm_start, nb::arg("islands") = o.islands,
-        "dt: time step, s (0: the model's). solver: a name of `solvers()`, with solver_options by name. tolerance: "
-        "relative natv that the solver is asked for; max_iterations: 0 for the solver's own limit. integrator: 'euler' "
-        "(semi-implicit) or 'midpoint' (Moreau). erp: share of a violation that one step removes; slop: m or rad left "
-        "alone; recovery_speed: m/s at which penetrations are left at most; restitution_threshold: m/s below which "
-        "impacts do not bounce; contact_margin: m.")
+  c.def("__init__", &construct, nb::arg("model"), nb::kw_only(), nb::arg("dt") = 0.0, nb::arg("solver") = "auto",
+        nb::arg("options"),
+        nb::sig("def __init__(self, model: Model, *, dt: float = 0.0, solver: str = 'auto', **options: bool | int | "
+                "float | str) -> None"),
+        "dt: time step, s (0: the model's). solver: a name of `solvers()`. options, by name: those of the simulator "
+        "(`simulator_options()` lists them: integrator, tolerance, erp, ...) and those of the solver.")
       .def_prop_ro("model", [](const PySimulator& self) { return PyModel{self.sim.model_ptr()}; })
       .def_prop_ro(
           "dt", [](const PySimulator& self) { return self.sim.time_step(); }, "s")
       .def_prop_ro("solver", [](const PySimulator& self) { return self.sim.options().solver; })
+      .def_prop_ro(
+          "options",
+          [](const PySimulator& self) {
+            nb::dict d;
+            for (const auto& [name, value] : option_values(self.sim.options())) d[name.c_str()] = value;
+            return d;
+          },
+          nb::sig("def options(self) -> dict[str, str]"), "All options by name, as text.")
       .def_prop_ro(
           "time", [](const PySimulator& self) { return self.sim.state().time; }, "s")
       .def_prop_rw(
@@ -283,7 +290,8 @@ void bind_simulator(nb::module_& m) {
            "the "
            "last step.")
       .def("reset", &reset, nb::arg("to") = nb::none(),
-           "To the reference configuration, a keyframe (name or index) or a State; contacts are forgotten.")
+           "To the start of the scene or the reference configuration, to a keyframe (name or index) or to a State; "
+           "contacts are forgotten.")
       .def(
           "save", [](const PySimulator& self) { return self.sim.save(); },
           "Everything the next step depends on: a restored simulator goes on bit for bit.")
@@ -296,6 +304,7 @@ void bind_simulator(nb::module_& m) {
           nb::arg("snapshot"))
       .def("__repr__", &repr)
       .def("_repr_html_", &html);
+  m.def("simulator_options", &option_help, "The simulator's options with defaults, ranges and meaning, one a line.");
   bind_input(c);
   bind_results(c);
 }

@@ -51,11 +51,6 @@ class Guard {
   std::atomic<bool>& busy_;
 };
 
-// Python's bytes of a model and back (model_archive.cpp): all elements as given, so that the copy is built anew and is
-// the same in every bit.
-std::string serialize_model(const Model& model);
-ModelPtr deserialize_model(const std::string& bytes);
-
 // "<td>..</td>" rows for notebooks.
 std::string html_table(const std::string& title, const std::vector<std::pair<std::string, std::string>>& rows);
 
@@ -76,6 +71,7 @@ void bind_problem(nb::module_& m);
 void bind_solvers(nb::module_& m);
 void bind_contacts(nb::module_& m);
 void bind_simulator(nb::module_& m);
+void bind_recording(nb::module_& m);
 void bind_dynamics(nb::module_& m);
 void bind_layout(nb::module_& m);
 void bind_load(nb::module_& m);

@@ -2,7 +2,7 @@
 
     import touchstone as ts
 
-    sim = ts.Simulator(ts.load("quadruped-ground"), dt=1e-3)
+    sim = ts.Simulator(ts.load("quadruped:flat"), dt=1e-3)
     sim.step(1000)
     print(sim.state.q, sim.contacts.force, sim.report.residuals)
 
@@ -22,6 +22,7 @@ from ._core import (
     Contacts,
     Distance,
     Dynamics,
+    EnergyAccount,
     Equality,
     Error,
     InputError,
@@ -34,8 +35,11 @@ from ._core import (
     PinocchioLayout,
     PointContact,
     RayHit,
+    Recorder,
+    Recording,
     Residuals,
     Scene,
+    SceneInfo,
     Sensor,
     Shape,
     ShapeElement,
@@ -57,7 +61,9 @@ from ._core import (
     raycast,
     residuals,
     save_problem,
+    scene,
     scenes,
+    simulator_options,
     solvers,
     version,
 )
@@ -76,6 +82,7 @@ __all__ = [
     "Contacts",
     "Distance",
     "Dynamics",
+    "EnergyAccount",
     "Equality",
     "Error",
     "InputError",
@@ -89,8 +96,11 @@ __all__ = [
     "PinocchioLayout",
     "PointContact",
     "RayHit",
+    "Recorder",
+    "Recording",
     "Residuals",
     "Scene",
+    "SceneInfo",
     "Sensor",
     "Shape",
     "ShapeElement",
@@ -121,7 +131,9 @@ __all__ = [
     "residuals",
     "run",
     "save_problem",
+    "scene",
     "scenes",
+    "simulator_options",
     "solve",
     "solvers",
 ]

@@ -31,7 +31,7 @@ def load(
     merge_fixed: bool = True,
     mesh_collision: str = "hull",
 ) -> _core.Model:
-    """Loads a robot or scene: an MJCF or URDF file, or the name of a scene of `scenes()`. A file wins if both exist.
+    """Loads a robot or scene: an MJCF, URDF or scene file, or the name of a scene. A file wins if both exist.
 
     allow_ignored: load although something that changes the physics must be dropped; each loss is a ModelWarning.
     search_paths: further folders for meshes, includes and ROS packages.
@@ -39,11 +39,13 @@ def load(
     merge_fixed: URDF: links behind fixed joints become part of their parent.
     mesh_collision: "hull", "triangles" or "pieces" (convex pieces made by `touchstone decompose`).
 
-    Raises InputError with file, line, element and remedy.
+    Raises InputError with file, line, element and remedy. For scenes with their start and controls see `scene`.
     """
     name = os.fspath(source)
+    if os.path.splitext(name)[1] in (".yaml", ".yml"):
+        return _warn(_core.scene(name).model, 2)
     if not os.path.exists(name) and _is_scene_name(name):
-        return _warn(_core.load_scene(name), 2)
+        return _warn(_core.load_scene_model(name), 2)
     model = _core.load_file(
         name,
         allow_ignored=allow_ignored,

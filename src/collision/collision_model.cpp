@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/geometry/manifold.hpp"
 #include "touchstone/geometry/mass_properties.hpp"
+#include "touchstone/geometry/query.hpp"
 
 namespace touchstone {
 namespace {
@@ -67,6 +70,37 @@ CollisionModel::CollisionModel(const Model& model) : model_(&model) {
     for (const int shape : {pair.shape_a, pair.shape_b}) {
       Collider& c = colliders_[at(collider_of(shape))];
       c.reach = std::max(c.reach, pair.margin + pair.gap);
+    }
+  }
+  if (model.options.exclude_overlaps) exclude_overlaps();
+}
+
+// Every pair of moving shapes at the reference configuration; cost O(shapes^2), once.
+void CollisionModel::exclude_overlaps() {
+  Data data(*model_);
+  forward_kinematics(*model_, model_->defaults, State(*model_), data);
+  CollisionWorkspace workspace;
+  std::vector<Manifold> manifolds;
+  std::vector<Pose> poses;
+  for (const Collider& c : colliders_) poses.push_back(data.X_WB[at(c.body)] * c.X_BS);
+  const int count = static_cast<int>(colliders_.size());
+  for (int i = 0; i < count; ++i) {
+    for (int j = i + 1; j < count; ++j) {
+      const Collider &a = colliders_[at(i)], &b = colliders_[at(j)];
+      if (a.fixed || b.fixed || contact_pair(a.shape, b.shape) >= 0 || !wanted(i, j)) continue;
+      manifolds.clear();
+      collide(shape(a), poses[at(i)], shape(b), poses[at(j)], 0.0, workspace, nullptr, manifolds, {});
+      double depth = 0.0;
+      for (const Manifold& manifold : manifolds) {
+        for (int k = 0; k < manifold.count; ++k) depth = std::max(depth, -manifold.points[k].distance);
+      }
+      if (!(depth > 0.0)) continue;
+      excluded_shapes_.insert(key_of(a.shape, b.shape));
+      overlapping_.emplace_back(a.shape, b.shape);
+      warnings_.push_back(
+          {model_->shapes[at(b.shape)].origin,
+           fmt::format("shapes '{}' and '{}' overlap by {:.2g} m in the reference configuration and will not collide",
+                       model_->shapes[at(a.shape)].name, model_->shapes[at(b.shape)].name, depth)});
     }
   }
 }
@@ -133,6 +167,7 @@ bool CollisionModel::wanted(int collider_a, int collider_b) const {
   if (contact_pair(a.shape, b.shape) >= 0) return true;
   const ShapeElement &s = model_->shapes[at(a.shape)], &t = model_->shapes[at(b.shape)];
   if (((s.contact_type & t.contact_affinity) | (t.contact_type & s.contact_affinity)) == 0) return false;
+  if (!excluded_shapes_.empty() && excluded_shapes_.contains(key_of(a.shape, b.shape))) return false;
   return !s.visual_only && !t.visual_only && bodies_may_touch(a.body, b.body);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "touchstone/geometry/broad_phase.hpp"
@@ -40,6 +41,7 @@ class CollisionModel : public PairFilter {
   // Whether two colliders may touch. MuJoCo's rules: not on one body, nor on bodies that are welded together; not on
   // parent and child, unless the parent does not move (SimulationOptions::filter_parent_contacts); not for excluded
   // bodies; and one's contact type must match the other's affinity. A ContactPair of the model overrules all of these.
+  // Beyond MuJoCo: shapes that overlap from the start are left out where the model says so.
   bool wanted(int collider_a, int collider_b) const override;
 
   // The index in Model::contact_pairs for two shapes, -1 if the model has none.
@@ -52,14 +54,18 @@ class CollisionModel : public PairFilter {
   bool hollow(const Collider& collider) const {
     return hull_ratio_[static_cast<std::size_t>(collider.prepared)] > kHollow;
   }
-  // Names those meshes.
+  // Names those meshes, and the pairs of the next.
   const std::vector<Warning>& warnings() const { return warnings_; }
+  // Pairs of shapes that do not collide because they overlap in the reference configuration
+  // (SimulationOptions::exclude_overlaps), the smaller shape first.
+  const std::vector<std::pair<int, int>>& overlapping() const { return overlapping_; }
   const Model& model() const { return *model_; }
 
  private:
   bool bodies_may_touch(int body_a, int body_b) const;
   void add_collider(int shape, std::unordered_map<const void*, int>& prepared_meshes);
   void warn_if_hollow(const Collider& collider);
+  void exclude_overlaps();
 
   // A hull with more than so many times the volume of its mesh fills hollows that matter.
   static constexpr double kHollow = 1.5;
@@ -71,6 +77,8 @@ class CollisionModel : public PairFilter {
   std::vector<double> hull_ratio_;  // by prepared shape: volume of the hull over that of the mesh, 1 for other shapes
   std::unordered_set<std::uint64_t> exclusions_;          // pairs of bodies
   std::unordered_map<std::uint64_t, int> contact_pairs_;  // pairs of shapes -> index
+  std::unordered_set<std::uint64_t> excluded_shapes_;     // pairs of shapes that overlap from the start
+  std::vector<std::pair<int, int>> overlapping_;
   std::vector<Warning> warnings_;
 };
 

@@ -1,5 +1,6 @@
 #include "touchstone/dynamics/data.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace touchstone {
@@ -13,6 +14,21 @@ VectorX scratch_vector(int size) {
 #else
   return VectorX::Constant(size, std::numeric_limits<double>::quiet_NaN());
 #endif
+}
+
+// Whether of any two joints of a tendon one is an ancestor of the other.
+bool is_on_path(const Model& model, const Tendon& tendon) {
+  const auto is_ancestor = [&](int j, int i) {
+    return j <= i && model.row_length[j] <= model.row_length[i] &&
+           model.row_dof[model.row_start[i] + model.row_length[j] - 1] == j;
+  };
+  for (const Tendon::Term& a : tendon.terms) {
+    for (const Tendon::Term& b : tendon.terms) {
+      const int i = model.joint_dof[a.joint], j = model.joint_dof[b.joint];
+      if (!is_ancestor(std::min(i, j), std::max(i, j))) return false;
+    }
+  }
+  return true;
 }
 
 int padded(std::size_t count) { return static_cast<int>((count + 3) / 4 * 4); }
@@ -39,6 +55,9 @@ Data::Data(const Model& model)
       bias(scratch_vector(model.nv)),
       passive(scratch_vector(model.nv)),
       actuation(scratch_vector(model.nv)),
+      actuation_unlimited(scratch_vector(model.nv)),
+      actuator_signal(scratch_vector(model.nu)),
+      actuator_law(scratch_vector(model.nu)),
       actuator_force(scratch_vector(model.nu)),
       actuator_length(scratch_vector(model.nu)),
       actuator_velocity(scratch_vector(model.nu)),
@@ -48,6 +67,15 @@ Data::Data(const Model& model)
       tendon_velocity(scratch_vector(model.ntendon)),
       smooth_force(scratch_vector(model.nv)),
       v_free(scratch_vector(model.nv)),
-      scratch(scratch_vector(model.nv)) {}
+      scratch(scratch_vector(model.nv)),
+      joint_gain(scratch_vector(model.nv)),
+      tendon_gain(scratch_vector(model.ntendon)),
+      servo_gain(scratch_vector(model.nu)),
+      servo_force(scratch_vector(model.nu)),
+      servo_actuation(scratch_vector(model.nv)),
+      servo_limit(static_cast<std::size_t>(model.nu), 0),
+      joint_limit(static_cast<std::size_t>(model.njoint), 0) {
+  for (const Tendon& tendon : model.tendons) tendon_on_path.push_back(is_on_path(model, tendon) ? 1 : 0);
+}
 
 }  // namespace touchstone

@@ -5,6 +5,7 @@
 // the origin of its root body, so precision does not suffer far from the world's origin.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "touchstone/math/spatial.hpp"
@@ -48,19 +49,32 @@ struct Data {
   std::vector<Force> U;                         // nv
 
   // --- results ---
-  VectorX bias;               // nv: Coriolis, centrifugal and gravity forces, M a + bias = tau
-  VectorX passive;            // nv: springs, dampers, gravity compensation
-  VectorX actuation;          // nv: forces of the actuators
-  VectorX actuator_force;     // nu
-  VectorX actuator_length;    // nu
-  VectorX actuator_velocity;  // nu
-  VectorX activation_rate;    // na
-  MatrixX actuator_moment;    // nv x nu: d length / d q
-  VectorX tendon_length;      // ntendon
-  VectorX tendon_velocity;    // ntendon
-  VectorX smooth_force;       // nv: passive + actuation + applied - bias
-  VectorX v_free;             // nv: velocity at the end of the step without constraints
-  VectorX scratch;            // nv
+  VectorX bias;                 // nv: Coriolis, centrifugal and gravity forces, M a + bias = tau
+  VectorX passive;              // nv: springs, dampers, gravity compensation
+  VectorX actuation;            // nv: forces of the actuators
+  VectorX actuation_unlimited;  // nv: the same before the force limits of the joints
+  VectorX actuator_signal;      // nu: the control or activation that the force uses
+  VectorX actuator_law;         // nu: force before any limit
+  VectorX actuator_force;       // nu
+  VectorX actuator_length;      // nu
+  VectorX actuator_velocity;    // nu
+  VectorX activation_rate;      // na
+  MatrixX actuator_moment;      // nv x nu: d length / d q
+  VectorX tendon_length;        // ntendon
+  VectorX tendon_velocity;      // ntendon
+  VectorX smooth_force;         // nv: passive + actuation + applied - bias
+  VectorX v_free;               // nv: velocity at the end of the step without constraints
+  VectorX scratch;              // nv
+
+  // --- compute_free_motion: what is implicit in A besides M (forces.hpp) ---
+  VectorX joint_gain;                       // nv: h D + h^2 K of dampers and springs of joints
+  VectorX tendon_gain;                      // ntendon: the same of tendons; 0: explicit
+  VectorX servo_gain;                       // nu: h kd + h^2 kp of an actuator; 0: explicit, or at its limit
+  VectorX servo_force;                      // nu: force with the velocity of the start and the position a step ahead
+  VectorX servo_actuation;                  // nv: generalised force of the actuators in the step, without their gains
+  std::vector<std::int8_t> servo_limit;     // nu: -1, 1 at the lower or upper force limit, 0 between
+  std::vector<std::int8_t> joint_limit;     // njoint: the same for the force limits of joints
+  std::vector<std::int8_t> tendon_on_path;  // ntendon: its joints lie on one path, so M has entries for it
 };
 
 }  // namespace touchstone

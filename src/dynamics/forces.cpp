@@ -81,17 +81,17 @@ void add_tendon_forces(const Model& model, const Parameters& parameters, const D
   }
 }
 
-// The compensating forces, into data.scratch; false if no body asks for any.
-bool gravity_compensation(const Model& model, const Parameters& parameters, Data& data) {
+// The compensating forces; false, and nothing written, if no body asks for any.
+bool gravity_compensation(const Model& model, const Parameters& parameters, const Data& data, VectorRef tau) {
   bool any = false;
   for (int b = 1; b < model.nbody; ++b) {
     const double share = parameters.body_gravity_compensation[b];
     if (share == 0.0 || model.body_kernels[b].tree < 0) continue;
-    if (!any) data.scratch.setZero();
+    if (!any) tau.setZero();
     any = true;
     const Vec3 force = -share * parameters.body_inertia[b].mass * Vec3(parameters.gravity);
     const Vec3 com = data.body_com[b] + data.reference_point[model.body_kernels[b].tree];
-    add_wrench(model, view(data), b, com, force, Vec3(), data.scratch);
+    add_wrench(model, view(data), b, com, force, Vec3(), tau);
   }
   return any;
 }
@@ -99,13 +99,23 @@ bool gravity_compensation(const Model& model, const Parameters& parameters, Data
 // Adds the compensation of the joints that leave it to the actuators, or of the others.
 void add_gravity_compensation(const Model& model, const Parameters& parameters, bool by_actuators, Data& data,
                               VectorRef tau) {
-  if (!gravity_compensation(model, parameters, data)) return;
+  if (!gravity_compensation(model, parameters, data, data.scratch)) return;
   for (int i = 0; i < model.nv; ++i) {
     if (model.joints[model.dof_joint[i]].actuator_gravity_compensation == by_actuators) tau[i] += data.scratch[i];
   }
 }
 
 }  // namespace
+
+void passive_compensation(const Model& model, const Parameters& parameters, const Data& data, VectorRef force) {
+  if (!passive_forces_enabled(model) || !gravity_compensation(model, parameters, data, force)) {
+    force.setZero();
+    return;
+  }
+  for (int i = 0; i < model.nv; ++i) {
+    if (model.joints[model.dof_joint[i]].actuator_gravity_compensation) force[i] = 0.0;
+  }
+}
 
 void compute_passive(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const ConstVectorRef& v,
                      Data& data) {
@@ -184,6 +194,8 @@ double actuator_force(const Model& model, const Parameters& parameters, const St
   const double gain = actuator.gain_type == ActuatorGain::kFixed ? g[0] : affine(g, length, velocity);
   double force = gain * signal;
   if (actuator.bias_type == ActuatorBias::kAffine) force += affine(parameters.actuator_bias[u], length, velocity);
+  data.actuator_signal[u] = signal;
+  data.actuator_law[u] = force;
   return force;
 }
 
@@ -196,6 +208,8 @@ void compute_actuation(const Model& model, const Parameters& parameters, const S
   data.actuation.setZero();
   if (!model.options.actuation_enabled) {
     data.actuator_force.setZero();
+    data.actuator_law.setZero();
+    data.actuation_unlimited.setZero();
     data.activation_rate.setZero();
     return;
   }
@@ -208,6 +222,7 @@ void compute_actuation(const Model& model, const Parameters& parameters, const S
   }
   if (model.nu > 0) data.actuation.noalias() = data.actuator_moment * data.actuator_force;
   if (passive_forces_enabled(model)) add_gravity_compensation(model, parameters, true, data, data.actuation);
+  data.actuation_unlimited = data.actuation;
   for (int j = 0; j < model.njoint; ++j) {
     const Joint& joint = model.joints[j];
     double& force = data.actuation[model.joint_dof[j]];
@@ -229,8 +244,6 @@ void add_applied_wrenches(const Model& model, const Parameters& parameters, cons
   }
 }
 
-namespace {
-
 void compute_smooth_force(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                           double h, Data& data) {
   require_size("input.applied_force", input.applied_force.size(), model.nv);
@@ -244,8 +257,6 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
   add_applied_wrenches(model, parameters, input.applied_wrench, data, data.smooth_force);
 }
 
-}  // namespace
-
 bool forward_dynamics(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                       Data& data, VectorRef a) {
   require_size("a", a.size(), model.nv);
@@ -253,26 +264,6 @@ bool forward_dynamics(const Model& model, const Parameters& parameters, const St
   const bool ok = factorize(model, data);
   a = data.smooth_force;
   solve(model, data, a);
-  return ok;
-}
-
-bool compute_free_motion(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                         double h, Data& data) {
-  compute_smooth_force(model, parameters, state, input, h, data);
-  data.scratch.setZero();
-  if (model.options.dampers_enabled) data.scratch = h * parameters.dof_damping;
-  for (int j = 0; j < model.njoint; ++j) {
-    const double k = parameters.joint_stiffness[j];
-    if (k == 0.0 || !model.options.springs_enabled) continue;
-    const int n = dof_count(model.joints[j].type);
-    const int dof = model.joint_dof[j];
-    data.scratch.segment(dof, n).array() += h * h * k;
-    data.smooth_force.segment(dof, n) -= h * k * state.v.segment(dof, n);
-  }
-  const bool ok = factorize(model, data.scratch, data);
-  data.v_free = h * data.smooth_force;
-  solve(model, data, data.v_free);
-  data.v_free += state.v;
   return ok;
 }
 

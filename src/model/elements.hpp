@@ -299,6 +299,9 @@ struct SimulationOptions {
   bool contacts_enabled = true, gravity_enabled = true, limits_enabled = true, equalities_enabled = true,
        springs_enabled = true, dampers_enabled = true, actuation_enabled = true, friction_loss_enabled = true,
        clamp_controls = true, filter_parent_contacts = true, safe_references = true, implicit_damping = true;
+  // Shapes of moving bodies that overlap in the reference configuration never collide: robots whose files were made for
+  // drawing have such shapes at their joints (URDF).
+  bool exclude_overlaps = false;
 };
 
 }  // namespace touchstone

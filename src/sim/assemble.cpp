@@ -283,21 +283,29 @@ double recovery(double gap, double h, const StabilisationOptions& s) {
 
 // b_n of a hard contact or limit with gap phi. `w` and `w_free` are its velocities before the step and after it without
 // constraints. A true impact bounces; else the gap may close within the step, and a penetration is left slowly.
-double unilateral_bias(double phi, double w, double w_free, double restitution, double h,
-                       const StabilisationOptions& s) {
+struct Bias {
+  double total = 0.0, recovery = 0.0;
+};
+
+Bias unilateral_bias(double phi, double w, double w_free, double restitution, double h, const StabilisationOptions& s) {
   const double back = recovery(phi, h, s);
   if (restitution > 0.0 && w < -s.restitution_threshold && phi + h * w_free <= 0.0) {
-    return std::min(restitution * w, back);
+    const double bounce = restitution * w;
+    return {std::min(bounce, back), std::min(0.0, back - bounce)};
   }
-  return std::max(0.0, phi) / h + back;
+  return {std::max(0.0, phi) / h + back, back};
 }
 
 void set_rigid_laws(std::span<const Contact> contacts, double h, double remaining, const StabilisationOptions& s,
                     Constraints& c) {
+  const auto set = [&c](int row, Bias bias) {
+    c.bias[row] = bias.total;
+    c.recovery[row] = bias.recovery;
+  };
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int first = c.blocks.row[at(block)], last = c.blocks.row[at(block + 1)] - 1;
-    for (int r = first; r <= last; ++r) c.bias[r] = c.compliance[r] = 0.0;
+    for (int r = first; r <= last; ++r) c.bias[r] = c.compliance[r] = c.recovery[r] = 0.0;
     const double phi = c.position[at(last)], w = c.velocity[last], w_free = c.free_velocity[last];
     switch (constraint.kind) {
       case ConstraintKind::kContact: {
@@ -306,16 +314,19 @@ void set_rigid_laws(std::span<const Contact> contacts, double h, double remainin
           c.compliance[last] = 1.0 / (h * remaining * material.stiffness);
           c.bias[last] = phi / remaining;
         } else {
-          c.bias[last] = unilateral_bias(phi, w, w_free, material.restitution, remaining, s);
+          set(last, unilateral_bias(phi, w, w_free, material.restitution, remaining, s));
         }
         break;
       }
       case ConstraintKind::kJointLimit:
       case ConstraintKind::kTendonLimit:
-        c.bias[last] = unilateral_bias(phi, w, w_free, 0.0, remaining, s);
+        set(last, unilateral_bias(phi, w, w_free, 0.0, remaining, s));
         break;
       case ConstraintKind::kEquality:
-        for (int r = first; r <= last; ++r) c.bias[r] = s.erp * c.position[at(r)] / remaining;
+        for (int r = first; r <= last; ++r) {
+          const double back = s.erp * c.position[at(r)] / remaining;
+          set(r, {back, back});
+        }
         break;
       case ConstraintKind::kJointFriction:
       case ConstraintKind::kTendonFriction:
@@ -337,7 +348,7 @@ void assemble_constraints(const Model& model, const Parameters& parameters, cons
   assembler.add_tendon_limits();
   assembler.add_tendon_friction();
   assembler.add_equalities();
-  for (VectorX* v : {&c.velocity, &c.free_velocity, &c.bias, &c.compliance}) ensure_size(*v, c.rows());
+  for (VectorX* v : {&c.velocity, &c.free_velocity, &c.bias, &c.compliance, &c.recovery}) ensure_size(*v, c.rows());
   constraint_velocity(model, c, state.v, c.velocity);
   constraint_velocity(model, c, data.v_free, c.free_velocity);
   set_rigid_laws(contacts, h, remaining, options.stabilisation, c);

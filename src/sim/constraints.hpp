@@ -53,6 +53,7 @@ struct Constraints {
   VectorX free_velocity;           // nrow: J v_free
   VectorX bias;                    // nrow: b
   VectorX compliance;              // nrow: R
+  VectorX recovery;                // nrow: the part of b that brings violated constraints back
 
   int count() const { return static_cast<int>(list.size()); }
   int rows() const { return blocks.rows(); }

@@ -18,6 +18,8 @@ void SimulatorOptions::validate() const {
           "give a positive number of seconds, or 0 for that of the model");
   require(std::isfinite(tolerance) && tolerance > 0.0, "tolerance", tolerance, "give a positive number, such as 1e-6");
   require(max_iterations >= 0, "max_iterations", max_iterations, "give a positive number, or 0 for the solver's own");
+  require(watch.energy_jump > 0.0, "watch.energy_jump", watch.energy_jump, "give a positive share, such as 0.2");
+  require(watch.penetration > 0.0, "watch.penetration", watch.penetration, "give a positive length in metres");
   const StabilisationOptions& s = stabilisation;
   require(s.erp >= 0.0 && s.erp <= 1.0, "stabilisation.erp", s.erp, "give a share between 0 and 1");
   require(std::isfinite(s.slop) && s.slop >= 0.0, "stabilisation.slop", s.slop, "give a length in metres, 0 or more");

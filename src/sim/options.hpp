@@ -22,6 +22,13 @@ struct StabilisationOptions {
   double restitution_threshold = 0.1;  // m/s; slower impacts do not bounce
 };
 
+// What is watched at each step, and when it is worth a warning (StepReport::warnings).
+struct WatchOptions {
+  bool energy = true;         // keep an account of energy; costs the kinematics of one more state
+  double energy_jump = 0.2;   // energy out of nothing in one step, as a share of the kinetic energy
+  double penetration = 5e-3;  // m
+};
+
 struct SimulatorOptions {
   double time_step = 0.0;                   // s; 0: that of the model
   std::string solver = "auto";              // a name of the solver catalogue
@@ -31,6 +38,7 @@ struct SimulatorOptions {
   Integrator integrator = Integrator::kSemiImplicitEuler;
   StabilisationOptions stabilisation;
   CollisionOptions collision;
+  WatchOptions watch;
   bool swept_margin = true;  // look for contacts as far as bodies move in a step
   bool warm_start = true;
   bool islands = true;  // groups of bodies that do not touch each other are solved one by one

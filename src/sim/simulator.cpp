@@ -32,11 +32,14 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options)
       h_(chosen_step(*model_, options)),
       parameters_(model_->defaults),
       state_(*model_),
+      before_(*model_),
       work_(*model_),
       input_(*model_),
       data_(*model_),
       detector_(std::make_shared<const CollisionModel>(*model_), options.collision),
       solver_(options),
+      meter_(*model_),
+      total_mass_(model_->total_mass()),
       v_next_(VectorX::Zero(model_->nv)),
       impulse_(VectorX::Zero(model_->nv)) {}
 
@@ -125,7 +128,8 @@ void Simulator::integrate(double remaining) {
     work_.activation[k] = next_activation(model_->actuators[at(u)], state_.activation[k], data_.activation_rate[k], h_);
   }
   work_.time = state_.time + h_;
-  state_ = work_;  // not swapped: users keep views of the state
+  before_ = state_;
+  state_ = work_;
   report_.times.integrate = watch.seconds();
 }
 
@@ -146,8 +150,18 @@ void Simulator::finish_report() {
       report_.violation = std::max(report_.violation, kind == ConstraintKind::kEquality ? std::abs(x) : -x);
     }
   }
+  report_.warnings.deep_penetration = report_.penetration > options_.watch.penetration;
   fill_contact_forces();
+  if (options_.watch.energy && report_.status != StepStatus::kDiverged) watch_energy();
   report_.times.certify += watch.seconds();
+}
+
+void Simulator::watch_energy() {
+  const bool at_start = options_.integrator == Integrator::kSemiImplicitEuler;
+  const StepMotion motion{before_, state_, input_, h_, constraints_, lambda_};
+  report_.energy = meter_.account(*model_, parameters_, motion, at_start, data_);
+  const double g_h = parameters_.gravity.norm() * h_;
+  report_.warnings.energy_jump = is_energy_jump(report_.energy, options_.watch.energy_jump, total_mass_ * g_h * g_h);
 }
 
 void Simulator::fill_contact_forces() {
@@ -222,17 +236,6 @@ void Simulator::restore(const Snapshot& snapshot) {
   contact_forces_.clear();
   report_ = StepReport();
   report_.time = state_.time;
-}
-
-double Simulator::kinetic_energy() {
-  forward_kinematics(*model_, parameters_, state_, data_);
-  forward_velocity(*model_, state_.v, data_);
-  return ::touchstone::kinetic_energy(*model_, parameters_, state_.v, data_);
-}
-
-double Simulator::potential_energy() {
-  forward_kinematics(*model_, parameters_, state_, data_);
-  return ::touchstone::potential_energy(*model_, parameters_, state_.q, data_);
 }
 
 }  // namespace touchstone

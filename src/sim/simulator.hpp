@@ -16,6 +16,7 @@
 #include "touchstone/model/state.hpp"
 #include "touchstone/sim/assemble.hpp"
 #include "touchstone/sim/contact_cache.hpp"
+#include "touchstone/sim/energy.hpp"
 #include "touchstone/sim/island_solver.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/report.hpp"
@@ -73,8 +74,8 @@ class Simulator {
   // [force; torque] of all contacts on a body in the last step, world axes, about the body's origin at its start.
   Vector6 contact_wrench(int body) const;
   // Kinetic and potential energy of the current state, J. Computes kinematics.
-  double kinetic_energy();
-  double potential_energy();
+  double kinetic_energy() { return meter_.measure(*model_, parameters_, state_).kinetic; }
+  double potential_energy() { return meter_.measure(*model_, parameters_, state_).potential; }
 
   // Of the last step, at its start (kMoreauMidpoint: half a step later).
   const Data& data() const { return data_; }
@@ -89,19 +90,24 @@ class Simulator {
   void solve();
   void integrate(double remaining);
   void finish_report();
+  void watch_energy();
   void fill_contact_forces();
 
   ModelPtr model_;
   SimulatorOptions options_;
   double h_;
   Parameters parameters_;
-  State state_, work_;  // work_: where forces are evaluated, and then the new state
+  State state_;   // its arrays stay where they are
+  State before_;  // at the start of the last step
+  State work_;    // where forces are evaluated, and then the new state
   Input input_;
   Data data_;
   CollisionDetector detector_;
   Constraints constraints_;
   ContactCache cache_;
   IslandSolver solver_;
+  EnergyMeter meter_;
+  double total_mass_;
   VectorX lambda_, v_next_, impulse_;
   std::vector<ContactForce> contact_forces_;
   StepReport report_;

@@ -21,7 +21,8 @@ constexpr double kBlockSweep = 30.0;
 constexpr double kEntrySweep = 1.0;  // for each number in G
 constexpr double kMultiplication = 0.15;
 constexpr double kBlockNewton = 150.0;
-constexpr double kStepsOfNewton = 6.0;  // what Newton is expected to need
+// Newton steps that sweeps may cost instead: before modes are tried, and before a path is followed.
+constexpr double kStepsOfModes = 2.0, kStepsOfPath = 6.0;
 
 class Pipeline {
  public:
@@ -32,10 +33,11 @@ class Pipeline {
 
  private:
   bool done() const { return w_.best_natv <= settings_.tolerance; }
+  bool promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
   bool exhausted() const { return done() || w_.steps >= settings_.max_steps; }
   void look();
   void sweep(int count);
-  void sweep_while_cheap();
+  void sweep_while_cheap(double newton_steps);
   void try_modes(bool minimum_norm);
   void remove_internal_forces();
   bool diverges() const;
@@ -84,12 +86,11 @@ double Pipeline::newton_cost() const {
   const double n = dual_.nrow();
   const double row = static_cast<double>(dual_.G.values.size()) / std::max(1.0, n);
   const double width = std::min(n / 2.0, 2.0 * row);
-  return kStepsOfNewton * (kBlockNewton * dual_.nblock() + kMultiplication * n * width * width);
+  return kBlockNewton * dual_.nblock() + kMultiplication * n * width * width;
 }
 
-void Pipeline::sweep_while_cheap() {
-  sweep(settings_.swept ? 2 : settings_.warm ? kWarmSweeps : kColdSweeps);
-  double budget = newton_cost();
+void Pipeline::sweep_while_cheap(double newton_steps) {
+  double budget = newton_steps * newton_cost();
   while (!done()) {
     const double rate = std::min(rate_, 0.9999);
     const double needed = std::log(settings_.tolerance / change_) / std::log(rate);
@@ -215,14 +216,19 @@ double Pipeline::run() {
   if (done()) return w_.best_natv;
   w_.prepare_equalities();
   w_.contacts.prepare(dual_);
-  sweep_while_cheap();
+  sweep(settings_.swept ? 2 : settings_.warm ? kWarmSweeps : kColdSweeps);
+  sweep_while_cheap(kStepsOfModes);
   if (done()) {
     remove_internal_forces();
     return w_.best_natv;
   }
   w_.system.prepare(dual_);
-  try_modes(true);
-  if (!exhausted() && w_.best_natv <= kPromising * dual_.velocity_scale) {
+  if (promising()) try_modes(true);
+  if (!exhausted()) {
+    sweep_while_cheap(kStepsOfPath);
+    try_modes(true);
+  }
+  if (!exhausted() && promising()) {
     sweep(kSweepsBetween);
     look();
     try_modes(true);

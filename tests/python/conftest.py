@@ -30,7 +30,7 @@ BALL_ON_FLOOR = """
 
 @pytest.fixture
 def quadruped() -> ts.Model:
-    return ts.load("quadruped-ground")
+    return ts.load("quadruped:flat")
 
 
 @pytest.fixture

@@ -141,7 +141,7 @@ def test_loop_closed_in_code_holds() -> None:
     assert abs(sim.state.q[0]) > 0.1
 
 
-@pytest.mark.parametrize("name", ["quadruped-ground", "double-pendulum"])
+@pytest.mark.parametrize("name", ["quadruped:flat", "double-pendulum"])
 def test_pickled_models_are_the_same_in_every_bit(name: str) -> None:
     model = ts.load(name)
     twin = pickle.loads(pickle.dumps(model))

@@ -114,12 +114,15 @@ def test_every_solver_carries_a_box(box: ts.Model, solver: str) -> None:
 
 
 def test_solver_options_and_errors(box: ts.Model) -> None:
-    ts.Simulator(box, solver="nbgs", solver_options={"max_iterations": 7}).step()
+    sim = ts.Simulator(box, solver="nbgs", relaxation=0.9, erp=0.1, warm_start=False)
+    sim.step()
+    assert (sim.options["relaxation"], sim.options["erp"], sim.options["warm_start"]) == ("0.9", "0.1", "false")
+    assert "restitution_threshold" in ts.simulator_options()
     with pytest.raises(ts.Error, match="nbgs"):
         ts.Simulator(box, solver="nbg")
-    with pytest.raises(ts.Error, match="maximum_iterations"):
-        ts.Simulator(box, solver="nbgs", solver_options={"maximum_iterations": 7})
-    with pytest.raises(ts.Error, match="euler or midpoint"):
+    with pytest.raises(ts.Error, match=r"maximum_iterations"):
+        ts.Simulator(box, solver="nbgs", maximum_iterations=7)
+    with pytest.raises(ts.Error, match=r"euler\|midpoint"):
         ts.Simulator(box, integrator="rk4")
     with pytest.raises(ts.Error, match="time_step is -1"):
         ts.Simulator(box, dt=-1)

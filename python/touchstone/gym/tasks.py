@@ -64,7 +64,7 @@ class QuadrupedTask:
         if task not in ("stand", "walk"):
             raise _core.Error(f"task '{task}'; give stand or walk")
         self.task, self.target_speed, self.dt = task, target_speed, dt
-        self.model = load("quadruped-ground")
+        self.model = load("quadruped:flat")
         home = self.model.keyframe("home")
         self.pose, self.height = home.control, float(home.q[2])  # of the twelve joints (rad) and the trunk (m)
         limits = np.array([a.control_range for a in self.model.actuators])

@@ -1,0 +1,55 @@
+#include "touchstone/sim/energy.hpp"
+
+#include <algorithm>
+
+#include "touchstone/dynamics/forces.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
+
+namespace touchstone {
+
+Energies EnergyMeter::measure(const Model& model, const Parameters& parameters, const State& state) {
+  forward_kinematics(model, parameters, state, data_);
+  forward_velocity(model, state.v, data_);
+  return {kinetic_energy(model, parameters, state.v, data_), potential_energy(model, parameters, state.q, data_)};
+}
+
+EnergyAccount EnergyMeter::account(const Model& model, const Parameters& parameters, const StepMotion& motion,
+                                   bool at_start, const Data& data) {
+  EnergyAccount e;
+  const VectorX &v = motion.before.v, &v_next = motion.after.v;
+  const Energies start = at_start ? Energies{kinetic_energy(model, parameters, v, data),
+                                             potential_energy(model, parameters, motion.before.q, data)}
+                                  : measure(model, parameters, motion.before);
+  const Energies end = measure(model, parameters, motion.after);
+  e.kinetic_before = start.kinetic;
+  e.potential_before = start.potential;
+  e.kinetic = end.kinetic;
+  e.potential = end.potential;
+
+  mean_ = 0.5 * (v + v_next);
+  actuator_impulse(model, data, v, v_next, motion.h, impulse_);
+  e.actuators = impulse_.dot(mean_);
+  damper_impulse(model, parameters, data, v_next, motion.h, impulse_);
+  e.dampers = impulse_.dot(mean_);
+  impulse_ = motion.input.applied_force;
+  add_applied_wrenches(model, parameters, motion.input.applied_wrench, data, impulse_);
+  e.applied = motion.h * impulse_.dot(mean_);
+  passive_compensation(model, parameters, data, impulse_);
+  e.actuators += motion.h * impulse_.dot(mean_);
+
+  const Constraints& c = motion.constraints;
+  if (row_velocity_.size() < c.rows()) row_velocity_.resize(2 * c.rows());
+  constraint_velocity(model, c, mean_, row_velocity_);
+  for (int r = 0; r < c.rows(); ++r) {
+    e.constraints += motion.lambda[r] * row_velocity_[r];
+    e.stabilisation -= motion.lambda[r] * c.recovery[r];
+  }
+  e.constraints -= e.stabilisation;
+  return e;
+}
+
+bool is_energy_jump(const EnergyAccount& energy, double share, double floor) {
+  return energy.error() > share * std::max(energy.kinetic_before, energy.kinetic) + floor;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,44 @@
+// The account of energy of a step: what it was, what it is, and who did the work.
+#pragma once
+
+#include "touchstone/dynamics/data.hpp"
+#include "touchstone/sim/constraints.hpp"
+#include "touchstone/sim/report.hpp"
+
+namespace touchstone {
+
+struct Energies {
+  double kinetic = 0.0, potential = 0.0;  // J
+};
+
+// One step as the account sees it. The forces in `data` are those of compute_free_motion.
+struct StepMotion {
+  const State& before;
+  const State& after;
+  const Input& input;
+  double h;
+  const Constraints& constraints;
+  const VectorX& lambda;  // at least nrow
+};
+
+class EnergyMeter {
+ public:
+  explicit EnergyMeter(const Model& model)
+      : data_(model), impulse_(VectorX::Zero(model.nv)), mean_(VectorX::Zero(model.nv)) {}
+
+  // Of any state; computes its kinematics.
+  Energies measure(const Model& model, const Parameters& parameters, const State& state);
+
+  // Needs compute_free_motion for the step in `data`. `at_start`: data holds the kinematics of `motion.before`.
+  EnergyAccount account(const Model& model, const Parameters& parameters, const StepMotion& motion, bool at_start,
+                        const Data& data);
+
+ private:
+  Data data_;
+  VectorX impulse_, mean_, row_velocity_;
+};
+
+// Whether the step added energy that no force did: more than `share` of the kinetic energy.
+bool is_energy_jump(const EnergyAccount& energy, double share, double floor);
+
+}  // namespace touchstone
