@@ -30,3 +30,9 @@ if(TARGET yaml-cpp::yaml-cpp)
 else()
   set(TOUCHSTONE_YAML yaml-cpp)
 endif()
+
+# A wheel takes along what it links: HDF5 inside, and auditwheel adds the others.
+if(TOUCHSTONE_STATIC_PACKAGES)
+  include(static_hdf5)
+  touchstone_static_hdf5()
+endif()
