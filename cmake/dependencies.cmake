@@ -13,6 +13,7 @@ find_package(Threads REQUIRED)
 # Headers only, and only inside: who uses the library does not need them.
 find_package(nlohmann_json REQUIRED)
 find_package(Boost 1.74 REQUIRED)
+find_package(yaml-cpp REQUIRED)
 
 # The reentrant C library; qhull builds that are static only name it otherwise.
 if(TARGET Qhull::qhull_r)
@@ -21,4 +22,17 @@ elseif(TARGET Qhull::qhullstatic_r)
   set(TOUCHSTONE_QHULL Qhull::qhullstatic_r)
 else()
   message(FATAL_ERROR "The Qhull package has no reentrant library (qhull_r); install libqhull-dev 8.0 or newer")
+endif()
+
+# Named without a namespace before version 0.8.
+if(TARGET yaml-cpp::yaml-cpp)
+  set(TOUCHSTONE_YAML yaml-cpp::yaml-cpp)
+else()
+  set(TOUCHSTONE_YAML yaml-cpp)
+endif()
+
+# A wheel takes along what it links: HDF5 inside, and auditwheel adds the others.
+if(TOUCHSTONE_STATIC_PACKAGES)
+  include(static_hdf5)
+  touchstone_static_hdf5()
 endif()

@@ -5,6 +5,8 @@ include(CMakeDependentOption)
 option(TOUCHSTONE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TOUCHSTONE_BUILD_APPS "Build the command line" ${PROJECT_IS_TOP_LEVEL})
 option(TOUCHSTONE_BUILD_BENCH "Build the benchmarks" OFF)
+option(TOUCHSTONE_BUILD_PYTHON "Build the Python extension; Python_EXECUTABLE must have nanobind" OFF)
+option(TOUCHSTONE_STATIC_PACKAGES "Link HDF5 statically (for wheels)" OFF)
 option(TOUCHSTONE_BUILD_FUZZ "Build the fuzz targets (clang)" OFF)
 cmake_dependent_option(TOUCHSTONE_PEERS "Build the benchmarks of other engines (bench/peers)" OFF
                        "TOUCHSTONE_BUILD_BENCH" OFF)

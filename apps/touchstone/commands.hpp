@@ -19,6 +19,9 @@ struct Context {
 };
 
 void add_info_command(CLI::App& app, Context& context);
+void add_run_command(CLI::App& app, Context& context);
+void add_compare_command(CLI::App& app, Context& context);
+void add_export_command(CLI::App& app, Context& context);
 void add_scenes_command(CLI::App& app, Context& context);
 void add_decompose_command(CLI::App& app, Context& context);
 void add_demo_command(CLI::App& app, Context& context);

@@ -1,132 +1,88 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include <fmt/core.h>
 
 #include "commands.hpp"
 #include "console.hpp"
-#include "demo_report.hpp"
-#include "free_fall.hpp"
-#include "info.hpp"
+#include "options.hpp"
+#include "run_loop.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/viewer/page.hpp"
 
 namespace touchstone::cli {
 namespace {
 
-constexpr const char* kRobot = "quadruped";
-constexpr double kShortestFlight = 1e-3, kLongestFlight = 10.0;  // s
-constexpr double kShortestStep = 1e-5, kLongestStep = 0.1;       // s
+constexpr const char* kScene = "quadruped";
 
-// CLI::Range lets NaN pass.
-CLI::Validator seconds_between(double low, double high) {
-  const auto check = [low, high](const std::string& text) {
-    double value = 0.0;
-    const bool good = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
-    return good ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, low, high);
-  };
-  return CLI::Validator(check, "");
-}
-
-std::filesystem::path default_report() {
+std::filesystem::path default_replay() {
   return std::filesystem::is_directory("build") ? "build/demo.html" : "touchstone-demo.html";
 }
 
-// Beside the report: demo.html has demo-replay.html.
-std::filesystem::path replay_beside(const std::filesystem::path& report) {
-  std::filesystem::path file = report;
-  file.replace_filename(report.stem().string() + "-replay.html");
-  return file;
-}
-
-void write_replay(const ModelPtr& model, FreeFall& flight, const std::filesystem::path& file) {
-  if (!has_viewer_page()) {
-    print("no replay: this build has no viewer page; './run demo' builds one, or see docs/viewer.md\n");
-    return;
-  }
-  Replay replay;
-  replay.title = fmt::format("A {} in free fall", model->name);
-  replay.subtitle =
-      fmt::format("{} steps of {:.3g} ms, Runge-Kutta of fourth order", flight.samples.size() - 1, 1e3 * flight.step);
-  replay.model = model;
-  replay.channels = free_fall_channels();
-  replay.frames = std::move(flight.frames);
-  replay.certificate = flight.checks;
-  write_html(replay, file);
-  print(fmt::format("replay: {} (open it in a browser)\n", file.string()));
-}
-
-std::string certificate_text(const FreeFall& flight) {
+std::string certificate_text(const std::vector<CertificateItem>& items) {
   Table table;
   table.add_row({styled("check", Style::kDim), styled("measured as", Style::kDim), styled("value", Style::kDim),
                  styled("limit", Style::kDim)});
-  for (const Check& check : flight.checks) {
-    table.add_row({check.name, check.meaning,
-                   fmt::format("{:.1e}{}{}", check.value, check.unit.empty() ? "" : " ", check.unit),
-                   fmt::format("{:.0e}", check.limit),
-                   check.passed() ? styled("ok", Style::kGood) : styled("FAILED", Style::kBad)});
+  for (const CertificateItem& item : items) {
+    table.add_row({item.name, item.meaning,
+                   fmt::format("{:.1e}{}{}", item.value, item.unit.empty() ? "" : " ", item.unit),
+                   fmt::format("{:.0e}", item.limit),
+                   item.passed() ? styled("ok", Style::kGood) : styled("FAILED", Style::kBad)});
   }
   return table.text();
 }
 
-int run_demo(const FreeFallOptions& options, const std::filesystem::path& report) {
-  const ModelPtr model = load_scene(kRobot);
-  print(model_summary(*model) + '\n' + model_tree(*model) + '\n');
-
-  FreeFall flight = simulate_free_fall(*model, options);
-  print(fmt::format(
-      "Free fall, {:.4g} s: {} steps of {:.4g} ms, Runge-Kutta of fourth order on the configuration manifold.\n"
-      "The robot is tossed, spinning, every joint moving. Joint damping, dry friction, limits and servos are\n"
-      "off, so that physics says exactly what energy, momentum and the centre of mass must do.\n\n",
-      options.duration, flight.samples.size() - 1, 1e3 * flight.step));
-  print(certificate_text(flight));
-
-  std::size_t passed = 0;
-  for (const Check& check : flight.checks) passed += check.passed() ? 1 : 0;
-  print(fmt::format("\n{}, integrated in {:.1f} ms ({:.0f} times real time)\n",
-                    styled(fmt::format("{} of {} checks passed", passed, flight.checks.size()),
-                           flight.passed() ? Style::kGood : Style::kBad),
-                    1e3 * flight.seconds, options.duration / flight.seconds));
-
-  write_demo_report(report, *model, flight);
-  print(fmt::format("report: {}\n", report.string()));
-  write_replay(model, flight, replay_beside(report));
-  return flight.passed() ? kSuccess : kCheckFailed;
+int run_demo(double duration, const std::filesystem::path& file) {
+  const Scene scene = make_scene(kScene);
+  print(fmt::format("{}: {}. {} bodies, {} degrees of freedom, {:.1f} kg.\n\n", styled(kScene, Style::kBold),
+                    scene.description, scene.model->nbody - 1, scene.model->nv, scene.model->total_mass()));
+  RunRequest request;
+  request.duration = duration;
+  request.frames = has_viewer_page();
+  request.progress = true;
+  const RunResult result = run_scene(scene, request);
+  print(statistics_table(result.statistics));
+  print("\nCertificate\n" + certificate_text(result.replay.certificate));
+  bool passed = true;
+  for (const CertificateItem& item : result.replay.certificate) passed = passed && item.passed();
+  print('\n' + (passed ? styled("all checks passed", Style::kGood) : styled("a check FAILED", Style::kBad)) + '\n');
+  if (request.frames) {
+    write_html(result.replay, file);
+    print(fmt::format("replay: {} ({:.1f} MB; open it in a browser)\n", file.string(),
+                      1e-6 * static_cast<double>(std::filesystem::file_size(file))));
+  } else {
+    print("no replay: this build has no viewer page; './run demo' builds one, or see docs/viewer.md\n");
+  }
+  return passed ? kSuccess : kCheckFailed;
 }
 
 }  // namespace
 
 void add_demo_command(CLI::App& app, Context& context) {
   struct Options {
-    FreeFallOptions flight;
-    std::string report;
+    double duration = 0.0;
+    std::string out;
   };
   const auto options = std::make_shared<Options>();
 
-  CLI::App* command = app.add_subcommand("demo", "Toss a quadruped into the air and check its flight against physics");
-  command->add_option("--time", options->flight.duration, "Length of the flight in seconds")
-      ->type_name("S")
-      ->check(seconds_between(kShortestFlight, kLongestFlight))
-      ->capture_default_str();
-  command->add_option("--step", options->flight.step, "Time step in seconds")
-      ->type_name("S")
-      ->check(seconds_between(kShortestStep, kLongestStep))
-      ->capture_default_str();
+  CLI::App* command =
+      app.add_subcommand("demo", "Drop a quadruped onto rough ground, certify every step, write a replay");
+  command->add_option("--time", options->duration, "Simulated seconds (default: the scene's 3)")
+      ->option_text("S")
+      ->check(number_between(1e-3, 60.0));
   command
-      ->add_option("--out", options->report,
-                   "Where the HTML report goes (default: build/demo.html, without a folder build/ "
-                   "touchstone-demo.html); the replay goes beside it, as FILE-replay.html")
-      ->type_name("FILE");
+      ->add_option("--out", options->out,
+                   "Where the HTML replay goes (default: build/demo.html, without a folder build/ "
+                   "touchstone-demo.html)")
+      ->option_text("FILE");
   command->footer(R"(Examples:
   touchstone demo
-  touchstone demo --time 2 --out flight.html
-  touchstone demo --step 0.05    too coarse: the checks fail and the exit code is 1)");
+  touchstone demo --time 1 --out drop.html
+  touchstone run quadruped:drop=1,push=60 --html push.html   the same scene, otherwise)");
   command->callback([options, &context] {
-    const std::filesystem::path report =
-        options->report.empty() ? default_report() : std::filesystem::path(options->report);
-    context.exit_code = run_demo(options->flight, report);
+    const std::filesystem::path file = options->out.empty() ? default_replay() : std::filesystem::path(options->out);
+    context.exit_code = run_demo(options->duration, file);
   });
 }
 

@@ -64,6 +64,11 @@ Json body_json(const Model& model, int index) {
           {"origin", origin_json(body.origin)}};
 }
 
+// MuJoCo's softness.
+Json impedance_json(const Impedance& impedance) {
+  return {{"solref", numbers(impedance.solref)}, {"solimp", numbers(impedance.solimp)}};
+}
+
 Json joint_json(const Model& model, std::size_t index) {
   const Joint& joint = model.joints[index];
   return {{"name", joint.name},
@@ -77,6 +82,9 @@ Json joint_json(const Model& model, std::size_t index) {
           {"pitch", joint.pitch},
           {"reference", joint.reference},
           {"range", range_json(joint.limited, joint.range)},
+          {"limit_margin", joint.limit_margin},
+          {"limit_impedance", impedance_json(joint.limit_impedance)},
+          {"friction_impedance", impedance_json(joint.friction_impedance)},
           {"stiffness", joint.stiffness},
           {"spring_reference", joint.spring_reference},
           {"damping", joint.damping},
@@ -98,6 +106,11 @@ Json shape_json(const Model& model, const ShapeElement& shape) {
             {"contact_dimension", shape.contact_dimension},
             {"friction", numbers(shape.material.friction)},
             {"restitution", shape.material.restitution},
+            {"impedance", impedance_json(shape.material.impedance)},
+            {"mixing", shape.material.mixing},
+            {"priority", shape.material.priority},
+            {"margin", shape.margin},
+            {"gap", shape.gap},
             {"color", numbers(shape.color)},
             {"visual_material", shape.visual_material},
             {"visual_only", shape.visual_only},
@@ -128,7 +141,9 @@ Json tendon_json(const Model& model, const Tendon& tendon) {
           {"damping", tendon.damping},
           {"armature", tendon.armature},
           {"friction", tendon.friction},
-          {"range", range_json(tendon.limited, tendon.range)}};
+          {"range", range_json(tendon.limited, tendon.range)},
+          {"limit_impedance", impedance_json(tendon.limit_impedance)},
+          {"friction_impedance", impedance_json(tendon.friction_impedance)}};
 }
 
 Json actuator_json(const Model& model, const Actuator& actuator) {
@@ -151,7 +166,8 @@ Json equality_json(const Model& model, const Equality& equality) {
           {"type", to_string(equality.type)},
           {"active", equality.active},
           {"between", equality_sides(model, equality)},
-          {"polynomial", numbers(equality.polynomial)}};
+          {"polynomial", numbers(equality.polynomial)},
+          {"impedance", impedance_json(equality.impedance)}};
 }
 
 Json sensor_json(const Model& model, const Sensor& sensor) {
@@ -180,7 +196,13 @@ Json list(const std::vector<Element>& elements, Function to_json) {
 Json contact_json(const Model& model) {
   Json json;
   json["pairs"] = list(model.contact_pairs, [&](const ContactPair& pair) {
-    return Json{{"a", name_json(model.shapes, pair.shape_a)}, {"b", name_json(model.shapes, pair.shape_b)}};
+    return Json{{"a", name_json(model.shapes, pair.shape_a)},
+                {"b", name_json(model.shapes, pair.shape_b)},
+                {"contact_dimension", pair.contact_dimension},
+                {"friction", numbers(pair.friction)},
+                {"impedance", impedance_json(pair.impedance)},
+                {"margin", pair.margin},
+                {"gap", pair.gap}};
   });
   json["exclusions"] = list(model.contact_exclusions, [&](const ContactExclusion& exclusion) {
     return Json{{"a", name_json(model.bodies, exclusion.body_a)}, {"b", name_json(model.bodies, exclusion.body_b)}};

@@ -18,9 +18,11 @@ namespace touchstone::cli {
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
-  touchstone demo                            a robot in free fall, with its certificate
-  touchstone scenes                          the models that come with Touchstone
-  touchstone view double-pendulum            one of them in the browser, live
+  touchstone demo                            a robot drops onto rough ground, with its certificate
+  touchstone scenes                          the scenes that come with Touchstone
+  touchstone run pile:200 --html pile.html   one of them from start to end, with a replay
+  touchstone view hand                       one of them in the browser, live
+  touchstone compare cube-slide --solvers auto,ccp-admm,lcp-pgs --html compare.html
   touchstone info quadruped                  one of them: tree, joints, masses, actuators
   touchstone info robot.urdf --floating-base the same for a file (MJCF or URDF)
   touchstone info robot.xml --json | jq .nv  the same for programs
@@ -73,13 +75,16 @@ int run(int argc, char** argv, Context& context) {
   app.add_flag("-v,--verbose", context.verbose, "Say more, also about errors");
   app.fallthrough();
   app.require_subcommand(0, 1);
+  add_run_command(app, context);
+  add_view_command(app, context);
+  add_compare_command(app, context);
+  add_export_command(app, context);
   add_info_command(app, context);
   add_scenes_command(app, context);
   add_decompose_command(app, context);
   add_demo_command(app, context);
   add_solve_command(app, context);
   add_solvers_command(app, context);
-  add_view_command(app, context);
 
   try {
     app.parse(argc, argv);

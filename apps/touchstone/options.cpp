@@ -3,20 +3,66 @@
 #include <filesystem>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/similar.hpp"
 #include "touchstone/io/load.hpp"
+#include "touchstone/scenes/scene_file.hpp"
 #include "touchstone/scenes/scenes.hpp"
+#include "touchstone/sim/option_fields.hpp"
 
 namespace touchstone::cli {
+namespace {
+
+bool is_file(const std::string& name) {
+  std::error_code ignored;
+  return std::filesystem::exists(name, ignored);
+}
+
+LoadOptions load_options_of(const ModelOptions& options) {
+  LoadOptions load_options;
+  load_options.allow_ignored = options.allow_ignored;
+  if (options.meshes == "triangles") load_options.mesh_collision = MeshCollision::kTriangles;
+  if (options.meshes == "pieces") load_options.mesh_collision = MeshCollision::kPieces;
+  load_options.floating_base = options.floating_base;
+  load_options.merge_fixed = !options.keep_fixed;
+  load_options.search_paths.assign(options.search_paths.begin(), options.search_paths.end());
+  return load_options;
+}
+
+// A path is no mistyped scene.
+[[noreturn]] void fail_unknown(const std::string& name) {
+  std::vector<std::string> names;
+  for (const SceneInfo& info : scenes()) names.emplace_back(info.name);
+  const bool path = name.find('/') != std::string::npos || name.find('.') != std::string::npos;
+  throw InputError(ErrorDetail{.where = {},
+                               .message = fmt::format("'{}' is neither a file nor a scene", name),
+                               .remedy = (path ? "" : did_you_mean(name.substr(0, name.find(':')), names) + " ") +
+                                         "'touchstone scenes' lists the scenes"});
+}
+
+Scene load_base(const ModelOptions& options) {
+  if (is_file(options.model)) {
+    if (is_scene_file(options.model)) return load_scene_file(options.model, load_options_of(options));
+    return scene_of(load_model(options.model, load_options_of(options)));
+  }
+  if (find_scene(options.model) == nullptr) fail_unknown(options.model);
+  return make_scene(options.model);
+}
+
+}  // namespace
 
 void add_model_options(CLI::App& command, ModelOptions& options) {
-  command.add_option("MODEL", options.model, "An MJCF or URDF file, or the name of an embedded scene")->required();
+  command
+      .add_option("MODEL", options.model,
+                  "A scene by name ('touchstone scenes'), maybe with parameters (pile:200), an MJCF or URDF file, or a "
+                  "scene file (.yaml)")
+      ->required();
   command
       .add_option("--search-path", options.search_paths,
                   "Further folder for meshes, includes and ROS packages; may be repeated")
       ->option_text("DIR")
       ->check(CLI::ExistingDirectory)
       ->allow_extra_args(false);
-  command.add_flag("--floating-base", options.floating_base, "URDF: the root link moves freely");
+  command.add_flag("--floating-base,--floating", options.floating_base, "URDF: the root link moves freely");
   command.add_flag("--keep-fixed", options.keep_fixed, "URDF: keep links behind fixed joints as bodies");
   command.add_flag("--allow-ignored", options.allow_ignored,
                    "Load although something that changes the physics must be dropped");
@@ -27,22 +73,57 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
       ->option_text("hull|triangles|pieces [hull]");
 }
 
-ModelPtr load(const ModelOptions& options) {
-  LoadOptions load_options;
-  load_options.allow_ignored = options.allow_ignored;
-  if (options.meshes == "triangles") load_options.mesh_collision = MeshCollision::kTriangles;
-  if (options.meshes == "pieces") load_options.mesh_collision = MeshCollision::kPieces;
-  load_options.floating_base = options.floating_base;
-  load_options.merge_fixed = !options.keep_fixed;
-  load_options.search_paths.assign(options.search_paths.begin(), options.search_paths.end());
+ModelPtr load(const ModelOptions& options) { return load_base(options).model; }
 
-  const std::filesystem::path file(options.model);
-  std::error_code ignored;
-  if (std::filesystem::exists(file, ignored)) return load_model(file, load_options);
-  if (find_scene(options.model) != nullptr) return load_scene(options.model);
-  throw InputError(ErrorDetail{.where = {},
-                               .message = fmt::format("'{}' is neither a file nor a scene", options.model),
-                               .remedy = "'touchstone scenes' lists the scenes"});
+CLI::Validator number_between(double low, double high) {
+  const auto check = [low, high](const std::string& text) {
+    double value = 0.0;
+    const bool good = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+    return good ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, low, high);
+  };
+  return CLI::Validator(check, "");
+}
+
+void add_scene_options(CLI::App& command, SceneOptions& options) {
+  add_model_options(command, options.model);
+  command.add_option("--step", options.step, "Time step in seconds (default: the scene's or the model's)")
+      ->option_text("S")
+      ->check(number_between(1e-6, 1.0));
+  command.add_option("--solver", options.solver, "Contact solver; 'touchstone solvers' lists them")
+      ->option_text("NAME [auto]");
+  command.add_option("--integrator", options.integrator, "Semi-implicit Euler or Moreau's midpoint rule")
+      ->option_text("euler|midpoint [euler]");
+  command
+      .add_option("--option", options.options,
+                  "Any option of the simulator or the solver; may be repeated. Simulator: tolerance, max_iterations, "
+                  "warm_start, islands, erp, slop, recovery_speed, restitution_threshold, margin, ...")
+      ->option_text("KEY=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--keyframe", options.keyframe, "Start at this keyframe of the model (default: the first)")
+      ->option_text("NAME");
+  command.add_flag("--ground", options.ground, "Put a plane below the model, at its lowest point");
+  command.add_flag("--hold", options.hold, "Hold the start pose with a spring and damper at every joint");
+  command.add_option("--hold-rate", options.hold_rate, "Stiffness of the hold, as a rate")
+      ->option_text(fmt::format("RAD/S [{:g}]", options.hold_rate))
+      ->check(number_between(0.0, 1e4));
+}
+
+Scene load(const SceneOptions& options) {
+  Scene scene = load_base(options.model);
+  if (!options.keyframe.empty()) start_at_keyframe(scene, options.keyframe);
+  if (options.ground) {
+    // Keyframes and start stay valid: the ground adds a shape, no joint.
+    scene.model = with_ground(*scene.model, scene.start.q);
+  }
+  if (options.step > 0.0) scene.options.time_step = options.step;
+  if (!options.solver.empty()) {
+    set_option(scene.options, "solver", options.solver);
+    scene.options.solver_options.clear();
+  }
+  if (!options.integrator.empty()) set_option(scene.options, "integrator", options.integrator);
+  for (const std::string& option : options.options) set_option(scene.options, option);
+  if (options.hold) scene.hold = Hold{.rate = options.hold_rate};
+  return scene;
 }
 
 }  // namespace touchstone::cli

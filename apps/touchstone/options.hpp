@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "touchstone/model/model.hpp"
+#include "touchstone/scenes/scene.hpp"
 
 namespace touchstone::cli {
 
@@ -22,7 +22,27 @@ struct ModelOptions {
 
 void add_model_options(CLI::App& command, ModelOptions& options);
 
-// The file if there is one, otherwise the embedded scene of that name. Throws Error.
+// The file if there is one, otherwise the scene of that name. Throws Error.
 ModelPtr load(const ModelOptions& options);
+
+// What to simulate, and how.
+struct SceneOptions {
+  ModelOptions model;
+  double step = 0.0;  // s; 0: as the scene or model says
+  std::string solver, integrator;
+  std::vector<std::string> options;  // "name=value"
+  std::string keyframe;
+  bool ground = false;
+  bool hold = false;
+  double hold_rate = Hold().rate;
+};
+
+void add_scene_options(CLI::App& command, SceneOptions& options);
+
+// A scene of the library, a scene file (.yaml, .yml), or a model file as a scene; then what the options change.
+Scene load(const SceneOptions& options);
+
+// A number from low to high; unlike CLI::Range it does not let NaN pass.
+CLI::Validator number_between(double low, double high);
 
 }  // namespace touchstone::cli

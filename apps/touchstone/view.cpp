@@ -1,8 +1,9 @@
-// touchstone view: a model in the browser, live, or as a file.
+// touchstone view: a scene or a recording in the browser, live, or as a file.
 #include <pthread.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -16,10 +17,11 @@
 #include "console.hpp"
 #include "options.hpp"
 #include "touchstone/base/error.hpp"
-#include "touchstone/viewer/free_motion.hpp"
 #include "touchstone/viewer/page.hpp"
+#include "touchstone/viewer/recording_replay.hpp"
 #include "touchstone/viewer/screenshot.hpp"
 #include "touchstone/viewer/server.hpp"
+#include "touchstone/viewer/simulation.hpp"
 
 extern char** environ;
 
@@ -27,18 +29,22 @@ namespace touchstone::cli {
 namespace {
 
 struct ViewOptions {
-  ModelOptions model;
+  SceneOptions scene;
   ServerOptions server;
   std::string html, png;
-  double duration = 5.0;  // s
+  double duration = 0.0;  // s; 0: the scene's
   double png_time = 0.0;  // s
   bool dark = false;
   bool paused = false;
   bool no_browser = false;
 };
 
-void write_files(FreeMotion& motion, const ViewOptions& options) {
-  const Replay replay = record(motion, options.html.empty() ? options.png_time : options.duration);
+bool is_recording(const std::string& name) {
+  const std::string extension = std::filesystem::path(name).extension().string();
+  return extension == ".h5" || extension == ".hdf5";
+}
+
+void write_files(const Replay& replay, const ViewOptions& options) {
   if (!options.html.empty()) {
     write_html(replay, options.html);
     print(fmt::format("replay: {} ({:.2f} s, {:.1f} MB)\n", options.html, replay.frames.back().time,
@@ -66,7 +72,9 @@ void open_browser(const std::string& url) {
   posix_spawn_file_actions_destroy(&actions);
 }
 
-void serve(FreeMotion& motion, const ViewOptions& options) {
+// `subject` is a live source or a replay.
+template <typename Subject>
+void serve(Subject& subject, const std::string& title, const ViewOptions& options) {
   if (!has_viewer_page()) viewer_page("");  // throws, and says how to get it
   // The threads of the server inherit the mask, so that the signal waits for us.
   sigset_t signals;
@@ -75,8 +83,8 @@ void serve(FreeMotion& motion, const ViewOptions& options) {
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  const ViewerServer server(motion, options.server);
-  print(fmt::format("viewing '{}' at {}\n", motion.title(), styled(server.url(), Style::kAccent)));
+  const ViewerServer server(subject, options.server);
+  print(fmt::format("viewing '{}' at {}\n", title, styled(server.url(), Style::kAccent)));
   if (!server.token().empty()) {
     print("  whoever has this address can watch and control the simulation; the connection is not encrypted\n");
   }
@@ -87,13 +95,36 @@ void serve(FreeMotion& motion, const ViewOptions& options) {
   sigwait(&signals, &received);
 }
 
+void view_recording(const ViewOptions& options) {
+  const Recording recording(options.scene.model.model);
+  const Replay replay = replay_of(recording);
+  if (!recording.complete()) print("the recording ends early: its writer was stopped\n");
+  if (options.html.empty() && options.png.empty()) {
+    serve(replay, replay.title, options);
+  } else {
+    write_files(replay, options);
+  }
+}
+
+void view_scene(const ViewOptions& options) {
+  const Scene scene = load(options.scene);
+  Simulation simulation(scene);
+  if (options.html.empty() && options.png.empty()) {
+    serve<LiveSource>(simulation, simulation.title(), options);
+    return;
+  }
+  double duration = options.duration > 0.0 ? options.duration : scene.duration;
+  if (options.html.empty()) duration = options.png_time;
+  write_files(record(simulation, std::max(duration, options.png_time)), options);
+}
+
 }  // namespace
 
 void add_view_command(CLI::App& app, Context& /*context*/) {
   const auto options = std::make_shared<ViewOptions>();
-  CLI::App* command =
-      app.add_subcommand("view", "Show a model in the browser: live, or as a file that needs no program");
-  add_model_options(*command, options->model);
+  CLI::App* command = app.add_subcommand(
+      "view", "Show a scene or a recording in the browser: live, or as a file that needs no program");
+  add_scene_options(*command, options->scene);
   command->add_option("--port", options->server.port, "Port to listen on (default: a free one)")
       ->option_text("N")
       ->check(CLI::Range(0, 65535));
@@ -107,30 +138,29 @@ void add_view_command(CLI::App& app, Context& /*context*/) {
   command->add_flag("--paused", options->paused, "Do not start by itself");
   command->add_option("--html", options->html, "Write a replay into one HTML file instead")->option_text("FILE");
   command->add_option("--png", options->png, "Write a picture instead, through headless Chromium")->option_text("FILE");
-  command->add_option("--time", options->duration, "Length of the replay in seconds")
+  command->add_option("--time", options->duration, "Length of the replay in seconds (default: the scene's)")
       ->option_text("S")
-      ->check(CLI::Range(0.0, 600.0))
-      ->capture_default_str();
+      ->check(number_between(0.0, 600.0));
   command->add_option("--at", options->png_time, "Time of the picture in seconds")
       ->option_text("S")
-      ->check(CLI::Range(0.0, 600.0));
+      ->check(number_between(0.0, 600.0));
   command->add_flag("--dark", options->dark, "A dark picture");
   command->footer(R"(Examples:
-  touchstone view double-pendulum
-  touchstone view quadruped --html quadruped.html --time 1
-  touchstone view robot.urdf --floating-base --png robot.png
-  ssh -L 8000:localhost:8000 HOST touchstone view pendulum --port 8000   then open localhost:8000 here
+  touchstone view quadruped
+  touchstone view pile:100 --solver ncp-admm
+  touchstone view run.h5                      a recording of 'touchstone run --record'
+  touchstone view hand --html hand.html --time 2
+  touchstone view robot.urdf --floating --ground --hold --png robot.png --at 1
+  ssh -L 8000:localhost:8000 HOST touchstone view arch --port 8000   then open localhost:8000 here
 
-Until the simulator exists, motion is free: gravity, springs, servos and the mouse act; contacts and joint limits
-do not.)");
+Live, the page shows contacts, forces and the certificate of each step; solver, time step, friction and controls may be
+changed while it runs, and shift drag pulls a body.)");
   command->callback([options] {
-    if (options->duration < options->png_time) options->duration = options->png_time;
     options->server.playing = !options->paused;
-    FreeMotion motion(load(options->model));
-    if (options->html.empty() && options->png.empty()) {
-      serve(motion, *options);
+    if (is_recording(options->scene.model.model)) {
+      view_recording(*options);
     } else {
-      write_files(motion, *options);
+      view_scene(*options);
     }
   });
 }

@@ -12,7 +12,7 @@ int main() {
   require_supported_cpu();
 
   // A model is immutable and shared. From a file it is: load_model("robot.urdf") in touchstone/io/load.hpp.
-  const ModelPtr model = load_scene("quadruped");
+  const ModelPtr model = load_scene("quadruped:none");
 
   // The state is plain data; the workspace `data` holds what the algorithms compute.
   State state(*model);

@@ -25,7 +25,7 @@ run_benchmarks() {
   for name in "${names[@]}"; do
     list_benchmarks | grep -qx -- "$name" ||
       fail "no benchmark '$name'; there are: $(list_benchmarks | paste -sd ' ')"
-    if [ -f "bench/$name/run.py" ]; then peers=ON; fi
+    if [ -f "bench/$name/run.py" ] && [ "$name" != python ]; then peers=ON; fi
   done
 
   ensure_packages "${build_packages[@]}"
@@ -36,7 +36,10 @@ run_benchmarks() {
   export TOUCHSTONE_BUILD=$root/build/release
   for name in "${names[@]}"; do
     echo "== $name"
-    if [ -f "bench/$name/run.py" ]; then
+    if [ "$name" = python ]; then
+      build_python
+      PYTHONPATH=$root/build/release/python "$python_venv/bin/python" bench/python/run.py
+    elif [ -f "bench/$name/run.py" ]; then
       build/venv-peers/bin/python "bench/$name/run.py"
     else
       "build/release/bin/bench_$name"

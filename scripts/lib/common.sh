@@ -8,7 +8,7 @@ fail() {
 
 build_packages=(
   g++ cmake ninja-build ccache libeigen3-dev libfmt-dev libpugixml-dev libassimp-dev libpng-dev libqhull-dev
-  libhdf5-dev zlib1g-dev libboost-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev)
+  libhdf5-dev zlib1g-dev libboost-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev)
 develop_packages=(
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev llvm-14 shellcheck python3-venv)
 

@@ -176,6 +176,7 @@ run_tests() {
   build_and_test "release (g++)" release
   if [ "$built" ]; then
     stage "a project that uses the installed library" test_consumer
+    stage "the Python package" test_python
     stage "the viewer in a browser" test_web
     if [ "$peers" ]; then stage "comparison with other engines" test_peers; fi
   fi

@@ -134,6 +134,12 @@ void CollisionModel::add_collider(int shape, std::unordered_map<const void*, int
     c.centre = box.centre();
     const Vec3 half = 0.5 * (box.upper - box.lower);
     c.radius = std::sqrt(dot(half, half));
+    c.half = half;
+    if (s.type == ShapeType::kSphere || s.type == ShapeType::kCapsule) {
+      c.round = half.x();
+      c.half = half - Vec3(c.round, c.round, c.round);
+    }
+    c.loose = s.type == ShapeType::kMesh || s.type == ShapeType::kHeightField;
   }
   collider_of_[at(shape)] = static_cast<int>(colliders_.size());
   colliders_.push_back(c);

@@ -22,8 +22,13 @@ struct Collider {
   Pose X_BS;
   Vec3 centre;          // of the shape's bounds, in its frame
   double radius = 0.0;  // of a ball around that centre
-  double reach = 0.0;   // its share of the largest distance at which it has contacts, m
-  bool fixed = false;   // never moves
+  // The shape lies within a box around that centre, along the axes of its frame, grown by `round` on all sides: exactly
+  // a sphere, capsule or box, otherwise its bounds.
+  Vec3 half;
+  double round = 0.0;
+  bool loose = false;  // much smaller than that box, and costly to query
+  double reach = 0.0;  // its share of the largest distance at which it has contacts, m
+  bool fixed = false;  // never moves
   bool half_space = false;
 };
 

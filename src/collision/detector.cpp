@@ -5,6 +5,7 @@
 
 #include "touchstone/collision/material.hpp"
 #include "touchstone/geometry/contact_frame.hpp"
+#include "touchstone/geometry/lanes3.hpp"
 
 namespace touchstone {
 namespace {
@@ -20,6 +21,20 @@ Vec3 velocity_at(const Model& model, const Data& data, int body, Vec3 p) {
 }
 
 Vec3 plane_normal(const Pose& X_WS) { return X_WS.R.c2; }
+
+// How far the box around a collider reaches from its centre along the axes of the world. The exact bounds of a hull
+// would need its extreme vertices, which costs more than what they save.
+Vec3 reach_of_box(const Collider& c, const Mat3& R) {
+  return Vec3(absolute(R.c0.lanes) * broadcast(c.half.x()) + absolute(R.c1.lanes) * broadcast(c.half.y()) +
+              absolute(R.c2.lanes) * broadcast(c.half.z())) +
+         Vec3(c.round, c.round, c.round);
+}
+
+// The same along each of three axes.
+Vec3 reach_along(const Collider& c, const Mat3& R, const Mat3& axes) {
+  const Mat3 to_axes = transpose(axes);
+  return reach_of_box(c, {to_axes * R.c0, to_axes * R.c1, to_axes * R.c2});
+}
 
 }  // namespace
 
@@ -64,11 +79,13 @@ void CollisionDetector::update_poses(const Data& data, double h) {
       broad_.update_half_space(proxy, n, dot(n, poses_[i].p) + margin);
       continue;
     }
-    Aabb box = grown(Aabb(shapes_->shape(c).bounds(poses_[i])), margin);
     Sweep& sweep = sweeps_[i];
     sweep = {};
+    sweep.centre = poses_[i] * c.centre;
+    const Vec3 half = reach_of_box(c, poses_[i].R) + Vec3(margin, margin, margin);
+    Aabb box(sweep.centre - half, sweep.centre + half);
     if (h > 0.0 && !c.fixed) {
-      sweep.displacement = h * velocity_at(model, data, c.body, poses_[i] * c.centre);
+      sweep.displacement = h * velocity_at(model, data, c.body, sweep.centre);
       const Vec3 turn = h * data.velocity[at(c.body)].angular;
       sweep.rotation = c.radius * std::min(std::sqrt(dot(turn, turn)), 2.0);
       box = swept(grown(box, sweep.rotation), sweep.displacement);
@@ -96,9 +113,27 @@ std::span<const Contact> CollisionDetector::detect(const Parameters& parameters,
   return contacts_;
 }
 
+// Whether the boxes around two colliders, in their own axes, are farther apart than `reach` along an axis of either.
+bool CollisionDetector::boxes_apart(const BroadPhase::Pair& pair, double reach) const {
+  const Collider &a = shapes_->colliders()[at(pair.a)], &b = shapes_->colliders()[at(pair.b)];
+  const Pose &X_a = poses_[at(pair.a)], &X_b = poses_[at(pair.b)];
+  const Vec3 &c_a = sweeps_[at(pair.a)].centre, &c_b = sweeps_[at(pair.b)].centre;
+  const auto above = [&](const Pose& plane, const Collider& c, Vec3 centre, const Mat3& R) {
+    return (transpose(plane.R) * (centre - plane.p)).z() - reach_along(c, R, plane.R).z() > reach;
+  };
+  if (a.half_space) return above(X_a, b, c_b, X_b.R);
+  if (b.half_space) return above(X_b, a, c_a, X_a.R);
+  const auto apart = [&](const Collider& own, const Mat3& R_own, const Collider& other, const Mat3& R_other) {
+    const double grown = reach + own.round;
+    const Lanes along = absolute((transpose(R_own) * (c_b - c_a)).lanes);
+    const Lanes gap = along - own.half.lanes - reach_along(other, R_other, R_own).lanes;
+    return gap[0] > grown || gap[1] > grown || gap[2] > grown;
+  };
+  return apart(a, X_a.R, b, X_b.R) || apart(b, X_b.R, a, X_a.R);
+}
+
 void CollisionDetector::collide_pair(const BroadPhase::Pair& pair, const Parameters& parameters, const Data& data,
                                      double h) {
-  ++counts_.tested;
   const Model& model = shapes_->model();
   const Collider &a = shapes_->colliders()[at(pair.a)], &b = shapes_->colliders()[at(pair.b)];
   Contact prototype;
@@ -114,6 +149,8 @@ void CollisionDetector::collide_pair(const BroadPhase::Pair& pair, const Paramet
     const Vec3 approach = p.displacement - q.displacement;
     sweep = std::sqrt(dot(approach, approach)) + p.rotation + q.rotation;
   }
+  if ((a.loose || b.loose) && boxes_apart(pair, reach + sweep)) return;
+  ++counts_.tested;
   manifolds_.clear();
   const QueryStatus status = collide(shapes_->shape(a), poses_[at(pair.a)], shapes_->shape(b), poses_[at(pair.b)],
                                      reach + sweep, workspace_, &caches_[at(pair.slot)], manifolds_, options_.query);

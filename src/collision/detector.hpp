@@ -67,12 +67,14 @@ class CollisionDetector {
 
  private:
   struct Sweep {
+    Vec3 centre;            // world
     Vec3 displacement;      // of the centre in the step
     double rotation = 0.0;  // bound of how far rotation moves a point of the shape
   };
 
   void add_proxies();
   void update_poses(const Data& data, double h);
+  bool boxes_apart(const BroadPhase::Pair& pair, double reach) const;
   void collide_pair(const BroadPhase::Pair& pair, const Parameters& parameters, const Data& data, double h);
   void add_contacts(const Manifold& manifold, const Contact& prototype, double reach, const Data& data, double h);
 

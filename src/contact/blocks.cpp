@@ -97,9 +97,28 @@ double de_saxce(const Blocks& blocks, int block, const double* u) {
   return std::sqrt(sum);
 }
 
+namespace {
+
+// The usual contact: dimension 3, isotropic friction.
+double natural_map_of_contact(double mu, double d, const double* lambda, const double* u, double* out) {
+  const double inverse = 1.0 / d;
+  const double slip = mu * std::sqrt(u[0] * u[0] + u[1] * u[1]);
+  const double point[3] = {lambda[0] - u[0] * inverse, lambda[1] - u[1] * inverse, lambda[2] - (u[2] + slip) * inverse};
+  double projected[3];
+  project_circular_cone(mu, point, projected);
+  for (int k = 0; k < 3; ++k) out[k] = lambda[k] - projected[k];
+  return std::sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2]);
+}
+
+}  // namespace
+
 double natural_map_block(const Blocks& blocks, int block, ContactModel model, double d, const double* lambda,
                          const double* u, double* out) {
   const int m = blocks.size(block);
+  if (m == 3 && blocks.type[block] == BlockType::kCoulomb && model == ContactModel::kNcp) {
+    const double* mu = blocks.mu.data() + blocks.row[block];
+    if (mu[0] == mu[1]) return natural_map_of_contact(mu[0], d, lambda, u, out);
+  }
   double point[kMaxBlockSize];
   for (int k = 0; k < m; ++k) point[k] = lambda[k] - u[k] / d;
   if (model == ContactModel::kLcp && blocks.type[block] == BlockType::kCoulomb) {

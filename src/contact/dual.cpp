@@ -1,11 +1,8 @@
 // Cost: building G from the primal, for each clique with k blocks, is k solves with L and k^2 / 2 products of small
-// blocks. The definiteness test is Lanczos' method without reorthogonalisation on the symmetric part of the scaled G:
-// its extreme Ritz values lie within the spectrum, so a negative one proves indefiniteness. It can miss a negative
-// eigenvalue whose eigenvector the start vector hardly contains; a transposed or misread block is far from that.
+// blocks. A G that is given is copied and scaled in one pass.
 #include "touchstone/contact/dual.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -16,11 +13,15 @@ namespace {
 
 constexpr double kGravity = 9.81;       // m/s^2
 constexpr double kNatvFloor = 4.5e-16;  // natv is never reported below this times |lambda| d
-constexpr int kLanczosSteps = 24;
-constexpr int kBody = 6;  // dofs of a free body, the usual clique
+constexpr int kBody = 6;                // dofs of a free body, the usual clique
 constexpr int kContact = 3;
 
 using Matrix63 = Eigen::Matrix<double, kBody, kContact>;
+
+void find_diagonal(DualProblem& dual) {
+  dual.diagonal.resize(static_cast<std::size_t>(dual.G.block_rows()));
+  for (int i = 0; i < dual.G.block_rows(); ++i) dual.diagonal[i] = dual.G.find(i, i);
+}
 
 // --- G from the primal ---
 
@@ -124,6 +125,7 @@ Verdict build_from_primal(const ContactProblem& problem, DualProblem& dual) {
     auto block = dual.G.block(i, dual.G.find(i, i));
     block.diagonal() += primal.R.segment(problem.blocks.row[i], problem.blocks.size(i));
   }
+  find_diagonal(dual);
   dual.g.setZero(problem.nrow());
   primal.J.multiply(primal.v_free.data(), dual.g.data());
   if (primal.b.size() > 0) dual.g += primal.b;
@@ -132,7 +134,7 @@ Verdict build_from_primal(const ContactProblem& problem, DualProblem& dual) {
 
 // --- G as given ---
 
-void copy_dense(const ContactProblem& problem, DualProblem& dual) {
+const double* copy_dense(const ContactProblem& problem, DualProblem& dual) {
   const std::vector<int>& row = problem.blocks.row;
   const MatrixX& G = problem.dual.G_dense;
   const auto part = [&](int i, int j) { return G.block(row[i], row[j], row[i + 1] - row[i], row[j + 1] - row[j]); };
@@ -147,18 +149,44 @@ void copy_dense(const ContactProblem& problem, DualProblem& dual) {
   for (int i = 0; i < problem.nblock(); ++i) {
     for (int k = dual.G.start[i]; k < dual.G.start[i + 1]; ++k) dual.G.block(i, k) = part(i, dual.G.col[k]);
   }
+  find_diagonal(dual);
+  return dual.G.values.data();
 }
 
-void copy_sparse(const ContactProblem& problem, DualProblem& dual) {
-  const BlockSparseMatrix& G = problem.dual.G_sparse;
-  bool complete = true;
-  for (int i = 0; i < problem.nblock(); ++i) {
-    for (int k = G.start[i]; k < G.start[i + 1]; ++k) complete = complete && G.find(G.col[k], i) >= 0;
-    complete = complete && G.find(i, i) >= 0;
+// Whether the pattern is symmetric with all diagonal blocks; then `diagonal` is filled. One pass: what mirrors the
+// entries above the diagonal comes in the order of its row.
+bool is_complete(const BlockSparseMatrix& G, std::vector<int>& next, std::vector<int>& diagonal) {
+  next.assign(G.start.begin(), G.start.end());
+  diagonal.assign(static_cast<std::size_t>(G.block_rows()), -1);
+  for (int i = 0; i < G.block_rows(); ++i) {
+    for (int k = G.start[i]; k < G.start[i + 1]; ++k) {
+      const int j = G.col[k];
+      if (j < i) continue;
+      if (j == i) {
+        if (next[i] != k) return false;
+        diagonal[i] = k;
+      } else {
+        if (next[j] >= G.start[j + 1] || G.col[next[j]] != i) return false;
+        ++next[j];
+      }
+    }
+    if (diagonal[i] < 0) return false;
   }
-  if (complete) {
-    dual.G = G;
-    return;
+  return true;
+}
+
+// Returns where the values are that scaling is to read.
+const double* copy_sparse(const ContactProblem& problem, DualProblem& dual) {
+  const BlockSparseMatrix& G = problem.dual.G_sparse;
+  if (is_complete(G, dual.definiteness.next, dual.diagonal)) {
+    dual.G.row_begin.assign(G.row_begin.begin(), G.row_begin.end());
+    dual.G.col_begin.assign(G.col_begin.begin(), G.col_begin.end());
+    dual.G.start.assign(G.start.begin(), G.start.end());
+    dual.G.col.assign(G.col.begin(), G.col.end());
+    dual.G.offset.assign(G.offset.begin(), G.offset.end());
+    dual.G.all_3x3 = G.all_3x3;
+    dual.G.values.resize(G.values.size());
+    return G.values.data();
   }
   // The pattern becomes symmetric, with all diagonal blocks.
   dual.pattern.clear();
@@ -173,6 +201,8 @@ void copy_sparse(const ContactProblem& problem, DualProblem& dual) {
   for (int i = 0; i < problem.nblock(); ++i) {
     for (int k = G.start[i]; k < G.start[i + 1]; ++k) dual.G.block(i, dual.G.find(i, G.col[k])) = G.block(i, k);
   }
+  find_diagonal(dual);
+  return dual.G.values.data();
 }
 
 // --- scaling ---
@@ -181,19 +211,20 @@ double length_of(const ContactProblem& problem, int row) {
   return problem.row_length.empty() ? 1.0 : problem.row_length[row];
 }
 
-// d_i with lengths; blocks without a diagonal get the mean of the others.
-void mean_diagonals(const ContactProblem& problem, DualProblem& dual) {
+// d_i with lengths; blocks without a diagonal get the mean of the others. `values`: of G before scaling.
+void mean_diagonals(const ContactProblem& problem, const double* values, DualProblem& dual) {
   double total = 0.0;
   int positive = 0;
   dual.d.resize(problem.nblock());
   for (int i = 0; i < problem.nblock(); ++i) {
-    const auto block = std::as_const(dual.G).block(i, dual.diagonal[i]);
+    const double* block = values + dual.G.offset[dual.diagonal[i]];
+    const int m = problem.blocks.size(i);
     double sum = 0.0;
-    for (int r = 0; r < block.rows(); ++r) {
+    for (int r = 0; r < m; ++r) {
       const double length = length_of(problem, problem.blocks.row[i] + r);
-      sum += length * length * block(r, r);
+      sum += length * length * block[r * (m + 1)];
     }
-    dual.d[i] = sum / static_cast<double>(block.rows());
+    dual.d[i] = sum / m;
     if (dual.d[i] > 0.0) {
       total += dual.d[i];
       ++positive;
@@ -205,23 +236,33 @@ void mean_diagonals(const ContactProblem& problem, DualProblem& dual) {
   }
 }
 
-void scale_entries(DualProblem& dual, const VectorX& s) {
+// G = s `values` s; `values` may be those of G.
+void scale_entries(const double* values, const VectorX& s, bool uniform, DualProblem& dual) {
   BlockSparseMatrix& G = dual.G;
   for (int i = 0; i < G.block_rows(); ++i) {
     const double* left = s.data() + G.row_begin[i];
     const int m = G.row_size(i);
     for (int k = G.start[i]; k < G.start[i + 1]; ++k) {
-      double* value = G.data(k);
-      for (int c = G.col_begin[G.col[k]]; c < G.col_begin[G.col[k] + 1]; ++c) {
-        for (int r = 0; r < m; ++r) *value++ *= left[r] * s[c];
+      const double* source = values + G.offset[k];
+      double* target = G.data(k);
+      const int first = G.col_begin[G.col[k]], last = G.col_begin[G.col[k] + 1];
+      if (uniform) {  // one factor for the block
+        const double factor = left[0] * s[first];
+        const int size = m * (last - first);
+        for (int e = 0; e < size; ++e) target[e] = source[e] * factor;
+        continue;
+      }
+      for (int c = first; c < last; ++c) {
+        for (int r = 0; r < m; ++r) *target++ = *source++ * (left[r] * s[c]);
       }
     }
   }
+  std::fill(G.values.end() - BlockSparseMatrix::kPadding, G.values.end(), 0.0);
 }
 
-void scale_problem(const ContactProblem& problem, DualScaling scaling, DualProblem& dual) {
+void scale_problem(const ContactProblem& problem, DualScaling scaling, const double* values, DualProblem& dual) {
   const int nrow = problem.nrow();
-  mean_diagonals(problem, dual);
+  mean_diagonals(problem, values, dual);
   VectorX& s = dual.lambda_scale;
   s.resize(nrow);
   dual.u_scale.resize(nrow);
@@ -241,7 +282,7 @@ void scale_problem(const ContactProblem& problem, DualScaling scaling, DualProbl
   if (!(beta > 0.0)) beta = 1.0;
   dual.velocity_scale = std::max(free_speed, kGravity * problem.time_step);
   if (!(dual.velocity_scale > 0.0)) dual.velocity_scale = 1.0;
-  scale_entries(dual, s);
+  scale_entries(values, s, problem.row_length.empty(), dual);
   dual.weight *= beta;
 
   Blocks& blocks = dual.blocks;
@@ -260,91 +301,15 @@ void scale_problem(const ContactProblem& problem, DualScaling scaling, DualProbl
   }
 }
 
-// --- definiteness ---
-
-// Number of eigenvalues of a symmetric tridiagonal matrix below x (Sturm sequence).
-int count_below(const std::array<double, kLanczosSteps>& a, const std::array<double, kLanczosSteps>& b, int n,
-                double x) {
-  int count = 0;
-  double q = 1.0;
-  for (int i = 0; i < n; ++i) {
-    q = a[i] - x - (i > 0 ? b[i - 1] * b[i - 1] / q : 0.0);
-    if (q == 0.0) q = 1e-300;
-    count += q < 0.0 ? 1 : 0;
-  }
-  return count;
-}
-
-// The k-th smallest eigenvalue by bisection.
-double tridiagonal_eigenvalue(const std::array<double, kLanczosSteps>& a, const std::array<double, kLanczosSteps>& b,
-                              int n, int k) {
-  double radius = 0.0;
-  for (int i = 0; i < n; ++i)
-    radius = std::max(radius, std::abs(a[i]) + std::abs(b[i]) + (i > 0 ? std::abs(b[i - 1]) : 0.0));
-  double low = -radius, high = radius;
-  for (int step = 0; step < 60; ++step) {
-    const double middle = 0.5 * (low + high);
-    (count_below(a, b, n, middle) > k ? high : low) = middle;
-  }
-  return 0.5 * (low + high);
-}
-
-// Extreme Ritz values of (G + G') / 2.
-std::pair<double, double> extreme_ritz_values(DualProblem& dual) {
-  const int n = dual.nrow();
-  VectorX &previous = dual.lanczos[0], &current = dual.lanczos[1], &product = dual.lanczos[2];
-  previous.setZero(n);
-  current.resize(n);
-  product.resize(n);
-  for (int i = 0; i < n; ++i) current[i] = std::sin(1.0 + 2.399963 * i);  // any vector without symmetry
-  current.normalize();
-  std::array<double, kLanczosSteps> a{}, b{};
-  const int steps = std::min(n, kLanczosSteps);
-  int done = 0;
-  double beta = 0.0;
-  while (done < steps) {
-    dual.G.multiply(current.data(), product.data());
-    dual.G.multiply_transpose_add(current.data(), product.data());
-    product *= 0.5;
-    a[done] = current.dot(product);
-    product -= a[done] * current + beta * previous;
-    beta = product.norm();
-    b[done++] = beta;
-    if (beta <= 1e-12 * std::abs(a[0])) break;
-    previous = current;
-    current = product / beta;
-  }
-  return {tridiagonal_eigenvalue(a, b, done, 0), tridiagonal_eigenvalue(a, b, done, done - 1)};
-}
-
-Verdict check_definiteness(DualProblem& dual) {
-  const double skew = relative_skew(dual.G);
-  if (skew > kMaxRelativeSkew) {
-    return {ProblemStatus::kInvalid,
-            fmt::format(
-                "G is not symmetric: its skew part is {:.3g} of its largest entry (scaled), more than {:g}; check the "
-                "order of rows and columns",
-                skew, kMaxRelativeSkew)};
-  }
-  const auto [smallest, largest] = extreme_ritz_values(dual);
-  if (smallest < -kMaxRelativeIndefiniteness * std::max(largest, -smallest)) {
-    return {ProblemStatus::kInvalid,
-            fmt::format(
-                "G is indefinite: its scaled symmetric part has eigenvalues from {:.3g} to {:.3g}; check the order of "
-                "rows and columns, masses and signs",
-                smallest, largest)};
-  }
-  return {};
-}
-
 }  // namespace
 
 Verdict prepare_dual(const ContactProblem& problem, const PrepareOptions& options, DualProblem& dual) {
   if (Verdict verdict = validate_data(problem); !verdict.usable()) return verdict;
   const DualData::Form form = problem.dual.form;
   dual.blocks = problem.blocks;
+  const double* values = dual.G.values.data();
   if (form == DualData::Form::kDense || form == DualData::Form::kSparse) {
-    form == DualData::Form::kDense ? copy_dense(problem, dual) : copy_sparse(problem, dual);
+    values = form == DualData::Form::kDense ? copy_dense(problem, dual) : copy_sparse(problem, dual);
     dual.g = problem.dual.g;
     dual.primal.clique_start.clear();  // G no longer has the pattern of a primal
     if (problem.has_primal) {
@@ -353,16 +318,15 @@ Verdict prepare_dual(const ContactProblem& problem, const PrepareOptions& option
     }
   } else if (problem.has_primal) {
     if (Verdict verdict = build_from_primal(problem, dual); !verdict.usable()) return verdict;
+    values = dual.G.values.data();
   } else if (problem.nrow() > 0) {
     return {ProblemStatus::kUnsupported,
             "this solver needs the entries of G, and the problem has them only as an operator; give the primal view or "
             "the matrix"};
   }
-  dual.diagonal.resize(problem.blocks.type.size());
-  for (int i = 0; i < problem.nblock(); ++i) dual.diagonal[i] = dual.G.find(i, i);
-  scale_problem(problem, options.scaling, dual);
+  scale_problem(problem, options.scaling, values, dual);
   if (options.check_definiteness && form != DualData::Form::kNone && problem.nrow() > 0)
-    return check_definiteness(dual);
+    return check_definiteness(dual.G, dual.definiteness);
   return {};
 }
 
@@ -385,7 +349,9 @@ double natv(const DualProblem& dual, ContactModel model, const VectorX& lambda, 
   for (int i = 0; i < dual.nblock(); ++i) {
     const int r = dual.blocks.row[i];
     const double size = natural_map_block(dual.blocks, i, model, dual.d[i], lambda.data() + r, u.data() + r, residual);
-    const double floor = kNatvFloor * lambda.segment(r, dual.blocks.size(i)).norm();
+    double sum = 0.0;
+    for (int k = r; k < dual.blocks.row[i + 1]; ++k) sum += lambda[k] * lambda[k];
+    const double floor = kNatvFloor * std::sqrt(sum);
     // Written so that NaN wins.
     const double value = dual.weight[i] * (size < floor ? floor : size);
     if (!(value <= worst)) worst = value;

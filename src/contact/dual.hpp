@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "touchstone/contact/clique_factor.hpp"
+#include "touchstone/contact/definiteness.hpp"
 #include "touchstone/contact/problem.hpp"
 #include "touchstone/contact/validate.hpp"
 
@@ -25,8 +26,8 @@ enum class DualScaling : std::uint8_t {
 
 struct PrepareOptions {
   DualScaling scaling = DualScaling::kBlocks;
-  // Refuse a G with a large skew part or an indefinite symmetric part (limits in validate.hpp). Costs about 24 products
-  // with G. Not needed, and not done, when G is built from the primal: A > 0 and R >= 0 imply it.
+  // Refuse a G with a large skew part or an indefinite symmetric part (limits in validate.hpp, cost in
+  // definiteness.hpp). Not needed, and not done, when G is built from the primal: A > 0 and R >= 0 imply it.
   bool check_definiteness = false;
 };
 
@@ -53,7 +54,7 @@ struct DualProblem {
     std::vector<int> target;        // for each pair of entries of a clique: the entry of G it adds to
   } primal;
   std::vector<std::pair<int, int>> pattern;
-  VectorX lanczos[3];
+  DefinitenessScratch definiteness;
 
   int nblock() const { return blocks.count(); }
   int nrow() const { return blocks.rows(); }

@@ -1,5 +1,5 @@
 // HDF5 with C++ manners: handles that close themselves, errors as exceptions, sizes checked before memory is asked for.
-// Not for other folders.
+// For io and record only.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,12 @@ class Handle {
   Handle& operator=(const Handle&) = delete;
   ~Handle() {
     if (id_ >= 0) close_(id_);
+  }
+
+  // Closes now; false if that failed.
+  bool close_now() {
+    const hid_t id = std::exchange(id_, H5I_INVALID_HID);
+    return id < 0 || close_(id) >= 0;
   }
 
   hid_t get() const { return id_; }

@@ -7,15 +7,25 @@
 
 namespace touchstone {
 
+void BlockSparseLu::analyze(const BlockSparseMatrix& M) {
+  if (symbolic_.matches(M)) return;
+  symbolic_.analyze(M);
+  allocated_ = false;
+}
+
+void BlockSparseLu::allocate(int rows) {
+  if (allocated_) return;
+  stack_.resize(symbolic_);
+  lower_.resize(symbolic_.lower_values);
+  upper_.resize(symbolic_.upper_values);
+  exchange_.resize(static_cast<std::size_t>(rows));
+  gather_.resize(static_cast<std::size_t>(symbolic_.largest_front));
+  allocated_ = true;
+}
+
 bool BlockSparseLu::factorize(const BlockSparseMatrix& M, double shift, const BlockDiagonal* extra) {
-  if (!symbolic_.matches(M)) {
-    symbolic_.analyze(M);
-    stack_.resize(symbolic_);
-    lower_.resize(symbolic_.lower_values);
-    upper_.resize(symbolic_.upper_values);
-    exchange_.resize(static_cast<std::size_t>(M.rows()));
-    gather_.resize(static_cast<std::size_t>(symbolic_.largest_front));
-  }
+  analyze(M);
+  allocate(M.rows());
   stack_.clear();
   for (int s = 0; s < static_cast<int>(symbolic_.supernodes.size()); ++s) {
     const BlockSparseSymbolic::Supernode& node = symbolic_.supernodes[s];

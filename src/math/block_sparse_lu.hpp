@@ -13,6 +13,9 @@ namespace touchstone {
 
 class BlockSparseLu {
  public:
+  // Analyses the pattern of M if it is new; factorize does so too.
+  void analyze(const BlockSparseMatrix& M);
+
   // Factors M + shift I + extra; see BlockSparseCholesky. Returns false if a pivot vanishes or is not finite.
   bool factorize(const BlockSparseMatrix& M, double shift = 0.0, const BlockDiagonal* extra = nullptr);
 
@@ -27,7 +30,10 @@ class BlockSparseLu {
   const BlockSparseSymbolic& symbolic() const { return symbolic_; }
 
  private:
+  void allocate(int rows);
+
   BlockSparseSymbolic symbolic_;
+  bool allocated_ = false;
   FrontStack stack_;
   std::vector<double> lower_, upper_;  // panels
   std::vector<int> exchange_;          // pivots: the row that a pivot row was exchanged with, within its supernode

@@ -55,6 +55,45 @@ void BlockSparseMatrix::multiply_add(const double* x, double* y) const {
   for (int i = 0; i < block_rows(); ++i) add_row_product(i, x, y + row_begin[i]);
 }
 
+namespace {
+
+// sum of a[k] x[k]
+double dot_product(const double* a, const double* x, int n) {
+  Lanes even{0.0, 0.0, 0.0, 0.0}, odd{0.0, 0.0, 0.0, 0.0};
+  int k = 0;
+  for (; k + 8 <= n; k += 8) {
+    even += load_lanes(a + k) * load_lanes(x + k);
+    odd += load_lanes(a + k + 4) * load_lanes(x + k + 4);
+  }
+  if (k + 4 <= n) {
+    even += load_lanes(a + k) * load_lanes(x + k);
+    k += 4;
+  }
+  even += odd;
+  double sum = (even[0] + even[1]) + (even[2] + even[3]);
+  for (; k < n; ++k) sum += a[k] * x[k];
+  return sum;
+}
+
+// y += (panel of m <= 8 rows and n columns) x. May read kPadding numbers beyond the panel.
+void add_panel_product(const double* panel, int m, int n, const double* x, double* y) {
+  if (m > 8) {  // blocks of a Jacobian, not of G
+    for (int c = 0; c < n; ++c, panel += m) {
+      for (int r = 0; r < m; ++r) y[r] += panel[r] * x[c];
+    }
+    return;
+  }
+  Lanes low{0.0, 0.0, 0.0, 0.0}, high{0.0, 0.0, 0.0, 0.0};
+  for (int c = 0; c < n; ++c, panel += m) {
+    const Lanes factor = broadcast(x[c]);
+    low += load_lanes(panel) * factor;
+    if (m > 4) high += load_lanes(panel + 4) * factor;
+  }
+  for (int r = 0; r < m; ++r) y[r] += r < 4 ? low[r] : high[r - 4];
+}
+
+}  // namespace
+
 void BlockSparseMatrix::add_row_product(int i, const double* x, double* y) const {
   const int m = row_size(i);
   if (m == 3) {
@@ -62,11 +101,16 @@ void BlockSparseMatrix::add_row_product(int i, const double* x, double* y) const
     for (int r = 0; r < 3; ++r) y[r] += sum[r];
     return;
   }
-  for (int k = start[i]; k < start[i + 1]; ++k) {
-    const double* block = data(k);
-    for (int c = col_begin[col[k]]; c < col_begin[col[k] + 1]; ++c, block += m) {
-      for (int r = 0; r < m; ++r) y[r] += block[r] * x[c];
+  const double* panel = data(start[i]);
+  for (int k = start[i]; k < start[i + 1];) {
+    const ColumnRun run = next_run(*this, start[i + 1], k);
+    const int columns = run.end - run.first;
+    if (m == 1) {
+      y[0] += dot_product(panel, x + run.first, columns);
+    } else {
+      add_panel_product(panel, m, columns, x + run.first, y);
     }
+    panel += m * columns;
   }
 }
 

@@ -95,16 +95,40 @@ inline Lanes row_product_3x3(const BlockSparseMatrix& M, int i, const double* x,
   return acc + other;
 }
 
+// The scalar columns [first, end) of neighbouring blocks from entry k on. Since the blocks of a block row are
+// column-major and lie side by side, they are one dense panel with these columns. k moves behind them.
+struct ColumnRun {
+  int first = 0, end = 0;
+};
+inline ColumnRun next_run(const BlockSparseMatrix& M, int last, int& k) {
+  const int first = M.col[k], length = last - k;
+  if (M.col[last - 1] - first + 1 == length) {  // all the rest, as in the row of a robot that is one tree
+    k = last;
+    return {M.col_begin[first], M.col_begin[first + length]};
+  }
+  int column = first + 1;
+  for (++k; k < last && M.col[k] == column; ++k) ++column;
+  return {M.col_begin[first], M.col_begin[column]};
+}
+
 // The same for a block row of three scalar rows, with blocks of any width.
 inline Lanes row_product_3(const BlockSparseMatrix& M, int i, const double* x, Lanes acc) {
   if (M.all_3x3) return row_product_3x3(M, i, x, acc);
+  Lanes other{0.0, 0.0, 0.0, 0.0};
   const double* column = M.data(M.start[i]);
-  for (int k = M.start[i]; k < M.start[i + 1]; ++k) {
-    for (int c = M.col_begin[M.col[k]]; c < M.col_begin[M.col[k] + 1]; ++c, column += 3) {
+  for (int k = M.start[i]; k < M.start[i + 1];) {
+    const ColumnRun run = next_run(M, M.start[i + 1], k);
+    int c = run.first;
+    for (; c + 2 <= run.end; c += 2, column += 6) {
       acc += load_lanes(column) * broadcast(x[c]);
+      other += load_lanes(column + 3) * broadcast(x[c + 1]);
+    }
+    if (c < run.end) {
+      acc += load_lanes(column) * broadcast(x[c]);
+      column += 3;
     }
   }
-  return acc;
+  return acc + other;
 }
 
 // Largest |M - M'| over largest |M|, for a matrix with equal row and column partitions and a symmetric pattern or not.

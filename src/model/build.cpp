@@ -1,6 +1,7 @@
 // ModelBuilder::build: orders, resolves and freezes a draft.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/builder.hpp"
@@ -185,7 +186,8 @@ JointKernel make_joint_kernel(Model& m, int index) {
   const bool turns = joint.type == JointType::kHinge || joint.type == JointType::kScrew;
   // A free joint's pose is the body frame itself and a slide has no anchor.
   if (joint.type == JointType::kFree) joint.anchor.setZero();
-  joint.axis.normalize();
+  // What is a unit vector stays as it is, so that building a built model again changes nothing.
+  if (std::abs(joint.axis.squaredNorm() - 1.0) > 4.0 * std::numeric_limits<double>::epsilon()) joint.axis.normalize();
   JointKernel kernel;
   kernel.axis = Vec3(joint.axis);
   kernel.anchor = Vec3(joint.anchor);

@@ -20,6 +20,12 @@ namespace touchstone {
 class ModelBuilder {
  public:
   explicit ModelBuilder(std::string name = "model");
+  // Begins with everything in a model; building it at once gives the same model.
+  explicit ModelBuilder(const Model& model);
+
+  // Adds all elements of a model but its keyframes: its world's frame gets the pose, names get the prefix. Options and
+  // gravity stay those of the builder.
+  void add_model(const Model& model, const Transform& pose = {}, const std::string& prefix = "");
 
   int add_body(Body body);
   int add_joint(Joint joint);
@@ -34,6 +40,8 @@ class ModelBuilder {
   int add_contact_exclusion(ContactExclusion exclusion);
   int add_visual_material(VisualMaterial material);
   void add_warning(Warning warning);
+  // Keyframes hold whole configurations: forget them before elements with joints are added to a finished model.
+  void clear_keyframes() { draft_.keyframes.clear(); }
 
   // Joints made of simpler ones, named "<name>/1", "<name>/2", ...; return the index of the first.
   // The properties of `joint` (damping, armature, ...) go to each part.

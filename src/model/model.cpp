@@ -1,9 +1,9 @@
 #include "touchstone/model/model.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/similar.hpp"
 
 namespace touchstone {
 
@@ -40,33 +40,15 @@ int Model::find(ElementKind kind, std::string_view element_name) const {
 
 namespace {
 
-// Number of single-character edits between two words.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
-  }
-  return row[b.size()];
-}
-
 int find_or_throw(const Model& model, ElementKind kind, std::string_view name) {
   const int found = model.find(kind, name);
   if (found >= 0) return found;
-  std::vector<std::pair<std::size_t, std::string>> near;
-  for (const auto& [candidate, index] : model.names[static_cast<std::size_t>(kind)]) {
-    near.emplace_back(edit_distance(name, candidate), candidate);
-  }
-  const std::size_t shown = std::min<std::size_t>(3, near.size());
-  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(shown), near.end());
+  std::vector<std::string> names;
+  for (const auto& [candidate, index] : model.names[static_cast<std::size_t>(kind)]) names.push_back(candidate);
+  std::sort(names.begin(), names.end());
+  const std::vector<std::string> near = nearest_names(name, names);
   std::string remedy = near.empty() ? "there is none" : "the nearest are";
-  for (std::size_t i = 0; i < shown; ++i) remedy += (i == 0 ? " '" : ", '") + near[i].second + "'";
+  for (std::size_t i = 0; i < near.size(); ++i) remedy += (i == 0 ? " '" : ", '") + near[i] + "'";
   throw Error({.where = {model.file, 0, {}},
                .message = fmt::format("no {} is called '{}'", to_string(kind), name),
                .remedy = remedy});

@@ -1,61 +1,150 @@
 #include "touchstone/scenes/scenes.hpp"
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
-#include <optional>
-#include <string>
+#include <utility>
 
-#include "touchstone/base/check.hpp"
 #include "touchstone/base/error.hpp"
-#include "touchstone/io/mjcf.hpp"
-#include "touchstone/scenes/embedded.hpp"
+#include "touchstone/base/similar.hpp"
+#include "touchstone/scenes/makers.hpp"
 
 namespace touchstone {
 namespace {
 
-constexpr std::array kScenes{
-    Scene{"quadruped", "our quadruped robot, 12 kg: a free trunk and 12 servos", "quadruped/quadruped.xml"},
-    Scene{"quadruped-ground", "the same above flat ground", "quadruped/scene.xml"},
-    Scene{"pendulum", "a rod of 1 kg and 1 m on a hinge", "pendulum/pendulum.xml"},
-    Scene{"double-pendulum", "two point masses on massless rods", "double_pendulum/double_pendulum.xml"},
-};
-
-const EmbeddedFile* find_embedded(std::string_view path) {
-  const auto files = embedded_files();
-  const auto found =
-      std::lower_bound(files.begin(), files.end(), path,
-                       [](const EmbeddedFile& file, std::string_view wanted) { return file.path < wanted; });
-  return found != files.end() && found->path == path ? &*found : nullptr;
+SceneParameter number(std::string_view name, double value, double minimum, double maximum, std::string_view unit,
+                      std::string_view help) {
+  return {name, value, minimum, maximum, unit, help, {}};
 }
+
+SceneParameter count(std::string_view name, int value, int minimum, int maximum, std::string_view help) {
+  return number(name, value, minimum, maximum, "integer", help);
+}
+
+SceneParameter choice(std::string_view name, std::vector<std::string_view> choices, std::string_view help) {
+  return {name, 0.0, 0.0, 0.0, "", help, std::move(choices)};
+}
+
+std::vector<SceneInfo> experiments() {
+  const SceneParameter friction = number("friction", 0.5, 0.0, 10.0, "", "coefficient");
+  const SceneParameter angle = number("angle", 25.0, -180.0, 180.0, "deg", "direction, from the x axis");
+  return {
+      {"cube-slide",
+       "a cube slides over the ground and stops after v^2 / (2 mu g)",
+       {number("speed", 3.0, 0.0, 100.0, "m/s", "at the start"), friction, angle},
+       makers::cube_slide},
+      {"cube-drag",
+       "a force pulls a cube over the ground: a = F/m - mu g",
+       {number("force", 8.0, 0.0, 1000.0, "N", "on 1 kg"), friction, angle},
+       makers::cube_drag},
+      {"cube-tilt",
+       "a cube on a slope holds while tan(angle) <= mu",
+       {number("angle", 25.0, 0.0, 80.0, "deg", "of the slope"), number("friction", 0.5, 0.0, 10.0, "", "coefficient")},
+       makers::cube_tilt},
+      {"mass-ratio",
+       "a heavy cube on a light one",
+       {number("ratio", 1000.0, 1e-6, 1e6, "", "of the masses; the light one has 1 kg")},
+       makers::mass_ratio},
+      {"stack", "boxes on boxes", {count("n", 10, 1, 1000, "boxes")}, makers::stack},
+      {"sphere-roll",
+       "a ball slides, then rolls at 5/7 of its speed",
+       {number("speed", 2.0, 0.0, 100.0, "m/s", "at the start"), number("friction", 0.3, 0.0, 10.0, "", "coefficient")},
+       makers::sphere_roll},
+  };
+}
+
+std::vector<SceneInfo> structures() {
+  return {
+      {"domino", "the first of a row is tipped over", {count("n", 20, 2, 1000, "dominoes")}, makers::domino},
+      {"card-house",
+       "leaning cards, held by friction alone",
+       {count("levels", 3, 1, 12, "storeys")},
+       makers::card_house},
+      {"arch",
+       "a half circle of stones without mortar",
+       {count("n", 15, 3, 199, "stones"),
+        number("thickness", 0.2, 0.02, 0.8, "", "over radius; below about 0.107 it falls")},
+       makers::arch},
+      {"newtons-cradle",
+       "elastic balls on pendulums",
+       {count("n", 5, 2, 100, "balls"), count("lifted", 1, 1, 100, "balls that fall")},
+       makers::newtons_cradle},
+      {"pile",
+       "grains fall into a tray",
+       {count("n", 100, 1, 20000, "grains"), choice("shape", {"mixed", "boxes", "spheres"}, "of the grains"),
+        count("seed", 1, 0, 1000000, "of places, sizes and colours")},
+       makers::pile},
+      {"conveyor",
+       "driven rollers carry parcels to a table",
+       {count("n", 5, 1, 6, "parcels"), number("speed", 0.5, -3.0, 3.0, "m/s", "of the rollers' surface")},
+       makers::conveyor},
+  };
+}
+
+std::vector<SceneInfo> machines() {
+  const SceneParameter seed = count("seed", 1, 0, 1000000, "of the ground");
+  return {
+      {"quadruped",
+       "our quadruped robot, 12 kg, 12 servos, drops onto rough ground and stands",
+       {choice("terrain", {"rough", "flat", "none"}, "none: the robot alone in the air"),
+        number("drop", 0.25, 0.0, 5.0, "m", "height above the ground"),
+        number("roughness", 0.08, 0.0, 0.5, "m", "from the lowest to the highest point"),
+        number("push", 0.0, -1000.0, 1000.0, "N", "to the left, from 1 s to 1.2 s"), seed},
+       makers::quadruped},
+      {"humanoid",
+       "our humanoid robot, 1.6 m, 21 servos, stands",
+       {number("push", 0.0, -1000.0, 1000.0, "N", "forward, from 1 s to 1.2 s")},
+       makers::humanoid},
+      {"hand",
+       "a ball drops into a hand of four fingers",
+       {number("radius", 0.035, 0.02, 0.06, "m", "of the ball"), number("drop", 0.1, 0.0, 2.0, "m", "height")},
+       makers::hand},
+      {"wheel",
+       "a driven wheel on rough ground",
+       {number("speed", 1.0, -5.0, 5.0, "m/s", "that its motor wants"),
+        number("roughness", 0.06, 0.0, 0.3, "m", "from the lowest to the highest point"), seed},
+       makers::wheel},
+      {"pendulum", "a rod of 1 kg and 1 m on a hinge", {}, makers::pendulum},
+      {"double-pendulum", "two point masses on massless rods", {}, makers::double_pendulum},
+  };
+}
+
+std::string_view base_name(std::string_view name) { return name.substr(0, name.find(':')); }
 
 }  // namespace
 
-std::span<const Scene> scenes() { return kScenes; }
-
-const Scene* find_scene(std::string_view name) {
-  const auto* const found =
-      std::find_if(kScenes.begin(), kScenes.end(), [name](const Scene& scene) { return scene.name == name; });
-  return found != kScenes.end() ? found : nullptr;
+const std::vector<SceneInfo>& scenes() {
+  static const std::vector<SceneInfo> all = [] {
+    std::vector<SceneInfo> list;
+    for (auto* const group : {machines, experiments, structures}) {
+      for (SceneInfo& info : group()) list.push_back(std::move(info));
+    }
+    return list;
+  }();
+  return all;
 }
 
-ModelPtr load_scene(std::string_view name) {
-  const Scene* scene = find_scene(name);
-  if (scene == nullptr) {
-    std::string names;
-    for (const Scene& known : kScenes) names += (names.empty() ? "" : ", ") + std::string(known.name);
-    throw InputError(ErrorDetail{
-        .where = {}, .message = fmt::format("unknown scene '{}'", name), .remedy = fmt::format("there are {}", names)});
+const SceneInfo* find_scene(std::string_view name) {
+  const auto& all = scenes();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const SceneInfo& info) { return info.name == base_name(name); });
+  return found != all.end() ? &*found : nullptr;
+}
+
+Scene make_scene(std::string_view name) {
+  const SceneInfo* info = find_scene(name);
+  if (info == nullptr) {
+    std::vector<std::string> names;
+    for (const SceneInfo& known : scenes()) names.emplace_back(known.name);
+    throw InputError({.where = {},
+                      .message = fmt::format("unknown scene '{}'", base_name(name)),
+                      .remedy = did_you_mean(base_name(name), names) + " 'touchstone scenes' lists all"});
   }
-  const EmbeddedFile* main_file = find_embedded(scene->file);
-  TOUCHSTONE_CHECK(main_file != nullptr, "models/{} is not embedded", scene->file);
-
-  const std::filesystem::path folder = std::filesystem::path(scene->file).parent_path();
-  const FileResolver resolver = [&folder](const std::string& path) -> std::optional<std::string> {
-    const EmbeddedFile* file = find_embedded((folder / path).lexically_normal().generic_string());
-    return file != nullptr ? std::optional<std::string>(file->text) : std::nullopt;
-  };
-  return load_mjcf_string(main_file->text, {}, resolver, "models/" + std::string(scene->file));
+  const std::string_view base = base_name(name);
+  Scene scene = info->make(SceneArguments(*info, base.size() < name.size() ? name.substr(base.size() + 1) : ""));
+  scene.name = name;
+  scene.description = info->description;
+  return scene;
 }
+
+ModelPtr load_scene(std::string_view name) { return make_scene(name).model; }
 
 }  // namespace touchstone

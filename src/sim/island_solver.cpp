@@ -17,7 +17,9 @@ IslandSolver::IslandSolver(const SimulatorOptions& options)
     : entry_(&find_solver(options.solver)),
       solver_(entry_->make()),
       solver_options_(solver_->make_options()),
-      separate_(options.islands) {
+      separate_(options.islands),
+      pool_(options.threads == 1 ? nullptr : std::make_unique<ThreadPool>(options.threads)),
+      scratch_(pool_ ? at(pool_->threads()) : 1) {
   solver_options_->relative_tolerance = options.tolerance;
   solver_options_->warm_start = options.warm_start;
   solver_options_->validation = Validation::kData;
@@ -29,46 +31,77 @@ void IslandSolver::solve(const Model& model, const Constraints& c, double h, Vec
   Stopwatch watch;
   islands_.find(model, c, separate_);
   report.islands = islands_.count();
-  report.times.assembly += watch.restart();
-  for (int i = 0; i < islands_.count(); ++i) {
-    islands_.build_problem(i, model, c, h, scratch_);
-    if (workers_.size() <= at(i)) {
-      workers_.push_back(std::make_unique<Worker>());
-      workers_.back()->workspace = solver_->make_workspace();
-    }
-    Worker& worker = *workers_[at(i)];
-    const Island& island = islands_[i];
-    const Blocks& blocks = island.problem.blocks;
-    VectorX& local = worker.solution.lambda;
-    local.resize(blocks.rows());
-    for (int k = 0; k < blocks.count(); ++k) {
-      local.segment(blocks.row[at(k)], blocks.size(k)) =
-          lambda.segment(c.blocks.row[at(island.blocks[at(k)])], blocks.size(k));
-    }
-    report.times.assembly += watch.restart();
-    const SolveStatus status = solver_->solve(island.problem, *solver_options_, *worker.workspace, worker.solution);
-    report.times.solve += watch.restart();
-    report.iterations += worker.solution.iterations;
-    report.largest_iterations = std::max(report.largest_iterations, worker.solution.iterations);
-    report.shift = std::max(report.shift, worker.solution.shift);
-    if (status == SolveStatus::kInvalidProblem || status == SolveStatus::kUnsupported) {
-      raise(StepStatus::kInvalidProblem, report);
-      report.worst = worker.solution.message;
-      local.setZero(blocks.rows());
-    } else {
-      if (status != SolveStatus::kSolved) raise(StepStatus::kNotConverged, report);
-      const Residuals residuals = certify(island.problem, local, worker.certificate, entry_->certificate);
-      if (residuals.natv >= report.residuals.natv && residuals.worst_block >= 0) {
-        report.residuals.worst_block = island.blocks[at(residuals.worst_block)];
-      }
-      keep_worst(residuals, report.residuals);
-    }
-    for (int k = 0; k < blocks.count(); ++k) {
-      lambda.segment(c.blocks.row[at(island.blocks[at(k)])], blocks.size(k)) =
-          local.segment(blocks.row[at(k)], blocks.size(k));
-    }
-    report.times.certify += watch.restart();
+  while (work_.size() < at(islands_.count())) {
+    work_.push_back(std::make_unique<Work>());
+    work_.back()->workspace = solver_->make_workspace();
   }
+  report.times.assembly += watch.restart();
+  const auto task = [&](int island, int thread) { solve_island(island, model, c, h, scratch_[at(thread)], lambda); };
+  if (pool_ && islands_.count() > 1) {
+    pool_->run(islands_.count(), task);
+  } else {
+    for (int i = 0; i < islands_.count(); ++i) task(i, 0);
+  }
+  gather_report(watch.seconds(), report);
+}
+
+// Islands have rows of lambda of their own, so that threads do not meet there.
+void IslandSolver::solve_island(int index, const Model& model, const Constraints& c, double h,
+                                Islands::Scratch& scratch, VectorX& lambda) {
+  Stopwatch watch;
+  Work& work = *work_[at(index)];
+  work.times = {};
+  work.residuals = {};
+  islands_.build_problem(index, model, c, h, scratch);
+  const Island& island = islands_[index];
+  const Blocks& blocks = island.problem.blocks;
+  VectorX& local = work.solution.lambda;
+  local.resize(blocks.rows());
+  for (int k = 0; k < blocks.count(); ++k) {
+    const double* from = lambda.data() + c.blocks.row[at(island.blocks[at(k)])];
+    std::copy_n(from, blocks.size(k), local.data() + blocks.row[at(k)]);
+  }
+  work.times.assembly = watch.restart();
+  work.status = solver_->solve(island.problem, *solver_options_, *work.workspace, work.solution);
+  work.times.solve = watch.restart();
+  if (work.status == SolveStatus::kInvalidProblem || work.status == SolveStatus::kUnsupported) {
+    local.setZero(blocks.rows());
+  } else {
+    work.residuals = certify(island.problem, local, work.certificate, entry_->certificate);
+  }
+  for (int k = 0; k < blocks.count(); ++k) {
+    const double* from = local.data() + blocks.row[at(k)];
+    std::copy_n(from, blocks.size(k), lambda.data() + c.blocks.row[at(island.blocks[at(k)])]);
+  }
+  work.times.certify = watch.restart();
+}
+
+void IslandSolver::gather_report(double wall_seconds, StepReport& report) const {
+  StageTimes times;
+  for (int i = 0; i < islands_.count(); ++i) {
+    const Work& work = *work_[at(i)];
+    times.assembly += work.times.assembly;
+    times.solve += work.times.solve;
+    times.certify += work.times.certify;
+    report.iterations += work.solution.iterations;
+    report.largest_iterations = std::max(report.largest_iterations, work.solution.iterations);
+    report.shift = std::max(report.shift, work.solution.shift);
+    if (work.status == SolveStatus::kInvalidProblem || work.status == SolveStatus::kUnsupported) {
+      raise(StepStatus::kInvalidProblem, report);
+      report.worst = work.solution.message;
+      continue;
+    }
+    if (work.status != SolveStatus::kSolved) raise(StepStatus::kNotConverged, report);
+    if (work.residuals.natv >= report.residuals.natv && work.residuals.worst_block >= 0) {
+      report.residuals.worst_block = islands_[i].blocks[at(work.residuals.worst_block)];
+    }
+    keep_worst(work.residuals, report.residuals);
+  }
+  // Times of threads that ran side by side add up to the wall time.
+  const double scale = pool_ && times.total() > 0.0 ? wall_seconds / times.total() : 1.0;
+  report.times.assembly += scale * times.assembly;
+  report.times.solve += scale * times.solve;
+  report.times.certify += scale * times.certify;
 }
 
 }  // namespace touchstone

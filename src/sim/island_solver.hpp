@@ -1,9 +1,13 @@
-// Solves the contact problems of a step, one island after the other, and certifies each.
+// Solves the contact problems of a step, island by island, and certifies each.
+//
+// Islands may be shared among threads (SimulatorOptions::threads). Each has a workspace of its own, and what they
+// report is gathered in the order of the islands, so the bits do not depend on the number of threads.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "touchstone/base/thread_pool.hpp"
 #include "touchstone/contact/residuals.hpp"
 #include "touchstone/sim/islands.hpp"
 #include "touchstone/sim/options.hpp"
@@ -25,19 +29,27 @@ class IslandSolver {
   const CatalogueEntry& entry() const { return *entry_; }
 
  private:
-  struct Worker {
+  // What belongs to one island, by number.
+  struct Work {
     std::unique_ptr<SolverWorkspace> workspace;
     Solution solution;
     CertificateWorkspace certificate;
+    SolveStatus status = SolveStatus::kSolved;
+    Residuals residuals;
+    StageTimes times;
   };
+  void solve_island(int island, const Model& model, const Constraints& constraints, double h, Islands::Scratch& scratch,
+                    VectorX& lambda);
+  void gather_report(double wall_seconds, StepReport& report) const;
 
   const CatalogueEntry* entry_;
   std::unique_ptr<ContactSolver> solver_;
   std::unique_ptr<SolverOptions> solver_options_;
   bool separate_;
   Islands islands_;
-  Islands::Scratch scratch_;
-  std::vector<std::unique_ptr<Worker>> workers_;  // by island
+  std::unique_ptr<ThreadPool> pool_;       // none for one thread
+  std::vector<Islands::Scratch> scratch_;  // by thread
+  std::vector<std::unique_ptr<Work>> work_;
 };
 
 }  // namespace touchstone

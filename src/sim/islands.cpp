@@ -28,33 +28,6 @@ void copy_blocks(const Constraints& c, const std::vector<int>& members, ContactP
   }
 }
 
-// entry += sum over dofs of y_i[k] y_j[k]', column-major with `rows` rows.
-void add_products(const Lanes* yi, int width_i, int rows, const Lanes* yj, int width_j, int columns, int dofs,
-                  double* entry) {
-  if (width_i == 1 && columns == 3 && width_j == 1) {
-    Lanes c0{}, c1{}, c2{};
-    for (int k = 0; k < dofs; ++k) {
-      const Lanes y = yi[k], z = yj[k];
-      c0 += y * broadcast(z[0]);
-      c1 += y * broadcast(z[1]);
-      c2 += y * broadcast(z[2]);
-    }
-    const Lanes sums[3] = {c0, c1, c2};
-    for (int c = 0; c < 3; ++c) {
-      for (int r = 0; r < rows; ++r) entry[c * rows + r] += sums[c][r];
-    }
-    return;
-  }
-  for (int c = 0; c < columns; ++c) {
-    Lanes sums[2] = {};
-    for (int k = 0; k < dofs; ++k) {
-      const Lanes z = broadcast(yj[k * width_j + c / 4][c % 4]);
-      for (int w = 0; w < width_i; ++w) sums[w] += yi[k * width_i + w] * z;
-    }
-    for (int r = 0; r < rows; ++r) entry[c * rows + r] += sums[r / 4][r % 4];
-  }
-}
-
 }  // namespace
 
 int Islands::root(int tree) {
@@ -74,7 +47,10 @@ void Islands::find(const Model& model, const Constraints& c, bool separate) {
   }
   island_of_.assign(at(model.ntree), -1);
   count_ = 0;
-  for (std::unique_ptr<Island>& island : islands_) island->blocks.clear();
+  for (std::unique_ptr<Island>& island : islands_) {
+    island->blocks.clear();
+    island->trees.clear();
+  }
   // Two passes, so that islands are numbered by their smallest tree and not by their first constraint.
   for (const Constraint& constraint : c.list) {
     if (constraint.part_count > 0) island_of_[at(root(c.parts[at(constraint.first_part)].tree))] = 0;
@@ -82,46 +58,43 @@ void Islands::find(const Model& model, const Constraints& c, bool separate) {
   for (int t = 0; t < model.ntree; ++t) {
     if (island_of_[at(t)] == 0) island_of_[at(t)] = count_++;
   }
+  local_.resize(at(c.count()));
   while (islands_.size() < at(count_)) islands_.push_back(std::make_unique<Island>());
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     if (constraint.part_count == 0) continue;  // nothing that moves
-    islands_[at(island_of_[at(root(c.parts[at(constraint.first_part)].tree))])]->blocks.push_back(block);
+    std::vector<int>& blocks = islands_[at(island_of_[at(root(c.parts[at(constraint.first_part)].tree))])]->blocks;
+    local_[at(block)] = static_cast<int>(blocks.size());
+    blocks.push_back(block);
+  }
+  index_uses(model, c);
+  for (int t = 0; t < model.ntree; ++t) {
+    if (first_use(t + 1) > first_use(t)) islands_[at(island_of_[at(root(t))])]->trees.push_back(t);
   }
 }
 
-namespace {
-
-// Which blocks of the island touch each tree, in ascending order.
-void index_uses(const Model& model, const Constraints& c, const std::vector<int>& members, Islands::Scratch& s) {
-  s.first_use.assign(at(model.ntree + 1), 0);
-  std::size_t part_count = 0;
-  for (const int block : members) {
+// Which blocks touch each tree, in ascending order.
+void Islands::index_uses(const Model& model, const Constraints& c) {
+  first_use_.assign(at(model.ntree + 1), 0);
+  for (const TreePart& part : c.parts) ++first_use_[at(part.tree + 1)];
+  for (int t = 0; t < model.ntree; ++t) first_use_[at(t + 1)] += first_use_[at(t)];
+  uses_.resize(c.parts.size());
+  for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
-    part_count += at(constraint.part_count);
-    for (int i = 0; i < constraint.part_count; ++i) ++s.first_use[at(c.parts[at(constraint.first_part + i)].tree + 1)];
-  }
-  s.trees.clear();
-  for (int t = 0; t < model.ntree; ++t) {
-    if (s.first_use[at(t + 1)] > 0) s.trees.push_back(t);
-    s.first_use[at(t + 1)] += s.first_use[at(t)];
-  }
-  s.uses.resize(part_count);
-  for (std::size_t local = 0; local < members.size(); ++local) {
-    const Constraint& constraint = c.list[at(members[local])];
     for (int i = 0; i < constraint.part_count; ++i) {
       const TreePart& part = c.parts[at(constraint.first_part + i)];
-      s.uses[at(s.first_use[at(part.tree)]++)] = {static_cast<int>(local), part.start};
+      uses_[first_use_[at(part.tree)]++] = {local_[at(block)], part.start};
     }
   }
   // Filling has moved each start to its end, which is where the next one begins.
-  for (int t = model.ntree; t > 0; --t) s.first_use[at(t)] = s.first_use[at(t - 1)];
-  s.first_use[0] = 0;
+  for (int t = model.ntree; t > 0; --t) first_use_[at(t)] = first_use_[at(t - 1)];
+  first_use_[0] = 0;
 }
 
 // G joins the blocks that share a tree. Made row by row, already sorted.
-void set_pattern(const Constraints& c, const std::vector<int>& members, const Blocks& blocks, Islands::Scratch& s,
-                 BlockSparseMatrix& G) {
+void Islands::set_pattern(const Constraints& c, Island& island, Scratch& s) const {
+  const Blocks& blocks = island.problem.blocks;
+  BlockSparseMatrix& G = island.problem.dual.G_sparse;
   G.row_begin = blocks.row;
   G.col_begin = blocks.row;
   G.start.assign(1, 0);
@@ -129,12 +102,11 @@ void set_pattern(const Constraints& c, const std::vector<int>& members, const Bl
   G.offset.assign(1, 0);
   G.all_3x3 = true;
   for (int local = 0; local < blocks.count(); ++local) {
-    const Constraint& constraint = c.list[at(members[at(local)])];
+    const Constraint& constraint = c.list[at(island.blocks[at(local)])];
     s.neighbours.clear();
     for (int i = 0; i < constraint.part_count; ++i) {
       const int tree = c.parts[at(constraint.first_part + i)].tree;
-      for (int u = s.first_use[at(tree)]; u < s.first_use[at(tree + 1)]; ++u)
-        s.neighbours.push_back(s.uses[at(u)].first);
+      for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u) s.neighbours.push_back(uses_[u].block);
     }
     if (constraint.part_count > 1) {
       std::sort(s.neighbours.begin(), s.neighbours.end());
@@ -151,45 +123,115 @@ void set_pattern(const Constraints& c, const std::vector<int>& members, const Bl
   G.values.assign(G.offset.back() + BlockSparseMatrix::kPadding, 0.0);
 }
 
-// The lower triangle tree by tree, then its mirror image.
-void add_values(const Model& model, const Constraints& c, const std::vector<int>& members, const Blocks& blocks,
-                const Islands::Scratch& s, BlockSparseMatrix& G) {
-  for (const int tree : s.trees) {
-    const int dofs = model.tree_first_dof[at(tree + 1)] - model.tree_first_dof[at(tree)];
-    for (int a = s.first_use[at(tree)]; a < s.first_use[at(tree + 1)]; ++a) {
-      const auto [i, start_i] = s.uses[at(a)];
-      for (int b = s.first_use[at(tree)]; b <= a; ++b) {
-        const auto [j, start_j] = s.uses[at(b)];
-        add_products(c.Y.data() + start_i, c.width(members[at(i)]), blocks.size(i), c.Y.data() + start_j,
-                     c.width(members[at(j)]), blocks.size(j), dofs, G.data(G.find(i, j)));
-      }
+// --- the values of G ---
+//
+// Tree by tree: the rows of Y that live on the tree are packed dof by dof into a matrix P (dofs x rows), their products
+// C = P'P are made in tiles of eight by four, and C is spread over the blocks of G. A constraint moves only the dofs
+// between itself and the root, so a strip of eight rows skips the dofs that all of its rows leave alone.
+
+namespace {
+
+constexpr int kStrip = 8;
+
+// C(i .. i + 8, j .. j + 4) = sum over the listed dofs of P_i P_j'.
+void multiply_tile(const double* packed, int padded, const std::vector<int>& dofs, int i, int j, double* C) {
+  Lanes low[4] = {}, high[4] = {};
+  for (const int k : dofs) {
+    const double* row = packed + at(k * padded);
+    const Lanes a = load_lanes(row + i), b = load_lanes(row + i + 4);
+    for (int column = 0; column < 4; ++column) {
+      const Lanes factor = broadcast(row[j + column]);
+      low[column] += a * factor;
+      high[column] += b * factor;
     }
   }
-  for (int i = 0; i < blocks.count(); ++i) {
-    const int rows = blocks.size(i);
-    for (int k = G.start[at(i)]; G.col[at(k)] < i; ++k) {
-      const int columns = blocks.size(G.col[at(k)]);
-      const double* from = G.data(k);
-      double* to = G.data(G.find(G.col[at(k)], i));
-      for (int r = 0; r < rows; ++r) {
-        for (int column = 0; column < columns; ++column) to[r * columns + column] = from[column * rows + r];
-      }
+  for (int column = 0; column < 4; ++column) {
+    double* target = C + at((j + column) * padded + i);
+    __builtin_memcpy(target, &low[column], sizeof(Lanes));
+    __builtin_memcpy(target + 4, &high[column], sizeof(Lanes));
+  }
+}
+
+// C = P'P, the part on and below the diagonal of strips.
+void multiply_packed(int padded, int dofs, Islands::Scratch& s) {
+  s.products.resize(at(padded * padded));
+  for (int i = 0; i < padded; i += kStrip) {
+    s.moved.clear();
+    for (int k = 0; k < dofs; ++k) {
+      const double* row = s.packed.data() + at(k * padded + i);
+      Lanes largest = load_lanes(row) * load_lanes(row) + load_lanes(row + 4) * load_lanes(row + 4);
+      if (sum(largest) != 0.0) s.moved.push_back(k);  // NaN counts as moved
+    }
+    for (int j = 0; j < i + kStrip; j += 4) {
+      multiply_tile(s.packed.data(), padded, s.moved, i, j, s.products.data());
     }
   }
 }
 
 }  // namespace
 
+// Packs the rows of Y on a tree; returns their number, padded to whole strips.
+int Islands::pack_rows(const Constraints& c, const Island& island, int tree, int dofs, Scratch& s) const {
+  int rows = 0;
+  s.use_row.clear();
+  for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u) {
+    s.use_row.push_back(rows);
+    rows += island.problem.blocks.size(uses_[u].block);
+  }
+  const int padded = (rows + kStrip - 1) / kStrip * kStrip;
+  s.packed.resize(at(padded * dofs));
+  for (int k = 0; k < dofs; ++k) std::fill_n(s.packed.data() + at(k * padded + rows), padded - rows, 0.0);
+  for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u) {
+    const int size = island.problem.blocks.size(uses_[u].block), width = size > 4 ? 2 : 1;
+    const Lanes* y = c.Y.data() + uses_[u].start;
+    double* column = s.packed.data() + s.use_row[u - first_use(tree)];
+    for (int k = 0; k < dofs; ++k, column += padded, y += width) {
+      for (int r = 0; r < size; ++r) column[r] = y[r / 4][r % 4];
+    }
+  }
+  return padded;
+}
+
+// Adds C to the blocks of G. Uses and the columns of a row of G ascend, so one walk finds all entries of a row.
+void Islands::spread_products(Island& island, int tree, int padded, const Scratch& s) const {
+  const Blocks& blocks = island.problem.blocks;
+  BlockSparseMatrix& G = island.problem.dual.G_sparse;
+  const std::size_t first = first_use(tree), end = first_use(tree + 1);
+  for (std::size_t a = first; a < end; ++a) {
+    const int i = uses_[a].block, rows = blocks.size(i), row = s.use_row[a - first];
+    int entry = G.start[at(i)];
+    for (std::size_t b = first; b < end; ++b) {
+      const int j = uses_[b].block, columns = blocks.size(j), column = s.use_row[b - first];
+      while (G.col[at(entry)] < j) ++entry;
+      double* target = G.data(entry);
+      // C is known below its diagonal; above it stands the mirror image.
+      const double* from = s.products.data() + (b < a ? at(column * padded + row) : at(row * padded + column));
+      const int along = b < a ? padded : 1, across = b < a ? 1 : padded;
+      for (int y = 0; y < columns; ++y) {
+        for (int x = 0; x < rows; ++x) {
+          const bool above = a == b && x > y;
+          target[y * rows + x] += above ? from[y * padded + x] : from[y * along + x * across];
+        }
+      }
+    }
+  }
+}
+
 void Islands::build_problem(int index, const Model& model, const Constraints& c, double h, Scratch& scratch) {
-  ContactProblem& problem = islands_[at(index)]->problem;
-  const std::vector<int>& members = islands_[at(index)]->blocks;
+  Island& island = *islands_[at(index)];
+  ContactProblem& problem = island.problem;
+  const std::vector<int>& members = island.blocks;
   BlockSparseMatrix& G = problem.dual.G_sparse;
   copy_blocks(c, members, problem);
   problem.time_step = h;
   problem.dual.form = DualData::Form::kSparse;
-  index_uses(model, c, members, scratch);
-  set_pattern(c, members, problem.blocks, scratch, G);
-  add_values(model, c, members, problem.blocks, scratch, G);
+  set_pattern(c, island, scratch);
+  for (const int tree : island.trees) {
+    const int dofs = model.tree_first_dof[at(tree + 1)] - model.tree_first_dof[at(tree)];
+    const int padded = pack_rows(c, island, tree, dofs, scratch);
+    multiply_packed(padded, dofs, scratch);
+    spread_products(island, tree, padded, scratch);
+  }
   problem.dual.g.resize(problem.nrow());
   problem.row_length.resize(at(problem.nrow()));
   problem.primal.R.resize(problem.nrow());

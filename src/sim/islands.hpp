@@ -2,7 +2,8 @@
 // contact problem of its own.
 //
 // Method: union-find over trees; the smaller number wins, so that islands are numbered by their smallest tree, whatever
-// the order of the constraints.
+// the order of the constraints. Costs of an island are those of its own constraints, so that a thousand bodies that
+// rest each by itself are no more than a thousand small problems.
 #pragma once
 
 #include <memory>
@@ -15,6 +16,7 @@ namespace touchstone {
 
 struct Island {
   std::vector<int> blocks;  // in Constraints::list, ascending
+  std::vector<int> trees;   // that have constraints, ascending
   ContactProblem problem;   // of these blocks, dual view; primal.R says what part of G is compliance
 };
 
@@ -26,21 +28,38 @@ class Islands {
   Island& operator[](int i) { return *islands_[static_cast<std::size_t>(i)]; }
   const Island& operator[](int i) const { return *islands_[static_cast<std::size_t>(i)]; }
 
+  // Memory for build_problem: one for each thread.
+  struct Scratch {
+    std::vector<int> neighbours;
+    // Of one tree: first row of each use, the rows of Y packed dof by dof, dofs that a strip of them moves, products.
+    std::vector<int> use_row;
+    std::vector<double> packed;
+    std::vector<int> moved;
+    std::vector<double> products;
+  };
   // The problem of one island: G = Y' Y + R and g = J v_free + b. Needs solve_constraint_rows. May run for different
   // islands in different threads, each with a scratch of its own.
-  struct Scratch {
-    std::vector<int> first_use;                     // ntree + 1
-    std::vector<std::pair<int, std::size_t>> uses;  // (local block, start in Y) by tree
-    std::vector<int> trees;
-    std::vector<int> neighbours;
-  };
   void build_problem(int island, const Model& model, const Constraints& constraints, double h, Scratch& scratch);
 
  private:
-  int root(int tree);
+  // A block on a tree.
+  struct Use {
+    int block = 0;          // number within its island
+    std::size_t start = 0;  // in Y
+  };
+  std::size_t first_use(int tree) const { return first_use_[static_cast<std::size_t>(tree)]; }
 
-  std::vector<int> parent_;     // ntree
-  std::vector<int> island_of_;  // ntree
+  int root(int tree);
+  void index_uses(const Model& model, const Constraints& constraints);
+  void set_pattern(const Constraints& constraints, Island& island, Scratch& scratch) const;
+  int pack_rows(const Constraints& constraints, const Island& island, int tree, int dofs, Scratch& scratch) const;
+  void spread_products(Island& island, int tree, int padded, const Scratch& scratch) const;
+
+  std::vector<int> parent_;             // ntree
+  std::vector<int> island_of_;          // ntree
+  std::vector<int> local_;              // nblock: number within its island
+  std::vector<std::size_t> first_use_;  // ntree + 1
+  std::vector<Use> uses_;               // by tree, blocks ascending
   std::vector<std::unique_ptr<Island>> islands_;
   int count_ = 0;
 };

@@ -51,6 +51,7 @@ struct SimulatorOptions {
   int substeps = 1;          // a step is so many equal ones, with the same input; the report is that of all of them
   bool swept_margin = true;  // look for contacts as far as bodies move in a step
   bool warm_start = true;
+  int threads = 1;      // that share the islands of a step; 0: one for each processor. The bits do not depend on it
   bool islands = true;  // groups of bodies that do not touch each other are solved one by one
 
   // Throws Error naming the field, its value and what is allowed.

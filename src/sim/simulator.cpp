@@ -37,6 +37,9 @@ ModelPtr require_model(ModelPtr model) {
 }  // namespace
 
 Simulator::Simulator(ModelPtr model, const SimulatorOptions& options)
+    : Simulator(model, options, std::make_shared<const CollisionModel>(*require_model(model))) {}
+
+Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes)
     : model_(require_model(std::move(model))),
       options_(options),
       h_(chosen_step(*model_, options)),
@@ -47,7 +50,7 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options)
       input_(*model_),
       data_(*model_),
       weights_(*model_),
-      detector_(std::make_shared<const CollisionModel>(*model_), options.collision),
+      detector_(std::move(shapes), options.collision),
       solver_(resolved(*model_, options)),
       meter_(*model_),
       total_mass_(model_->total_mass()),

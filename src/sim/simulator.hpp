@@ -39,6 +39,8 @@ struct ContactForce {
 class Simulator {
  public:
   explicit Simulator(ModelPtr model, const SimulatorOptions& options = {});
+  // With shapes that were made before for this model: simulators may share them, and hulls are made only once.
+  Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes);
 
   const Model& model() const { return *model_; }
   const ModelPtr& model_ptr() const { return model_; }

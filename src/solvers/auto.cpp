@@ -124,6 +124,7 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
   Outcome outcome;
   const auto solve_whole = [&] {
     settings.thorough = true;
+    w.problem = &problem;
     solve_part(options, settings, w, solution, outcome);
     return finish(w.lambda, outcome.natv, outcome.shift);
   };
@@ -145,6 +146,7 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
       w.island.push_back(std::make_unique<PipelineWorkspace>());
     for (int p = 0; p < w.parts.count(); ++p) {
       PipelineWorkspace& part = *w.island[p];
+      part.problem = nullptr;
       const int* blocks = w.parts.blocks.data() + w.parts.start[p];
       const int size = w.parts.start[p + 1] - w.parts.start[p];
       extract_part(dual, blocks, size, w.position, part.dual);

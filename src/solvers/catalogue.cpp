@@ -1,11 +1,11 @@
 #include "touchstone/solvers/catalogue.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/similar.hpp"
 #include "touchstone/solvers/auto.hpp"
 #include "touchstone/solvers/ccp_admm.hpp"
 #include "touchstone/solvers/ccp_newton.hpp"
@@ -75,22 +75,6 @@ std::vector<CatalogueEntry> make_catalogue() {
   };
 }
 
-// Edit distance, to guess what was meant.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 const std::vector<CatalogueEntry>& solver_catalogue() {
@@ -102,10 +86,9 @@ const CatalogueEntry& find_solver(std::string_view name) {
   for (const CatalogueEntry& entry : solver_catalogue()) {
     if (entry.name == name) return entry;
   }
-  std::vector<std::string_view> names;
-  for (const CatalogueEntry& entry : solver_catalogue()) names.push_back(entry.name);
-  std::stable_sort(names.begin(), names.end(),
-                   [name](std::string_view a, std::string_view b) { return distance(a, name) < distance(b, name); });
+  std::vector<std::string> names;
+  for (const CatalogueEntry& entry : solver_catalogue()) names.emplace_back(entry.name);
+  names = nearest_names(name, names, names.size());
   throw Error({.message = fmt::format("there is no solver '{}'", name),
                .remedy = fmt::format("choose one of {}", fmt::join(names, ", "))});
 }

@@ -123,27 +123,12 @@ void LcpDantzigOptions::describe(OptionList& list) {
 SolveStatus LcpDantzigSolver::run(const ContactProblem& problem, const LcpDantzigOptions& options,
                                   LcpDantzigWorkspace& workspace, Solution& solution) const {
   SolveStatus status{};
+  if (!begin_pivoting(problem, options, options.facets, workspace, solution, status)) return status;
   const DualProblem& dual = workspace.dual;
-  VectorX& lambda = workspace.lambda;
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, lambda, status))
-    return status;
-  if (!Pyramid::valid(options.facets, solution.message)) {
-    return end_dual_solve(problem, dual, lambda, SolveStatus::kUnsupported, solution);
-  }
   const Pyramid pyramid(options.facets);
   const double tolerance = velocity_tolerance(options, dual);
-  const auto residual = [&] {
-    compute_velocity(dual, lambda, workspace.u);
-    return pyramid_natv(dual, pyramid, lambda, workspace.u);
-  };
-  if (residual() <= tolerance) return end_dual_solve(problem, dual, lambda, SolveStatus::kSolved, solution);
+  VectorX& lambda = workspace.lambda;
   LcpForm& form = workspace.form;
-  form.set_structure(dual, pyramid);
-  if (form.size() > kMaxLcpVariables) {
-    solution.message = fmt::format("the LCP has {} variables, more than {} for a dense tableau; use lcp-pgs",
-                                   form.size(), kMaxLcpVariables);
-    return end_dual_solve(problem, dual, lambda, SolveStatus::kUnsupported, solution);
-  }
   form.assemble(dual, false, lambda);
   workspace.z.setZero(form.size());
   PrincipalPivoting pivoting(workspace, options.proximal);
@@ -159,7 +144,7 @@ SolveStatus LcpDantzigSolver::run(const ContactProblem& problem, const LcpDantzi
     }
     form.impulses(workspace.z, lambda);
     form.update_bounds(lambda);
-    const double reached = residual();
+    const double reached = workspace.residual(pyramid);
     if (options.record_history) solution.history.push_back(reached / dual.velocity_scale);
     since = reached < 0.99 * best ? 0 : since + 1;
     best = std::min(best, reached);

@@ -16,8 +16,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "touchstone/solvers/lcp_form.hpp"
-#include "touchstone/solvers/solver.hpp"
+#include "touchstone/solvers/lcp_pivoting.hpp"
 
 namespace touchstone {
 
@@ -29,9 +28,7 @@ struct LcpDantzigOptions : SolverOptions {
   void describe(OptionList& list) override;
 };
 
-struct LcpDantzigWorkspace : SolverWorkspace {
-  LcpForm form;
-  VectorX lambda, u, z;
+struct LcpDantzigWorkspace : LcpPivotingWorkspace {
   MatrixX tableau;                    // basic = value + tableau * (change of the nonbasic)
   VectorX value, q, row;              // value: of the basic variables
   std::vector<std::uint8_t> z_basic;  // n: z is basic and w zero, or the reverse

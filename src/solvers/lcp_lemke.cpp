@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
-
 namespace touchstone {
 namespace {
 
@@ -160,27 +158,12 @@ void LcpLemkeOptions::describe(OptionList& list) {
 SolveStatus LcpLemkeSolver::run(const ContactProblem& problem, const LcpLemkeOptions& options,
                                 LcpLemkeWorkspace& workspace, Solution& solution) const {
   SolveStatus status{};
+  if (!begin_pivoting(problem, options, options.facets, workspace, solution, status)) return status;
   const DualProblem& dual = workspace.dual;
-  VectorX& lambda = workspace.lambda;
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, lambda, status))
-    return status;
-  if (!Pyramid::valid(options.facets, solution.message)) {
-    return end_dual_solve(problem, dual, lambda, SolveStatus::kUnsupported, solution);
-  }
   const Pyramid pyramid(options.facets);
   const double tolerance = velocity_tolerance(options, dual);
-  const auto residual = [&] {
-    compute_velocity(dual, lambda, workspace.u);
-    return pyramid_natv(dual, pyramid, lambda, workspace.u);
-  };
-  if (residual() <= tolerance) return end_dual_solve(problem, dual, lambda, SolveStatus::kSolved, solution);
+  VectorX& lambda = workspace.lambda;
   LcpForm& form = workspace.form;
-  form.set_structure(dual, pyramid);
-  if (form.size() > kMaxLcpVariables) {
-    solution.message = fmt::format("the LCP has {} variables, more than {} for a dense tableau; use lcp-pgs",
-                                   form.size(), kMaxLcpVariables);
-    return end_dual_solve(problem, dual, lambda, SolveStatus::kUnsupported, solution);
-  }
   form.assemble(dual, true, lambda);
   bool finished = false;
   double reached = std::numeric_limits<double>::infinity();
@@ -191,7 +174,7 @@ SolveStatus LcpLemkeSolver::run(const ContactProblem& problem, const LcpLemkeOpt
       finished = lemke.solve(options.max_iterations, solution.iterations);
       if (!finished) break;
       form.impulses(workspace.z, lambda);
-      reached = residual();
+      reached = workspace.residual(pyramid);
     }
     if (reached <= tolerance) break;
   }

@@ -15,8 +15,7 @@
 
 #include <Eigen/LU>
 
-#include "touchstone/solvers/lcp_form.hpp"
-#include "touchstone/solvers/solver.hpp"
+#include "touchstone/solvers/lcp_pivoting.hpp"
 
 namespace touchstone {
 
@@ -27,9 +26,7 @@ struct LcpLemkeOptions : SolverOptions {
   void describe(OptionList& list) override;
 };
 
-struct LcpLemkeWorkspace : SolverWorkspace {
-  LcpForm form;
-  VectorX lambda, u, z;
+struct LcpLemkeWorkspace : LcpPivotingWorkspace {
   MatrixX basis, inverse;
   VectorX q, value, column, row;  // of the basic variables; of the entering one
   std::vector<int> basic;         // 0 .. n-1: w, n .. 2n-1: z, 2n: the artificial variable

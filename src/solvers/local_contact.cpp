@@ -14,7 +14,7 @@ namespace {
 constexpr int kMaxNewtonSteps = 60;
 constexpr double kSmallPivot = 1e-10;    // of the mean diagonal: below it the block counts as singular
 constexpr double kProximalShift = 1e-9;  // of the mean diagonal
-constexpr double kConverged = 1e-8;      // relative Newton step after which the error is of order its square
+constexpr double kConverged = 1e-6;      // relative Newton step after which the error is of order its square
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Newton's method on an increasing h with h(0) < 0, from `alpha`; evaluate(alpha, h, slope) returns false if alpha is
@@ -33,7 +33,7 @@ double find_root(double alpha, double scale, Evaluate&& evaluate) {
     }
     const double change = std::abs(next - alpha);
     alpha = next;
-    if (change <= kConverged * alpha && std::abs(h) < 1e-6) break;
+    if (change <= kConverged * alpha && std::abs(h) < 1e-4) break;
     if (high < kInfinity && high - low <= 1e-15 * high) break;
   }
   return alpha;
@@ -119,12 +119,12 @@ void LocalContacts::solve_contact3(int block, const double* u, double* lambda) {
   const double alpha = find_root(alpha_[block], trace, [&](double a, double& h, double& slope) {
     const double q0 = p0 - a * c0, q1 = p1 - a * c1;
     const double det = det0 + a * (trace + a);
-    const double length2 = q0 * q0 + q1 * q1, length = std::sqrt(length2);
+    const double inverse = 1.0 / std::sqrt(q0 * q0 + q1 * q1);
     const double top = -(b[2] * det + contact.w[0] * q0 + contact.w[1] * q1) * contact.inverse_nn;
     const double top_slope = -(b[2] * (trace + 2.0 * a) - contact.w[0] * c0 - contact.w[1] * c1) * contact.inverse_nn;
-    const double ratio = top / length;
+    const double ratio = top * inverse;
     h = ratio - 1.0;
-    slope = (top_slope + ratio * (q0 * c0 + q1 * c1) / length) / length;
+    slope = (top_slope + ratio * (q0 * c0 + q1 * c1) * inverse) * inverse;
   });
   alpha_[block] = alpha;
   const double q0 = p0 - alpha * c0, q1 = p1 - alpha * c1;

@@ -29,7 +29,7 @@ SolveStatus NcpIpmSolver::run(const ContactProblem& problem, const NcpIpmOptions
   PathOutcome outcome = residual <= tolerance ? PathOutcome::kConverged : PathOutcome::kLimit;
   InteriorPointSettings settings{
       .tolerance = tolerance, .max_iterations = options.max_iterations, .shift = options.shift};
-  if (outcome != PathOutcome::kConverged) workspace.system.prepare(dual);
+  if (outcome != PathOutcome::kConverged) workspace.system.prepare(dual, &problem);
   workspace.system.reset_count();
   workspace.path.history = options.record_history ? &solution.history : nullptr;
   for (int attempt = 0; attempt < kAttempts && outcome != PathOutcome::kConverged && settings.max_iterations > 0;

@@ -27,7 +27,7 @@ SolveStatus NcpNewtonSolver::run(const ContactProblem& problem, const NcpNewtonO
   double residual = sweep_first(options.sweeps, tolerance, workspace.contacts, workspace);
   PathOutcome outcome = residual <= tolerance ? PathOutcome::kConverged : PathOutcome::kLimit;
   SmoothingNewtonSettings settings{.tolerance = tolerance, .max_iterations = options.max_iterations};
-  if (outcome != PathOutcome::kConverged) workspace.system.prepare(dual);
+  if (outcome != PathOutcome::kConverged) workspace.system.prepare(dual, &problem);
   workspace.system.reset_count();
   workspace.path.history = options.record_history ? &solution.history : nullptr;
   for (int attempt = 0; attempt < kAttempts && outcome != PathOutcome::kConverged && settings.max_iterations > 0;

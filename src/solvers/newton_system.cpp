@@ -1,13 +1,73 @@
 #include "touchstone/solvers/newton_system.hpp"
 
-namespace touchstone {
+#include <cmath>
+#include <limits>
 
-void NewtonSystem::prepare(const DualProblem& dual) {
+#include <Eigen/LU>
+
+namespace touchstone {
+namespace {
+
+constexpr int kSmallestJoint = 96;       // rows: below, contact space is always quick
+constexpr double kWorthJoint = 0.7;      // share of the factorisation's cost below which joint space is worth it
+constexpr int kMostRefinements = 6;      // of one solution in joint space
+constexpr double kRefined = 1e-12;       // relative residual at which refinement ends
+constexpr double kAcceptable = 1e-6;     // relative residual that a Newton step can still use
+constexpr double kLeastProgress = 0.25;  // of the residual, from refinement to refinement
+
+using SmallMatrix =
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
+
+// Multiplications of a factorisation.
+double cost(const BlockSparseSymbolic& symbolic) {
+  double sum = 0.0;
+  for (const BlockSparseSymbolic::Supernode& node : symbolic.supernodes)
+    sum += static_cast<double>(node.pivots) * node.size * node.size;
+  return sum;
+}
+
+// y += B x, block by block.
+void add_product(const DualProblem& dual, const BlockDiagonal& B, const VectorX& x, VectorX& y) {
+  for (int i = 0; i < dual.nblock(); ++i) {
+    const int r = dual.blocks.row[i], m = dual.blocks.size(i);
+    const double* block = B.data(i);
+    for (int c = 0; c < m; ++c) {
+      for (int k = 0; k < m; ++k) y[r + k] += block[c * m + k] * x[r + c];
+    }
+  }
+}
+
+}  // namespace
+
+void NewtonSystem::prepare(const DualProblem& dual, const ContactProblem* problem) {
   dual_ = &dual;
   Lambda.set_partition(dual.blocks.row);
+  problem_ = nullptr;
+  if (problem == nullptr || !problem->has_primal || dual.nrow() < kSmallestJoint) return;
+  if (problem->primal.nv() >= dual.nrow()) return;
+  problem_ = problem;
+  hessian_.set_pattern(*problem);
+  if (!is_joint_space_cheaper()) {
+    problem_ = nullptr;
+    return;
+  }
+  inverse_.set_partition(dual.blocks.row);
+  weight_.set_partition(dual.blocks.row);
+  scale_ = (dual.lambda_scale.array() / dual.u_scale.array()).sqrt();
+}
+
+bool NewtonSystem::is_joint_space_cheaper() {
+  lu_.analyze(dual_->G);
+  joint_lu_.analyze(hessian_.H);
+  return cost(joint_lu_.symbolic()) < kWorthJoint * cost(lu_.symbolic());
 }
 
 bool NewtonSystem::factorize() {
+  if (problem_ != nullptr) {
+    ++factorizations_;
+    if (factorize_joint()) return true;
+    problem_ = nullptr;
+  }
   for (double shift = kFloor; shift < 1e-6; shift *= 1e3) {
     ++factorizations_;
     if (lu_.factorize(dual_->G, shift, &Lambda)) return true;
@@ -15,6 +75,68 @@ bool NewtonSystem::factorize() {
   return false;
 }
 
-void NewtonSystem::solve(VectorX& x) { lu_.solve(x); }
+void NewtonSystem::solve(VectorX& x) {
+  if (problem_ == nullptr) {
+    lu_.solve(x);
+    return;
+  }
+  rhs_ = x;
+  solve_joint(x);
+  if (refine_joint(x)) return;
+  problem_ = nullptr;  // joint space is not accurate enough here
+  x = rhs_;
+  if (factorize()) lu_.solve(x);
+}
+
+// --- Joint space ---
+
+bool NewtonSystem::factorize_joint() {
+  const VectorX& R = problem_->primal.R;
+  for (int i = 0; i < dual_->nblock(); ++i) {
+    const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
+    SmallMatrix block = Eigen::Map<const MatrixX>(Lambda.data(i), m, m);
+    for (int k = 0; k < m; ++k) block(k, k) += kFloor + (R.size() > 0 ? R[r + k] * scale_[r + k] * scale_[r + k] : 0.0);
+    Eigen::Map<MatrixX> inverse(inverse_.data(i), m, m);
+    inverse = Eigen::PartialPivLU<SmallMatrix>(block).inverse();
+    if (!inverse.allFinite()) return false;
+    const auto scale = scale_.segment(r, m).asDiagonal();
+    Eigen::Map<MatrixX>(weight_.data(i), m, m) = scale * inverse * scale;
+  }
+  hessian_.compute(*problem_, weight_);
+  return joint_lu_.factorize(hessian_.H);
+}
+
+// x <- W (x - J H^-1 J' W x), all scaled.
+void NewtonSystem::solve_joint(VectorX& x) {
+  const BlockSparseMatrix& J = problem_->primal.J;
+  residual_.setZero(x.size());
+  add_product(*dual_, inverse_, x, residual_);
+  residual_.array() *= scale_.array();
+  velocity_.setZero(problem_->primal.nv());
+  J.multiply_transpose_add(residual_.data(), velocity_.data());
+  joint_lu_.solve(velocity_);
+  J.multiply(velocity_.data(), residual_.data());
+  residual_ = x - scale_.cwiseProduct(residual_);
+  x.setZero();
+  add_product(*dual_, inverse_, residual_, x);
+}
+
+// Returns whether x solves the system of rhs_ well enough.
+bool NewtonSystem::refine_joint(VectorX& x) {
+  const double size = rhs_.lpNorm<Eigen::Infinity>();
+  double before = std::numeric_limits<double>::infinity();
+  for (int k = 0;; ++k) {
+    change_.setZero(x.size());
+    dual_->G.multiply(x.data(), change_.data());
+    add_product(*dual_, Lambda, x, change_);
+    change_ = rhs_ - change_;
+    const double error = change_.lpNorm<Eigen::Infinity>();
+    if (error <= kRefined * size) return true;
+    if (k == kMostRefinements || !(error <= kLeastProgress * before)) return error <= kAcceptable * size;
+    before = error;
+    solve_joint(change_);
+    x += change_;
+  }
+}
 
 }  // namespace touchstone

@@ -3,10 +3,16 @@
 // Method: multifrontal LU of G + Lambda; G is taken as it is, symmetric or not. Lambda regularises: neither a
 //   rank-deficient nor an ill-conditioned G hurts as long as Lambda stays above kFloor.
 // Rows that must not move get Lambda = kFixed, which is exact to rounding.
-// Cost: one factorisation for each Lambda; each solution two triangular solves.
+// Joint space: with a primal view and fewer degrees of freedom than rows, H = A + J' W J with W = (Lambda + R)^-1 is
+//   factored instead wherever its factor is the smaller one, and by Woodbury
+//       (G + Lambda)^-1 b = W (b - J H^-1 J' W b).
+//   W is large where contacts stick, so digits are lost; iterative refinement with the product G x brings them back. If
+//   it does not, the system is factored in contact space from then on.
+// Cost: one factorisation for each Lambda; each solution two triangular solves, in joint space a few times that.
 #pragma once
 
 #include "touchstone/contact/dual.hpp"
+#include "touchstone/contact/primal_hessian.hpp"
 #include "touchstone/math/block_sparse_lu.hpp"
 
 namespace touchstone {
@@ -16,8 +22,9 @@ class NewtonSystem {
   static constexpr double kFixed = 1e20;
   static constexpr double kFloor = 1e-13;
 
-  // For a scaled dual problem, which must stay alive. Keeps the symbolic factors while the pattern holds.
-  void prepare(const DualProblem& dual);
+  // For a scaled dual problem, which must stay alive. Keeps the symbolic factors while the pattern holds. `problem`, if
+  // given, is what `dual` was prepared from, all of it; its primal view is used where that is worth it.
+  void prepare(const DualProblem& dual, const ContactProblem* problem = nullptr);
 
   BlockDiagonal Lambda;
 
@@ -25,14 +32,29 @@ class NewtonSystem {
   bool factorize();
   void solve(VectorX& x);
 
+  bool in_joint_space() const { return problem_ != nullptr; }
   int factorizations() const { return factorizations_; }
   void reset_count() { factorizations_ = 0; }
   const BlockSparseLu& lu() const { return lu_; }
 
  private:
+  bool is_joint_space_cheaper();
+  bool factorize_joint();
+  void solve_joint(VectorX& x);
+  bool refine_joint(VectorX& x);
+
   const DualProblem* dual_ = nullptr;
+  const ContactProblem* problem_ = nullptr;  // in joint space
   BlockSparseLu lu_;
   int factorizations_ = 0;
+
+  // --- joint space ---
+  PrimalHessian hessian_;
+  BlockSparseLu joint_lu_;
+  BlockDiagonal inverse_;  // W, scaled
+  BlockDiagonal weight_;   // W in the problem's units
+  VectorX scale_;          // nrow: scaled J = scale J
+  VectorX velocity_, rhs_, residual_, change_;
 };
 
 }  // namespace touchstone

@@ -53,7 +53,7 @@ class OptionList {
 
 enum class Validation : std::uint8_t {
   kData,  // sizes, finite numbers, signs: one pass over the data
-  kFull,  // also the symmetry and definiteness of a given G: about 24 products with it
+  kFull,  // also the symmetry and definiteness of a given G: see contact/definiteness.hpp
 };
 
 // What every solver understands.

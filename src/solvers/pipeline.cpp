@@ -9,7 +9,8 @@ constexpr int kWarmSweeps = 3, kColdSweeps = 4;
 constexpr int kSweepsBetween = 6;  // between two attempts with modes
 constexpr int kBatch = 8;          // sweeps between two looks at the rate
 constexpr int kModeSteps = 3;
-constexpr double kPromising = 1e-2;  // natv relative to the velocity scale: the modes are nearly right
+constexpr double kPromising = 1e-2;   // natv relative to the velocity scale: the modes are nearly right
+constexpr double kGoodEnough = 1e-3;  // the same: the splitting method hands over to modes
 constexpr int kWarmSmoothingSteps = 10;
 constexpr double kModePatience = 1.0;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
@@ -21,7 +22,8 @@ constexpr double kBlockSweep = 30.0;
 constexpr double kEntrySweep = 1.0;  // for each number in G
 constexpr double kMultiplication = 0.15;
 constexpr double kBlockNewton = 150.0;
-constexpr double kStepsOfNewton = 6.0;  // what Newton is expected to need
+// Newton steps that sweeps may cost instead: before modes are tried, and before a path is followed.
+constexpr double kStepsOfModes = 2.0, kStepsOfPath = 6.0;
 
 class Pipeline {
  public:
@@ -32,11 +34,13 @@ class Pipeline {
 
  private:
   bool done() const { return w_.best_natv <= settings_.tolerance; }
+  bool promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
   bool exhausted() const { return done() || w_.steps >= settings_.max_steps; }
   void look();
   void sweep(int count);
-  void sweep_while_cheap();
+  void sweep_while_cheap(double newton_steps);
   void try_modes(bool minimum_norm);
+  void try_splitting();
   void remove_internal_forces();
   bool diverges() const;
   void try_smoothing(double barrier, int steps);
@@ -68,7 +72,7 @@ void Pipeline::sweep(int count) {
     rate_ = change_ > 0.0 ? change / change_ : 1.0;
     change_ = change;
     ++w_.sweeps;
-    if (change <= settings_.tolerance) {
+    if (change <= settings_.tolerance || dual_.nblock() == 1) {
       look();
       if (done()) return;
     }
@@ -84,12 +88,11 @@ double Pipeline::newton_cost() const {
   const double n = dual_.nrow();
   const double row = static_cast<double>(dual_.G.values.size()) / std::max(1.0, n);
   const double width = std::min(n / 2.0, 2.0 * row);
-  return kStepsOfNewton * (kBlockNewton * dual_.nblock() + kMultiplication * n * width * width);
+  return kBlockNewton * dual_.nblock() + kMultiplication * n * width * width;
 }
 
-void Pipeline::sweep_while_cheap() {
-  sweep(settings_.swept ? 2 : settings_.warm ? kWarmSweeps : kColdSweeps);
-  double budget = newton_cost();
+void Pipeline::sweep_while_cheap(double newton_steps) {
+  double budget = newton_steps * newton_cost();
   while (!done()) {
     const double rate = std::min(rate_, 0.9999);
     const double needed = std::log(settings_.tolerance / change_) / std::log(rate);
@@ -113,10 +116,21 @@ void Pipeline::try_modes(bool minimum_norm) {
   w_.steps += w_.modes.steps();
 }
 
+void Pipeline::try_splitting() {
+  if (exhausted() || settings_.warm || !promising()) return;
+  const double before = w_.best_natv;
+  const SplittingSettings settings{.tolerance = settings_.tolerance, .good_enough = kGoodEnough * dual_.velocity_scale};
+  w_.best_natv = w_.splitting.run(dual_, w_.system, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.splitting.steps();
+  if (w_.best_natv == before) return;
+  w_.lambda = w_.best;
+  try_modes(false);
+}
+
 // Many sweeps speak of coupled contacts, and sweeps leave internal forces behind.
 void Pipeline::remove_internal_forces() {
   if (settings_.warm || w_.sweeps < kSweepsOfCoupled || dual_.nblock() < 3 || dual_.nblock() > kMostRefreshed) return;
-  w_.system.prepare(dual_);
+  w_.system.prepare(dual_, w_.problem);
   const ModeNewtonSettings settings{.tolerance = settings_.tolerance, .max_steps = 1, .minimum_norm = true};
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.best_u, settings, w_.best_natv, w_.best, w_.best_u);
   w_.steps += w_.modes.steps();
@@ -191,7 +205,7 @@ void Pipeline::proximal_loop() {
       used += w_.interior.iterations();
     }
     w_.steps += used;
-    w_.system.prepare(dual_);
+    w_.system.prepare(dual_, w_.problem);
     if (value > tolerance) {
       eps *= 5.0;
       if (eps > 1e3) break;
@@ -207,7 +221,11 @@ void Pipeline::proximal_loop() {
 }
 
 double Pipeline::run() {
-  compute_velocity(dual_, w_.lambda, w_.u);
+  if (settings_.warm || settings_.swept) {
+    compute_velocity(dual_, w_.lambda, w_.u);
+  } else {
+    w_.u = dual_.g;  // lambda is zero
+  }
   w_.best_natv = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
   w_.best = w_.lambda;
   w_.best_u = w_.u;
@@ -215,18 +233,19 @@ double Pipeline::run() {
   if (done()) return w_.best_natv;
   w_.prepare_equalities();
   w_.contacts.prepare(dual_);
-  sweep_while_cheap();
+  sweep(settings_.swept ? 2 : settings_.warm ? kWarmSweeps : kColdSweeps);
+  sweep_while_cheap(kStepsOfModes);
   if (done()) {
     remove_internal_forces();
     return w_.best_natv;
   }
-  w_.system.prepare(dual_);
-  try_modes(true);
-  if (!exhausted() && w_.best_natv <= kPromising * dual_.velocity_scale) {
-    sweep(kSweepsBetween);
-    look();
+  w_.system.prepare(dual_, w_.problem);
+  if (promising()) try_modes(true);
+  if (!exhausted()) {
+    sweep_while_cheap(kStepsOfPath);
     try_modes(true);
   }
+  try_splitting();
   if (settings_.warm) try_smoothing(0.0, kWarmSmoothingSteps);
   try_interior(3.0, 60);
   if (diverges()) return w_.best_natv;
@@ -266,6 +285,7 @@ double run_shifted(const PipelineSettings& settings, double shift, PipelineWorks
     }
   };
   add(shift);
+  workspace.problem = nullptr;  // the shifted matrix is not that of the problem
   const int steps = workspace.steps;
   workspace.steps = 0;
   workspace.lambda.setZero(dual.nrow());

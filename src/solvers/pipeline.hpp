@@ -3,30 +3,34 @@
 // Methods from cheap to safe, each from the best point so far, until natv is small enough:
 //   1. exact-local Gauss-Seidel sweeps, as long as the observed rate says that they are cheaper than Newton;
 //   2. Newton with guessed modes, the first step towards impulses of minimum norm;
-//   3. warm: smoothing Newton; then, and cold: interior point, both polished by 2;
+//   3. cold: a few steps of the splitting method, then 2; warm: smoothing Newton;
+//      then interior point, the two paths polished by 2;
 //   4. restarts: more sweeps, larger barriers, starts further inside;
 //   5. proximal point: G + eps I, g - eps lambda, solved by 3 again and again.
 // Costs are counted, not timed, so that the same problem takes the same way on every machine.
 #pragma once
 
 #include "touchstone/solvers/path_following.hpp"
+#include "touchstone/solvers/splitting.hpp"
 
 namespace touchstone {
 
 struct PipelineSettings {
   double tolerance = 1e-8;  // m/s
-  bool warm = false;
-  bool swept = false;    // lambda comes from sweeps over a larger problem
+  bool warm = false;     // lambda comes from a similar problem
+  bool swept = false;    // lambda comes from sweeps over a larger problem; if neither, it is zero
   bool thorough = true;  // also restarts and the proximal loop
   int max_steps = 500;   // Newton steps of all methods together
 };
 
 struct PipelineWorkspace : GaussSeidelWorkspace {
+  const ContactProblem* problem = nullptr;  // that `dual` was prepared from, if it is all of it
   LocalContacts contacts;
   NewtonSystem system;
   InteriorPoint interior;
   SmoothingNewton smoothing;
   ModeNewton modes;
+  Splitting splitting;
   VectorX best, best_u;  // scaled
   double best_natv = 0.0;
   int sweeps = 0, steps = 0;

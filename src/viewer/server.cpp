@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -14,6 +15,7 @@
 
 #include "touchstone/base/check.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/viewer/page.hpp"
 #include "touchstone/viewer/session.hpp"
 
 namespace touchstone {
@@ -79,11 +81,13 @@ tcp::acceptor listen(asio::io_context& context, const tcp::endpoint& endpoint) {
 
 class ViewerServer::Implementation {
  public:
-  Implementation(LiveSource& source, const ServerOptions& options)
+  // Without a source the page is a replay, and there is nothing to connect to.
+  Implementation(LiveSource* source, std::string document, const ServerOptions& options)
       : options_(options),
+        document_(std::move(document)),
         endpoint_(resolve(context_, options)),
-        acceptor_(listen(context_, endpoint_)),
-        loop_(source, {.playing = options.playing, .speed = options.speed}, output()) {
+        acceptor_(listen(context_, endpoint_)) {
+    if (source != nullptr) loop_.emplace(*source, viewer::Pace{options.playing, options.speed}, output());
     endpoint_ = acceptor_.local_endpoint();
     rules_.loopback = endpoint_.address().is_loopback();
     if (!rules_.loopback || options.require_token) rules_.token = random_token();
@@ -151,22 +155,24 @@ class ViewerServer::Implementation {
   }
 
   Session::Callbacks callbacks() {
-    return {.may_join = [this] { return static_cast<int>(sessions_.size()) < options_.most_clients; },
+    return {.page = [this] { return viewer_page(document_); },
+            .may_join = [this] { return loop_ && static_cast<int>(sessions_.size()) < options_.most_clients; },
             .joined =
                 [this](const std::shared_ptr<Session>& session) {
                   sessions_.emplace(session->id(), session);
-                  loop_.client_joined(session->id());
+                  loop_->client_joined(session->id());
                 },
             .left =
                 [this](int client) {
                   sessions_.erase(client);
-                  loop_.client_left(client);
+                  loop_->client_left(client);
                 },
-            .command = [this](int client, viewer::Command command) { loop_.submit(client, std::move(command)); },
+            .command = [this](int client, viewer::Command command) { loop_->submit(client, std::move(command)); },
             .presence = presence_};
   }
 
   const ServerOptions options_;
+  const std::string document_;
   asio::io_context context_{1};
   tcp::endpoint endpoint_;
   tcp::acceptor acceptor_;
@@ -176,12 +182,14 @@ class ViewerServer::Implementation {
   int next_id_ = 0;
   const std::shared_ptr<const void> presence_ = std::make_shared<char>();
 
-  viewer::LiveLoop loop_;  // its thread ends before what it posts to
+  std::optional<viewer::LiveLoop> loop_;  // its thread ends before what it posts to
   std::thread thread_;
 };
 
 ViewerServer::ViewerServer(LiveSource& source, const ServerOptions& options)
-    : implementation_(std::make_unique<Implementation>(source, options)) {}
+    : implementation_(std::make_unique<Implementation>(&source, viewer::live_document(), options)) {}
+ViewerServer::ViewerServer(const Replay& replay, const ServerOptions& options)
+    : implementation_(std::make_unique<Implementation>(nullptr, replay_json(replay), options)) {}
 ViewerServer::~ViewerServer() = default;
 
 int ViewerServer::port() const { return implementation_->port(); }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "touchstone/viewer/live_source.hpp"
+#include "touchstone/viewer/replay.hpp"
 
 namespace touchstone {
 
@@ -25,6 +26,8 @@ class ViewerServer {
  public:
   // `source` must outlive the server. Throws Error when the port is taken or the host unknown.
   ViewerServer(LiveSource& source, const ServerOptions& options);
+  // Serves a replay.
+  ViewerServer(const Replay& replay, const ServerOptions& options);
   ~ViewerServer();  // says goodbye to the clients and stops
   ViewerServer(const ViewerServer&) = delete;
   ViewerServer& operator=(const ViewerServer&) = delete;

@@ -8,7 +8,6 @@
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/version.hpp"
-#include "touchstone/viewer/page.hpp"
 
 namespace touchstone::viewer {
 namespace {
@@ -143,7 +142,7 @@ void Session::answer(const Request& request) {
     return;
   }
   try {
-    respond(http::status::ok, "text/html; charset=utf-8", viewer_page(live_document()), request.keep_alive());
+    respond(http::status::ok, "text/html; charset=utf-8", callbacks_.page(), request.keep_alive());
   } catch (const Error& error) {
     respond(http::status::service_unavailable, "text/plain; charset=utf-8", std::string(error.what()) + "\n", false);
   }

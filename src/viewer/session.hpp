@@ -41,7 +41,8 @@ struct SessionLimits {
 class Session : public std::enable_shared_from_this<Session> {
  public:
   struct Callbacks {
-    std::function<bool()> may_join;  // false: too many clients
+    std::function<std::string()> page;  // what / shows; may throw Error
+    std::function<bool()> may_join;     // false: too many clients
     std::function<void(const std::shared_ptr<Session>&)> joined;
     std::function<void(int)> left;
     std::function<void(int, Command)> command;

@@ -58,6 +58,41 @@ inline std::vector<Vector3> box_points(const Vector3& half) {
   return points;
 }
 
+// One shape of each kind, with random sizes between 0.2 and 1.
+constexpr int kShapeKinds = 12;
+inline ConvexShape random_shape(Random& random, int kind) {
+  const Vector3 s = random_sizes(random, 0.2, 1.0);
+  const double radius = 0.3 * uniform(random, 0.2, 1.0);
+  switch (kind) {
+    case 0:
+      return ConvexShape::sphere(s.x());
+    case 1:
+      return ConvexShape::capsule(s.x(), s.y());
+    case 2:
+      return ConvexShape::box(s);
+    case 3:
+      return ConvexShape::ellipsoid(s);
+    case 4:
+      return ConvexShape::cylinder(s.x(), s.y());
+    case 5:
+      return ConvexShape::cone(s.x(), s.y());
+    case 6:
+      return ConvexShape::polytope(random_points(random, 40, 1.0));
+    case 7:
+      return ConvexShape::polytope(box_points(s));
+    case 8:
+      return ConvexShape::box(s, radius);
+    case 9:
+      return ConvexShape::cylinder(s.x(), s.y(), radius);
+    case 10: {
+      const Vector3 a = random_unit(random), b = random_unit(random), c = random_unit(random);
+      return ConvexShape::triangle(Vec3(a), Vec3(b), Vec3(c));
+    }
+    default:
+      return ConvexShape::half_space();
+  }
+}
+
 inline std::vector<Vector3> moved(const std::vector<Vector3>& points, const Pose& X) {
   std::vector<Vector3> result;
   result.reserve(points.size());

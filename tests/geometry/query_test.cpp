@@ -11,32 +11,6 @@ namespace {
 using test::Random;
 using test::uniform;
 
-// One shape of each kind, with random sizes.
-ConvexShape random_shape(Random& random, int kind, double size) {
-  const auto u = [&] { return size * uniform(random, 0.2, 1.0); };
-  switch (kind) {
-    case 0:
-      return ConvexShape::sphere(u());
-    case 1:
-      return ConvexShape::capsule(u(), u());
-    case 2:
-      return ConvexShape::box({u(), u(), u()});
-    case 3:
-      return ConvexShape::ellipsoid({u(), u(), u()});
-    case 4:
-      return ConvexShape::cylinder(u(), u());
-    case 5:
-      return ConvexShape::cone(u(), u());
-    case 6:
-      return ConvexShape::polytope(test::random_points(random, 40, size));
-    case 7:
-      return ConvexShape::box({u(), u(), u()}, 0.3 * u());
-    default:
-      return ConvexShape::half_space();
-  }
-}
-constexpr int kKinds = 9;
-
 // How far along n the shape reaches, its radius included.
 double reach(const ConvexShape& shape, const Pose& X, Vec3 n) {
   int vertex = -1;
@@ -65,10 +39,10 @@ TEST(Query, EveryPairIsAContactByDefinition) {
   Random random(1);
   QueryWorkspace workspace;
   int limited = 0;
-  for (int a = 0; a < kKinds; ++a) {
-    for (int b = 0; b < kKinds; ++b) {
+  for (int a = 0; a < test::kShapeKinds; ++a) {
+    for (int b = 0; b < test::kShapeKinds; ++b) {
       for (int i = 0; i < 200; ++i) {
-        const ConvexShape A = random_shape(random, a, 1.0), B = random_shape(random, b, 1.0);
+        const ConvexShape A = test::random_shape(random, a), B = test::random_shape(random, b);
         if (!A.bounded() && !B.bounded()) continue;
         const Pose X_WA = test::random_pose(random, 1.5), X_WB = test::random_pose(random, 1.5);
         const ContactResult c = collide(A, X_WA, B, X_WB, workspace);
@@ -102,7 +76,7 @@ TEST(Query, EveryPairIsAContactByDefinition) {
       }
     }
   }
-  EXPECT_LE(limited, kKinds * kKinds * 200 / 1000);
+  EXPECT_LE(limited, test::kShapeKinds * test::kShapeKinds * 200 / 1000);
 }
 
 TEST(Query, InvariantUnderMotionAndScaling) {
@@ -267,9 +241,9 @@ TEST(Query, BadPosesAreAStatus) {
   QueryWorkspace workspace;
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   Random random(5);
-  for (int a = 0; a < kKinds; ++a) {
-    for (int b = 0; b < kKinds; ++b) {
-      const ConvexShape A = random_shape(random, a, 1.0), B = random_shape(random, b, 1.0);
+  for (int a = 0; a < test::kShapeKinds; ++a) {
+    for (int b = 0; b < test::kShapeKinds; ++b) {
+      const ConvexShape A = test::random_shape(random, a), B = test::random_shape(random, b);
       for (const double bad : {nan, infinity, -infinity, 1e200}) {
         Pose X;
         X.p = Vec3(0.0, bad, 0.0);
@@ -314,8 +288,8 @@ TEST(Query, NothingIsAllocated) {
   Random random(7);
   QueryWorkspace workspace;
   std::vector<ConvexShape> shapes;
-  shapes.reserve(kKinds);
-  for (int k = 0; k < kKinds; ++k) shapes.push_back(random_shape(random, k, 1.0));
+  shapes.reserve(test::kShapeKinds);
+  for (int k = 0; k < test::kShapeKinds; ++k) shapes.push_back(test::random_shape(random, k));
   std::vector<Pose> poses;
   poses.reserve(100);
   for (int k = 0; k < 100; ++k) poses.push_back(test::random_pose(random, 1.0));

@@ -132,26 +132,12 @@ const std::vector<Expectation>& expectations() {
   return table;
 }
 
-std::vector<fs::path> recorded_problems() {
-  const char* data = std::getenv("TOUCHSTONE_DATA");
-  std::vector<fs::path> files;
-  if (data == nullptr || !fs::is_directory(fs::path(data) / "problems")) return files;
-  for (const auto& entry : fs::directory_iterator(fs::path(data) / "problems")) {
-    if (entry.path().extension() == ".dat" || entry.path().extension() == ".hdf5") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 class RecordedMatrix : public ::testing::TestWithParam<Expectation> {};
-INSTANTIATE_TEST_SUITE_P(Family, RecordedMatrix, ::testing::ValuesIn(expectations()), [](const auto& test) {
-  std::string name = test.param.solver;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Family, RecordedMatrix, ::testing::ValuesIn(expectations()),
+                         [](const auto& test) { return test::test_name(test.param.solver); });
 
 TEST_P(RecordedMatrix, HasTheExpectedOutcome) {
-  const std::vector<fs::path> files = recorded_problems();
+  const std::vector<fs::path> files = test::recorded_problems();
   if (files.empty()) GTEST_SKIP() << "no recorded problems; set TOUCHSTONE_DATA to the folder that holds problems/";
   const std::string solver = GetParam().solver;
   // RaiSim's model has no residual of its own, an early stop none that it promises, and Newton's is that of its

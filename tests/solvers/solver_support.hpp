@@ -1,6 +1,7 @@
 // What the tests of all solvers share: one call to solve and certify, and the properties that every solver must have.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,11 @@ void expect_invariances(const char* solver, const ContactProblem& problem, doubl
 
 // NaN, wrong sizes, negative friction, lo > hi, skew and indefinite G: InvalidProblem with a message that says what.
 void expect_invalid_problems_are_named(const char* solver);
+
+// The files of TOUCHSTONE_DATA/problems, sorted; none if there is no such folder.
+std::vector<std::filesystem::path> recorded_problems();
+
+// A solver's name as part of a test's name.
+std::string test_name(std::string solver);
 
 }  // namespace touchstone::test

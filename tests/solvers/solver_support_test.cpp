@@ -1,6 +1,8 @@
 #include "solver_support.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 
@@ -129,6 +131,23 @@ void expect_invalid_problems_are_named(const char* name) {
   expect_message("not symmetric", [](ContactProblem& p) { p.dual.G_dense(4, 8) += 0.5; });
   expect_message("indefinite", [](ContactProblem& p) { p.dual.G_dense *= -1.0; });
   expect_message("neither", [](ContactProblem& p) { p.dual.form = DualData::Form::kNone; });
+}
+
+std::vector<std::filesystem::path> recorded_problems() {
+  namespace fs = std::filesystem;
+  const char* data = std::getenv("TOUCHSTONE_DATA");
+  std::vector<fs::path> files;
+  if (data == nullptr || !fs::is_directory(fs::path(data) / "problems")) return files;
+  for (const auto& entry : fs::directory_iterator(fs::path(data) / "problems")) {
+    if (entry.path().extension() == ".dat" || entry.path().extension() == ".hdf5") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string test_name(std::string solver) {
+  std::replace(solver.begin(), solver.end(), '-', '_');
+  return solver;
 }
 
 }  // namespace touchstone::test

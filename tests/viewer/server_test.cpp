@@ -22,9 +22,9 @@
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/scenes/scenes.hpp"
-#include "touchstone/viewer/free_motion.hpp"
 #include "touchstone/viewer/page.hpp"
 #include "touchstone/viewer/protocol.hpp"
+#include "touchstone/viewer/simulation.hpp"
 
 namespace touchstone {
 namespace {
@@ -37,13 +37,13 @@ using asio::ip::tcp;
 using nlohmann::json;
 using testing::HasSubstr;
 
-// Free motion that also offers what only a simulator has, and contacts to look at.
-class Laboratory : public FreeMotion {
+// A simulation with choices of its own, and a contact to look at.
+class Laboratory : public Simulation {
  public:
-  explicit Laboratory(const char* scene) : FreeMotion(load_scene(scene)) {}
+  explicit Laboratory(const char* scene) : Simulation(make_scene(scene)) {}
 
   LiveChoices choices() const override {
-    LiveChoices choices = FreeMotion::choices();
+    LiveChoices choices = Simulation::choices();
     choices.solvers = {"first", "second"};
     choices.solver = solver_;
     choices.friction = LiveRange{.value = friction_, .minimum = 0.0, .maximum = 2.0};
@@ -53,10 +53,10 @@ class Laboratory : public FreeMotion {
   void set_friction(double coefficient) override { friction_ = coefficient; }
   void step() override {
     if (broken) throw Error("the laboratory burns");
-    FreeMotion::step();
+    Simulation::step();
   }
   void read(Frame& frame) override {
-    FreeMotion::read(frame);
+    Simulation::read(frame);
     frame.contacts = {
         {.position = {1, 2, 3}, .force = {0, 0, 5}, .mode = ContactMode::kStick, .island = 1, .body_b = 1}};
   }
@@ -181,7 +181,7 @@ int upgrade(int port, const std::string& target = "/live", const std::string& or
 }
 
 TEST(LiveServer, GreetsWithTheScene) {
-  Laboratory source("quadruped");
+  Laboratory source("quadruped:none");
   const ViewerServer server(source, {.playing = false});
   EXPECT_GT(server.port(), 0);
   EXPECT_EQ(server.url(), "http://127.0.0.1:" + std::to_string(server.port()) + "/");
@@ -189,7 +189,7 @@ TEST(LiveServer, GreetsWithTheScene) {
   ASSERT_TRUE(client.connected);
   const json hello = client.receive_type("hello");
   EXPECT_EQ(hello["scene"]["bodies"].size(), 14U);
-  EXPECT_EQ(hello["channels"].size(), 3U);
+  EXPECT_EQ(hello["channels"].size(), step_channels().size());
   EXPECT_EQ(hello["state"]["playing"], false);
   EXPECT_EQ(hello["state"]["solvers"], json({"first", "second"}));
   EXPECT_EQ(hello["state"]["controls"].size(), 12U);
@@ -205,7 +205,7 @@ TEST(LiveServer, GreetsWithTheScene) {
 }
 
 TEST(LiveServer, CommandsChangeTheState) {
-  Laboratory source("quadruped");
+  Laboratory source("quadruped:none");
   const ViewerServer server(source, {.playing = false});
   Client client(server.port());
   client.receive_type("hello");
@@ -228,7 +228,7 @@ TEST(LiveServer, CommandsChangeTheState) {
 }
 
 TEST(LiveServer, KeepsThePace) {
-  FreeMotion source(load_scene("pendulum"));
+  Simulation source(make_scene("pendulum"));
   const ViewerServer server(source, {.speed = 2.0});
   Client client(server.port());
   client.receive_type("hello");
@@ -243,7 +243,7 @@ TEST(LiveServer, KeepsThePace) {
 }
 
 TEST(LiveServer, PullsABody) {
-  FreeMotion source(load_scene("pendulum"));
+  Simulation source(make_scene("pendulum"));
   const ViewerServer server(source, {.playing = false});
   Client client(server.port());
   client.receive_type("hello");
@@ -266,7 +266,7 @@ TEST(LiveServer, PullsABody) {
 }
 
 TEST(LiveServer, RefusesWhatMakesNoSense) {
-  Laboratory source("quadruped");
+  Laboratory source("quadruped:none");
   const ViewerServer server(source, {.playing = false});
   Client client(server.port());
   client.receive_type("hello");
@@ -295,13 +295,15 @@ TEST(LiveServer, RefusesWhatMakesNoSense) {
 }
 
 TEST(LiveServer, EndsConnectionsThatSendTooMuch) {
-  FreeMotion source(load_scene("pendulum"));
+  Simulation source(make_scene("pendulum"));
   const ViewerServer server(source, {.playing = false, .most_messages = 50.0});
   Client large(server.port());
   large.receive_type("hello");
-  large.send_raw(std::string(100'000, ' '));
+  const bool sent = large.try_send(std::string(100'000, ' '));  // the server may hang up before its end
   EXPECT_TRUE(large.receive_type("error").is_null());
-  EXPECT_EQ(large.reason().code, websocket::close_code::too_big);
+  if (sent) {
+    EXPECT_EQ(large.reason().code, websocket::close_code::too_big);
+  }
 
   Client fast(server.port());
   fast.receive_type("hello");
@@ -320,7 +322,7 @@ TEST(LiveServer, EndsConnectionsThatSendTooMuch) {
 }
 
 TEST(LiveServer, ServesTenClientsAndSurvivesTheirLeaving) {
-  Laboratory source("quadruped");
+  Laboratory source("quadruped:none");
   const ViewerServer server(source, {});
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 10; ++i) {
@@ -345,7 +347,7 @@ TEST(LiveServer, ServesTenClientsAndSurvivesTheirLeaving) {
 }
 
 TEST(LiveServer, LimitsTheNumberOfClients) {
-  FreeMotion source(load_scene("pendulum"));
+  Simulation source(make_scene("pendulum"));
   const ViewerServer server(source, {.most_clients = 2});
   Client a(server.port()), b(server.port());
   a.receive_type("hello");
@@ -354,7 +356,7 @@ TEST(LiveServer, LimitsTheNumberOfClients) {
 }
 
 TEST(LiveServer, StopsAndSaysWhenTheSourceThrows) {
-  Laboratory source("quadruped");
+  Laboratory source("quadruped:none");
   const ViewerServer server(source, {});
   Client client(server.port());
   client.receive_type("hello");
@@ -365,7 +367,7 @@ TEST(LiveServer, StopsAndSaysWhenTheSourceThrows) {
 }
 
 TEST(LiveServer, SaysWhenThePortIsTaken) {
-  FreeMotion source(load_scene("pendulum"));
+  Simulation source(make_scene("pendulum"));
   const ViewerServer server(source, {});
   try {
     const ViewerServer second(source, {.port = server.port()});
@@ -379,7 +381,7 @@ TEST(LiveServer, SaysWhenThePortIsTaken) {
 }
 
 TEST(LiveServer, ServesThePageAndNothingElse) {
-  FreeMotion source(load_scene("pendulum"));
+  Simulation source(make_scene("pendulum"));
   const ViewerServer server(source, {});
   const auto [status, body] = get(server.port(), "/");
   if (has_viewer_page()) {
@@ -400,7 +402,7 @@ TEST(LiveServer, ServesThePageAndNothingElse) {
 }
 
 TEST(LiveServer, RefusesOtherSites) {
-  FreeMotion source(load_scene("pendulum"));
+  Simulation source(make_scene("pendulum"));
   const ViewerServer server(source, {});
   const std::string own = "http://127.0.0.1:" + std::to_string(server.port());
   const std::string host = own.substr(7);
@@ -416,7 +418,7 @@ TEST(LiveServer, RefusesOtherSites) {
 }
 
 TEST(LiveServer, NeedsItsToken) {
-  FreeMotion source(load_scene("pendulum"));
+  Simulation source(make_scene("pendulum"));
   const ViewerServer server(source, {.require_token = true});
   ASSERT_EQ(server.token().size(), 32U);
   EXPECT_THAT(server.url(), HasSubstr("?token=" + server.token()));
@@ -431,8 +433,8 @@ TEST(LiveServer, NeedsItsToken) {
   EXPECT_NE(server.token(), second.token());
 }
 
-TEST(FreeMotionSource, KeepsTheEnergyOfAPendulum) {
-  FreeMotion motion(load_scene("pendulum"));
+TEST(SimulationSource, KeepsTheEnergyOfAPendulum) {
+  Simulation motion(make_scene("pendulum"));
   motion.set_time_step(1e-4);
   Frame frame;
   motion.read(frame);

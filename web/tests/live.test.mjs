@@ -1,5 +1,4 @@
-// The live page: against the real server where the program is there, and against a pretended one that offers what only
-// a simulator has.
+// The live page: against the real server where the program is there, and against a pretended one.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -20,7 +19,7 @@ describe("with the real server", { skip: program ? false : "TOUCHSTONE_BUILD is 
   let url;
   let view;
   before(async () => {
-    server = spawn(program, ["view", "quadruped", "--no-browser", "--paused", "--token"]);
+    server = spawn(program, ["view", "quadruped:flat,drop=0.1", "--no-browser", "--paused", "--token"]);
     url = await new Promise((resolve, reject) => {
       server.on("exit", reject);
       server.stdout.on("data", (text) => resolve(/http:\/\/\S+/.exec(String(text))?.[0]));
@@ -99,7 +98,34 @@ describe("with the real server", { skip: program ? false : "TOUCHSTONE_BUILD is 
     await page.mouse.up();
     await page.keyboard.up("Shift");
     assert.equal(selected, 1);
-    assert.ok(poses[7 + 2] > 0.1, `pulled up, the trunk is at ${poses[7 + 2]} m`); // free, it would be at -0.5 m
+    assert.ok(poses[7 + 2] > 0.45, `pulled up, the trunk is at ${poses[7 + 2]} m`); // standing, it is at 0.31 m
+    assert.deepEqual(view.problems, []);
+  });
+
+  test("stands on the ground, with any solver and friction", async () => {
+    const { page } = view;
+    const step = async (count) => {
+      const { time } = await stateOf(page);
+      await page.evaluate((n) => window.__touchstone.send({ type: "step", count: n }), count);
+      await page.waitForFunction((t) => window.__touchstone.time > t, time + 0.9e-3 * count);
+      return stateOf(page);
+    };
+    await page.evaluate(() => window.__touchstone.send({ type: "control", index: 2, value: -1.5 }));
+    await page.evaluate(() => window.__touchstone.send({ type: "reset" }));
+    await page.waitForFunction(() => window.__touchstone.time === 0);
+    const standing = await step(1000);
+    assert.ok(standing.contacts >= 4, `${standing.contacts} contacts`);
+    assert.ok(Math.abs(standing.poses[7 + 2] - 0.31) < 0.03, `the trunk is at ${standing.poses[7 + 2]} m`);
+    for (const solver of ["ccp-admm", "lcp-pgs", "auto"]) {
+      await page.locator("[data-setting=solver]").selectOption(solver);
+      await page.waitForFunction((name) => window.__touchstone.live.solver === name, solver);
+      const state = await step(50);
+      assert.ok(state.contacts >= 4);
+      assert.ok(Math.abs(state.poses[7 + 2] - standing.poses[7 + 2]) < 0.01, solver);
+    }
+    await page.locator("[data-setting=friction]").fill("0.05");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => window.__touchstone.live.friction.value === 0.05);
     assert.deepEqual(view.problems, []);
   });
 

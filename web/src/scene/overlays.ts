@@ -88,6 +88,12 @@ export class Overlays {
     this.boxes = new Instances(this.group, new BoxGeometry(2, 2, 2), glass, 64, (mesh) => (mesh.renderOrder = 3));
   }
 
+  // Beyond a length that fits the scene arrows grow with the logarithm.
+  private shortened(length: number): number {
+    const most = 1.2 * this.unit; // the weight of a typical tree, see sizesOf
+    return length <= most ? length : most * (1 + Math.log(length / most));
+  }
+
   private place(direction: Vector3, origin: Vector3, thickness: number, length: number): Matrix4 {
     this.quaternion.setFromUnitVectors(up, direction);
     return this.matrix.compose(origin, this.quaternion, this.scale.set(thickness, thickness, length));
@@ -125,7 +131,7 @@ export class Overlays {
     const force = this.direction.length();
     if (!(force > 0)) return;
     this.direction.divideScalar(force);
-    const length = force * this.forceScale;
+    const length = this.shortened(force * this.forceScale);
     const head = Math.min(0.35 * length, 4 * size);
     this.shafts.add(this.place(this.direction, this.origin, 0.34 * size, length - head), forceColor);
     this.origin.addScaledVector(this.direction, length - head);

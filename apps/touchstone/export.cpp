@@ -1,0 +1,38 @@
+// touchstone export: a recording as tables.
+#include <memory>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "commands.hpp"
+#include "console.hpp"
+#include "touchstone/record/recording.hpp"
+
+namespace touchstone::cli {
+
+void add_export_command(CLI::App& app, Context& /*context*/) {
+  struct Options {
+    std::string recording, csv;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("export", "Write a recording as tables");
+  command->add_option("RECORDING", options->recording, "A file of 'touchstone run --record'")
+      ->required()
+      ->check(CLI::ExistingFile);
+  command->add_option("--csv", options->csv, "Folder for steps.csv and contacts.csv")->required()->option_text("DIR");
+  command->footer(R"(Examples:
+  touchstone run arch --record arch.h5
+  touchstone export arch.h5 --csv tables
+
+steps.csv has a line for each recorded moment, contacts.csv for each contact point; numbers are written in full, so that
+reading them gives the same bits.)");
+  command->callback([options] {
+    const Recording recording(options->recording);
+    write_csv(recording, options->csv);
+    print(fmt::format("{} moments, {} contacts: {}/steps.csv, {}/contacts.csv\n", recording.rows(),
+                      recording.contacts().rows(), options->csv, options->csv));
+    if (!recording.complete()) print("the recording ends early: its writer was stopped\n");
+  });
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,93 @@
+// touchstone run: a scene from start to end, with its certificate.
+#include <filesystem>
+#include <memory>
+
+#include <fmt/core.h>
+
+#include "commands.hpp"
+#include "console.hpp"
+#include "options.hpp"
+#include "run_loop.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/record/recording.hpp"
+#include "touchstone/viewer/page.hpp"
+
+namespace touchstone::cli {
+namespace {
+
+struct RunOptions {
+  SceneOptions scene;
+  RunRequest request;
+  std::string html, csv;
+  bool json = false, quiet = false;
+};
+
+// Written through a recording; beside the tables unless it is wanted anyway.
+void write_tables(const std::string& record, const std::string& folder) { write_csv(Recording(record), folder); }
+
+int run(RunOptions options) {
+  const Scene scene = load(options.scene);
+  const bool temporary = !options.csv.empty() && options.request.record.empty();
+  if (temporary) {
+    std::error_code ignored;
+    std::filesystem::create_directories(options.csv, ignored);
+    options.request.record = (std::filesystem::path(options.csv) / ".recording.h5").string();
+  }
+  options.request.frames = !options.html.empty();
+  options.request.progress = !options.quiet;
+  const RunResult result = run_scene(scene, options.request);
+  if (!options.csv.empty()) write_tables(options.request.record, options.csv);
+  if (temporary) std::filesystem::remove(options.request.record);
+  if (!options.html.empty()) write_html(result.replay, options.html);
+
+  if (options.json) {
+    print(statistics_json(scene, result.statistics));
+  } else if (!options.quiet) {
+    print(fmt::format("{}: {}\n", styled(scene.name, Style::kBold), result.replay.subtitle));
+    print(statistics_table(result.statistics));
+    const auto said = [](const char* what, const std::string& file) {
+      if (file.empty()) return;
+      const bool folder = std::filesystem::is_directory(file);
+      const double size = folder ? 0.0 : 1e-6 * static_cast<double>(std::filesystem::file_size(file));
+      print(folder ? fmt::format("{}: {}\n", what, file) : fmt::format("{}: {} ({:.2f} MB)\n", what, file, size));
+    };
+    if (!temporary) said("recording", options.request.record);
+    said("tables", options.csv);
+    said("replay", options.html);
+  }
+  return result.statistics.diverged() ? kCheckFailed : kSuccess;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Simulate a scene or robot and certify every step");
+  add_scene_options(*command, options->scene);
+  command->add_option("--time", options->request.duration, "Simulated seconds (default: the scene's)")
+      ->option_text("S")
+      ->check(number_between(0.0, 1e6));
+  command->add_option("--record", options->request.record, "Keep everything in an HDF5 file")->option_text("FILE.h5");
+  command->add_option("--every", options->request.every, "Record every N-th step")
+      ->option_text("N [1]")
+      ->check(CLI::Range(1, 1'000'000'000));
+  command->add_option("--csv", options->csv, "Write steps.csv and contacts.csv into this folder")->option_text("DIR");
+  command->add_option("--html", options->html, "Write a replay that opens in any browser")->option_text("FILE.html");
+  CLI::Option* json = command->add_flag("--json", options->json, "The closing figures, for programs");
+  command->add_flag("--quiet,-q", options->quiet, "Print nothing")->excludes(json);
+  command->footer(R"(Examples:
+  touchstone run quadruped --html quadruped.html
+  touchstone run pile:200,shape=spheres --solver ncp-pgs --option tolerance=1e-4
+  touchstone run stack:20 --time 10 --step 0.005 --record stack.h5 --every 5
+  touchstone run talos.urdf --floating --ground --hold --time 3
+  touchstone run my-scene.yaml --json | jq .natv_relative
+
+The certificate of a step is the distance of its contact forces from Signorini's and Coulomb's laws as a velocity (natv),
+relative to the free velocity; it is computed from the problem's own data, not by the solver. "Energy" is the change from
+start to end; actuators, pushes and friction have their share in it.
+
+The exit code is 0 unless a step diverged.)");
+  command->callback([options, &context] { context.exit_code = run(*options); });
+}
+
+}  // namespace touchstone::cli

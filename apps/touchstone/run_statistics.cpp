@@ -1,0 +1,198 @@
+#include "run_statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "console.hpp"
+#include "touchstone/sim/option_fields.hpp"
+
+namespace touchstone::cli {
+namespace {
+
+constexpr double kPenetration = 1e-3;  // m, that a certificate tolerates once bodies have settled
+
+std::string microseconds(double seconds, int steps) {
+  return fmt::format("{:.1f}", 1e6 * seconds / std::max(1, steps));
+}
+
+std::string status_text(const RunStatistics& s) {
+  std::string text;
+  for (std::size_t k = 0; k < s.statuses.size(); ++k) {
+    if (s.statuses[k] == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", s.statuses[k], to_string(static_cast<StepStatus>(k)));
+  }
+  return text.empty() ? "none" : text;
+}
+
+Style good_if(bool good) { return good ? Style::kGood : Style::kBad; }
+
+}  // namespace
+
+void RunStatistics::begin(Simulator& sim) {
+  tolerance = sim.options().tolerance;
+  first_energy = last_energy = lowest_energy = highest_energy = sim.kinetic_energy() + sim.potential_energy();
+}
+
+void RunStatistics::add(const StepReport& report, double duration) {
+  ++steps;
+  ++statuses[static_cast<std::size_t>(report.status)];
+  times.dynamics += report.times.dynamics;
+  times.collision += report.times.collision;
+  times.assembly += report.times.assembly;
+  times.solve += report.times.solve;
+  times.integrate += report.times.integrate;
+  times.certify += report.times.certify;
+  if (report.constraints > 0) certificates.push_back(report.residuals.natv_relative);
+  worst_natv = std::max(worst_natv, report.residuals.natv);
+  contacts += report.contacts;
+  most_contacts = std::max(most_contacts, report.contacts);
+  steps_with_contacts += report.contacts > 0 ? 1 : 0;
+  iterations += report.iterations;
+  most_iterations = std::max(most_iterations, report.iterations);
+  penetration = std::max(penetration, report.penetration);
+  if (report.time > 0.5 * duration) late_penetration = std::max(late_penetration, report.penetration);
+  violation = std::max(violation, report.violation);
+  if (report.status != StepStatus::kOk && first_trouble.empty()) {
+    first_trouble =
+        fmt::format("step {} ({:.4g} s): {}, relative natv {:.1e}{}{}", steps, report.time, to_string(report.status),
+                    report.residuals.natv_relative, report.worst.empty() ? "" : "; ", report.worst);
+  }
+}
+
+void RunStatistics::add_energy(double energy) {
+  last_energy = energy;
+  lowest_energy = std::min(lowest_energy, energy);
+  highest_energy = std::max(highest_energy, energy);
+}
+
+double RunStatistics::median_certificate() const {
+  if (certificates.empty()) return 0.0;
+  std::vector<double> sorted = certificates;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+double RunStatistics::worst_certificate() const {
+  return certificates.empty() ? 0.0 : *std::max_element(certificates.begin(), certificates.end());
+}
+
+double RunStatistics::certified_share() const {
+  constexpr double kRounding = 1.001;  // the solver stops on scaled data
+  if (certificates.empty()) return 1.0;
+  const auto good =
+      std::count_if(certificates.begin(), certificates.end(), [this](double x) { return x <= kRounding * tolerance; });
+  return static_cast<double>(good) / static_cast<double>(certificates.size());
+}
+
+std::string statistics_table(const RunStatistics& s) {
+  Table table(2);
+  const auto row = [&table](const char* name, const std::string& value, const std::string& note = "") {
+    table.add_row({styled(name, Style::kDim), value, note});
+  };
+  row("steps", std::to_string(s.steps), fmt::format("{:.4g} s simulated", s.simulated));
+  row("status", styled(status_text(s), good_if(s.solved())), s.first_trouble);
+  row("real time", fmt::format("{:.1f} x", s.real_time_factor()),
+      fmt::format("{} us a step", microseconds(s.wall, s.steps)));
+  row("certificate, worst", styled(fmt::format("{:.1e}", s.worst_certificate()), good_if(s.certified_share() >= 1.0)),
+      fmt::format("relative natv; {:.1e} m/s", s.worst_natv));
+  row("certificate, median", fmt::format("{:.1e}", s.median_certificate()),
+      fmt::format("{:.2f} % of steps within {:.0e}", 100.0 * s.certified_share(), s.tolerance));
+  row("contacts", fmt::format("{:.1f}", static_cast<double>(s.contacts) / std::max(1, s.steps)),
+      fmt::format("mean; at most {}; {:.0f} % of steps have some", s.most_contacts,
+                  100.0 * s.steps_with_contacts / std::max(1, s.steps)));
+  row("penetration", fmt::format("{:.2g} mm", 1e3 * s.penetration),
+      fmt::format("deepest; {:.2g} mm in the second half", 1e3 * s.late_penetration));
+  if (s.violation > 0.0) row("limits, equalities", fmt::format("{:.1e}", s.violation), "largest error, m or rad");
+  row("energy", fmt::format("{:+.4g} J", s.last_energy - s.first_energy),
+      fmt::format("from {:.4g} J to {:.4g} J; range {:.4g} J", s.first_energy, s.last_energy,
+                  s.highest_energy - s.lowest_energy));
+  row("iterations", fmt::format("{:.1f}", static_cast<double>(s.iterations) / std::max(1, s.steps)),
+      fmt::format("mean; at most {}", s.most_iterations));
+  const auto stage = [&](const char* name, double seconds) {
+    row(name, microseconds(seconds, s.steps) + " us",
+        fmt::format("{:.0f} %", 100.0 * seconds / std::max(1e-300, s.times.total())));
+  };
+  stage("time: dynamics", s.times.dynamics);
+  stage("time: collision", s.times.collision);
+  stage("time: assembly", s.times.assembly);
+  stage("time: solve", s.times.solve);
+  stage("time: integrate", s.times.integrate);
+  stage("time: certify", s.times.certify);
+  return table.text();
+}
+
+std::string statistics_json(const Scene& scene, const RunStatistics& s) {
+  nlohmann::ordered_json options, statuses;
+  for (const auto& [name, value] : option_values(scene.options)) options[name] = value;
+  for (std::size_t k = 0; k < s.statuses.size(); ++k) statuses[to_string(static_cast<StepStatus>(k))] = s.statuses[k];
+  nlohmann::ordered_json out{{"scene", scene.name},
+                             {"model", scene.model->name},
+                             {"options", options},
+                             {"steps", s.steps},
+                             {"simulated", s.simulated},
+                             {"wall", s.wall},
+                             {"real_time_factor", s.real_time_factor()},
+                             {"status", statuses},
+                             {"first_trouble", s.first_trouble},
+                             {"natv_relative",
+                              {{"worst", s.worst_certificate()},
+                               {"median", s.median_certificate()},
+                               {"share_within_tolerance", s.certified_share()}}},
+                             {"natv_worst", s.worst_natv},
+                             {"contacts",
+                              {{"mean", static_cast<double>(s.contacts) / std::max(1, s.steps)},
+                               {"most", s.most_contacts},
+                               {"steps_with", s.steps_with_contacts}}},
+                             {"penetration", s.penetration},
+                             {"penetration_second_half", s.late_penetration},
+                             {"violation", s.violation},
+                             {"energy",
+                              {{"first", s.first_energy},
+                               {"last", s.last_energy},
+                               {"lowest", s.lowest_energy},
+                               {"highest", s.highest_energy}}},
+                             {"iterations", s.iterations},
+                             {"most_iterations", s.most_iterations},
+                             {"stage_seconds",
+                              {{"dynamics", s.times.dynamics},
+                               {"collision", s.times.collision},
+                               {"assembly", s.times.assembly},
+                               {"solve", s.times.solve},
+                               {"integrate", s.times.integrate},
+                               {"certify", s.times.certify}}}};
+  return out.dump(2) + '\n';
+}
+
+std::vector<CertificateItem> run_certificate(const RunStatistics& s) {
+  return {{.name = "natv, relative: worst",
+           .meaning = "distance from Signorini and Coulomb over the free velocity, largest of all steps",
+           .value = s.worst_certificate(),
+           .limit = s.tolerance,
+           .unit = ""},
+          {.name = "natv, relative: median",
+           .meaning = "half of the steps are better",
+           .value = s.median_certificate(),
+           .limit = s.tolerance,
+           .unit = ""},
+          {.name = "steps not solved",
+           .meaning = "not converged, refused or diverged",
+           .value = static_cast<double>(s.steps - s.statuses[0]),
+           .limit = 0.0,
+           .unit = ""},
+          {.name = "penetration",
+           .meaning = "deepest contact in the second half",
+           .value = s.late_penetration,
+           .limit = kPenetration,
+           .unit = "m"},
+          {.name = "limits and equalities",
+           .meaning = "largest error of all steps",
+           .value = s.violation,
+           .limit = kPenetration,
+           .unit = "m or rad"}};
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,53 @@
+// What a run amounts to: figures gathered step by step, and the table at its end.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "touchstone/scenes/scene_run.hpp"
+#include "touchstone/viewer/frame.hpp"
+
+namespace touchstone::cli {
+
+struct RunStatistics {
+  int steps = 0;
+  double simulated = 0.0;            // s
+  double wall = 0.0;                 // s, stepping alone
+  StageTimes times;                  // s, sums
+  std::array<int, 4> statuses{};     // by StepStatus
+  std::vector<double> certificates;  // natv relative of every step with constraints
+  double worst_natv = 0.0;           // m/s
+  long contacts = 0;                 // sum over steps
+  int most_contacts = 0;
+  int steps_with_contacts = 0;
+  long iterations = 0;
+  int most_iterations = 0;
+  double penetration = 0.0;       // m, deepest
+  double late_penetration = 0.0;  // m, deepest in the second half
+  double violation = 0.0;
+  double tolerance = 0.0;  // what the solver was asked for
+  double first_energy = 0.0, last_energy = 0.0, lowest_energy = 0.0, highest_energy = 0.0;  // J
+  std::string first_trouble;  // the first step that was not solved, in words
+
+  void begin(Simulator& sim);
+  void add(const StepReport& report, double duration);
+  void add_energy(double energy);
+
+  bool diverged() const { return statuses[static_cast<std::size_t>(StepStatus::kDiverged)] > 0; }
+  bool solved() const { return statuses[0] == steps; }
+  double median_certificate() const;
+  double worst_certificate() const;
+  // Share of the steps with a certificate of at most the tolerance.
+  double certified_share() const;
+  double real_time_factor() const { return wall > 0.0 ? simulated / wall : 0.0; }
+};
+
+// The closing table, for people and for programs.
+std::string statistics_table(const RunStatistics& statistics);
+std::string statistics_json(const Scene& scene, const RunStatistics& statistics);
+
+// The same as a certificate of the viewer.
+std::vector<CertificateItem> run_certificate(const RunStatistics& statistics);
+
+}  // namespace touchstone::cli

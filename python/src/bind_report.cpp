@@ -1,0 +1,123 @@
+// The certificate of a problem, and the report of a step.
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings.hpp"
+#include "touchstone/sim/report.hpp"
+
+namespace touchstone::python {
+namespace {
+
+nb::dict as_dict(const Residuals& r) {
+  nb::dict d;
+  d["natv"] = r.natv;
+  d["natv_relative"] = r.natv_relative;
+  d["natv_relative_to_change"] = r.natv_relative_to_change;
+  d["primal_cone"] = r.primal_cone;
+  d["dual_cone"] = r.dual_cone;
+  d["complementarity"] = r.complementarity;
+  d["natural_map"] = r.natural_map;
+  d["coulomb"] = r.coulomb;
+  d["signorini"] = r.signorini;
+  d["max_dissipation"] = r.max_dissipation;
+  d["model_natv"] = r.model_natv;
+  d["model_natv_relative"] = r.model_natv_relative;
+  return d;
+}
+
+std::string report_html(const StepReport& r) {
+  return html_table(fmt::format("Step to {:.6g} s: {}", r.time, to_string(r.status)),
+                    {{"contacts, islands", fmt::format("{}, {}", r.contacts, r.islands)},
+                     {"iterations", std::to_string(r.iterations)},
+                     {"natv", fmt::format("{:.3g} m/s", r.residuals.natv)},
+                     {"natv, relative", fmt::format("{:.3g}", r.residuals.natv_relative)},
+                     {"penetration", fmt::format("{:.3g} m", r.penetration)},
+                     {"violation", fmt::format("{:.3g} m or rad", r.violation)},
+                     {"time of the step", fmt::format("{:.4g} us", 1e6 * r.times.total())}});
+}
+
+}  // namespace
+
+void bind_report(nb::module_& m) {
+  nb::class_<Residuals>(m, "Residuals",
+                        "The certificate: how well an answer obeys the physics of its problem, computed from the "
+                        "problem's own data (docs/contact.md has the definitions).")
+      .def_ro("natv", &Residuals::natv, "m/s: the natural map with consistent units, the largest over the blocks.")
+      .def_ro("natv_relative", &Residuals::natv_relative, "natv over the largest free velocity.")
+      .def_ro("natv_relative_to_change", &Residuals::natv_relative_to_change, "natv over |G lambda|.")
+      .def_ro("worst_block", &Residuals::worst_block, "The block of natv; -1 if there is none.")
+      .def_ro("primal_cone", &Residuals::primal_cone, "N s: how far impulses are outside their sets.")
+      .def_ro("dual_cone", &Residuals::dual_cone, "m/s: how far velocities are outside theirs.")
+      .def_ro("complementarity", &Residuals::complementarity, "J: largest |impulse . velocity|.")
+      .def_ro("natural_map", &Residuals::natural_map, "The natural map with unit step; mixes N s and m/s.")
+      .def_ro("coulomb", &Residuals::coulomb, "N s: friction beyond the cone.")
+      .def_ro("signorini", &Residuals::signorini, "J: normal impulse times normal velocity.")
+      .def_ro("max_dissipation", &Residuals::max_dissipation, "J: friction that does not oppose sliding.")
+      .def_ro("model_natv", &Residuals::model_natv, "m/s: natv of the contact model that the solver claims to solve.")
+      .def_ro("model_natv_relative", &Residuals::model_natv_relative)
+      .def("as_dict", &as_dict, nb::sig("def as_dict(self) -> dict[str, float]"))
+      .def("__repr__", [](const Residuals& r) {
+        return fmt::format("<Residuals natv {:.3g} m/s (relative {:.3g}), complementarity {:.3g} J>", r.natv,
+                           r.natv_relative, r.complementarity);
+      });
+  nb::class_<StageTimes>(m, "StageTimes", "Seconds that the stages of a step took.")
+      .def_ro("dynamics", &StageTimes::dynamics)
+      .def_ro("collision", &StageTimes::collision)
+      .def_ro("assembly", &StageTimes::assembly)
+      .def_ro("solve", &StageTimes::solve)
+      .def_ro("integrate", &StageTimes::integrate)
+      .def_ro("certify", &StageTimes::certify)
+      .def_prop_ro("total", &StageTimes::total)
+      .def("__repr__", [](const StageTimes& t) {
+        return fmt::format(
+            "<StageTimes in us: dynamics {:.1f}, collision {:.1f}, assembly {:.1f}, solve {:.1f}, integrate {:.1f}, "
+            "certify {:.1f}>",
+            1e6 * t.dynamics, 1e6 * t.collision, 1e6 * t.assembly, 1e6 * t.solve, 1e6 * t.integrate, 1e6 * t.certify);
+      });
+  nb::class_<EnergyAccount>(m, "EnergyAccount", "Where the energy of a step went, J.")
+      .def_ro("kinetic", &EnergyAccount::kinetic, "After the step.")
+      .def_ro("potential", &EnergyAccount::potential, "After the step: gravity and springs.")
+      .def_ro("actuators", &EnergyAccount::actuators, "Work of actuators and gravity compensation.")
+      .def_ro("applied", &EnergyAccount::applied, "Work of applied forces and wrenches.")
+      .def_ro("dampers", &EnergyAccount::dampers, "Work of dampers; not positive.")
+      .def_ro("constraints", &EnergyAccount::constraints, "Work of contacts, limits, dry friction and equalities.")
+      .def_ro("stabilisation", &EnergyAccount::stabilisation, "Added by bringing violated constraints back.")
+      .def_prop_ro("total", &EnergyAccount::total, "Kinetic and potential, after the step.")
+      .def_prop_ro("error", &EnergyAccount::error, "What no force did: the error of the time step.")
+      .def("__repr__", [](const EnergyAccount& e) {
+        return fmt::format("<EnergyAccount: total {:.6g} J, error of the step {:.3g} J>", e.total(), e.error());
+      });
+  nb::class_<StepReport>(m, "StepReport", "What one step says about itself; a snapshot.")
+      .def_prop_ro(
+          "status", [](const StepReport& r) { return std::string(to_string(r.status)); }, "'ok', or what went wrong.")
+      .def_prop_ro("ok", [](const StepReport& r) { return r.status == StepStatus::kOk; })
+      .def_prop_ro(
+          "diverged", [](const StepReport& r) { return r.status == StepStatus::kDiverged; },
+          "The step failed and the state is the one before it.")
+      .def_ro("time", &StepReport::time, "s, at the end of the step")
+      .def_ro("contacts", &StepReport::contacts)
+      .def_ro("constraints", &StepReport::constraints, "Blocks of all kinds.")
+      .def_ro("rows", &StepReport::rows)
+      .def_ro("islands", &StepReport::islands)
+      .def_ro("iterations", &StepReport::iterations, "Of the solver, over all islands.")
+      .def_ro("largest_iterations", &StepReport::largest_iterations)
+      .def_ro("residuals", &StepReport::residuals, "The worst of all islands, field by field.")
+      .def_ro("message", &StepReport::worst, "Why a solver refused an island; empty otherwise.")
+      .def_ro("penetration", &StepReport::penetration, "m, the deepest contact at the start of the step.")
+      .def_ro("violation", &StepReport::violation, "Largest error of limits and equalities, m or rad.")
+      .def_ro("shift", &StepReport::shift, "Compliance that the solver had to add; 0: the problem as assembled.")
+      .def_ro("energy", &StepReport::energy)
+      .def_prop_ro(
+          "energy_jump", [](const StepReport& r) { return r.warnings.energy_jump; },
+          "The step added energy that no force did; a smaller time step may help.")
+      .def_prop_ro("deep_penetration", [](const StepReport& r) { return r.warnings.deep_penetration; })
+      .def_ro("times", &StepReport::times)
+      .def("_repr_html_", &report_html)
+      .def("__repr__", [](const StepReport& r) {
+        return fmt::format("<StepReport {} at {:.6g} s: {} contacts, {} iterations, natv {:.3g} m/s, {:.3g} us>",
+                           to_string(r.status), r.time, r.contacts, r.iterations, r.residuals.natv,
+                           1e6 * r.times.total());
+      });
+}
+
+}  // namespace touchstone::python

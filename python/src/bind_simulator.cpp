@@ -1,0 +1,312 @@
+// The simulator.
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+
+#include "bindings.hpp"
+#include "contacts.hpp"
+#include "simulator.hpp"
+#include "stepping.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/io/fclib.hpp"
+#include "touchstone/sim/islands.hpp"
+#include "touchstone/sim/option_fields.hpp"
+
+namespace touchstone::python {
+namespace {
+
+using Handle = nb::handle_t<PySimulator>;
+
+PySimulator& simulator_of(Handle self) { return nb::cast<PySimulator&>(self); }
+
+std::string option_text(nb::handle value) {
+  if (PyBool_Check(value.ptr()) != 0) return value.is(Py_True) ? "true" : "false";
+  return nb::cast<std::string>(nb::str(value));
+}
+
+void construct(PySimulator* self, const PyModel& model, double dt, const std::string& solver,
+               const nb::kwargs& options) {
+  SimulatorOptions o;
+  o.time_step = dt;
+  set_option(o, "solver", solver);
+  set_options(o, options);
+  new (self) PySimulator(model.ptr, o);
+}
+
+StepReport step(PySimulator& self, int count) {
+  const Guard guard(self.busy, "simulator");
+  run_steps(count, [&self] { return self.step().status != StepStatus::kDiverged; });
+  return self.sim.report();
+}
+
+void reset(PySimulator& self, const std::optional<std::variant<int, std::string, const State*>>& to) {
+  const Guard guard(self.busy, "simulator");
+  if (!to) {
+    self.reset();
+  } else if (const int* index = std::get_if<int>(&*to)) {
+    self.sim.reset(*index);
+  } else if (const auto* name = std::get_if<std::string>(&*to)) {
+    self.sim.reset(std::string_view(*name));
+  } else {
+    self.sim.reset(*std::get<const State*>(*to));
+  }
+}
+
+const Data& current(PySimulator& self) {
+  forward_kinematics(self.sim.model(), self.sim.parameters(), self.sim.state(), self.data);
+  return self.data;
+}
+
+Copy2 poses(PySimulator& self) {
+  const Data& data = current(self);
+  MatrixX rows(self.sim.model().nbody, 7);
+  for (int i = 0; i < self.sim.model().nbody; ++i) {
+    const Transform X = body_pose(data, i);
+    rows.row(i) << X.position.transpose(), X.rotation.w(), X.rotation.vec().transpose();
+  }
+  return copy_matrix(rows);
+}
+
+// [linear; angular] velocity of a body's origin in the world.
+Copy1 body_velocity(PySimulator& self, const Reference& body) {
+  const int index = find_index(self.sim.model(), ElementKind::kBody, body);
+  current(self);
+  forward_velocity(self.sim.model(), self.sim.state().v, self.data);
+  const Vector6 v = point_velocity(self.sim.model(), self.data, index, body_pose(self.data, index).position);
+  return copy(v.data(), 6);
+}
+
+RecordedProblem contact_problem(const PySimulator& self) {
+  RecordedProblem recorded;
+  recorded.title = fmt::format("{} at {} s", self.sim.model().name, self.sim.report().time);
+  recorded.problem.time_step = self.sim.time_step();
+  if (self.sim.constraints().count() == 0) return recorded;
+  Islands islands;
+  Islands::Scratch scratch;
+  islands.find(self.sim.model(), self.sim.constraints(), false);
+  islands.build_problem(0, self.sim.model(), self.sim.constraints(), self.sim.time_step(), scratch);
+  recorded.problem = islands[0].problem;
+  return recorded;
+}
+
+nb::object raycast(PySimulator& self, const Numbers& origin, const Numbers& direction, double max_distance) {
+  const RayHit hit =
+      self.sim.detector().raycast(Vec3(origin.vector3("origin")), Vec3(direction.vector3("direction")), max_distance);
+  if (hit.shape < 0) return nb::none();
+  return nb::make_tuple(hit.shape, hit.distance, copy(hit.point.eigen()), copy(hit.normal.eigen()));
+}
+
+std::string repr(const PySimulator& self) {
+  return fmt::format("<Simulator of '{}' at {:.6g} s: dt {:.4g} s, solver {}, {}>", self.sim.model().name,
+                     self.sim.state().time, self.sim.time_step(), self.sim.options().solver,
+                     to_string(self.sim.report().status));
+}
+
+std::string html(const PySimulator& self) {
+  const StepReport& r = self.sim.report();
+  return html_table("Simulator of " + self.sim.model().name,
+                    {{"time", fmt::format("{:.6g} s", self.sim.state().time)},
+                     {"dt, solver", fmt::format("{:.4g} s, {}", self.sim.time_step(), self.sim.options().solver)},
+                     {"status", to_string(r.status)},
+                     {"contacts, islands", fmt::format("{}, {}", r.contacts, r.islands)},
+                     {"natv", fmt::format("{:.3g} m/s", r.residuals.natv)},
+                     {"penetration", fmt::format("{:.3g} m", r.penetration)},
+                     {"last step", fmt::format("{:.4g} us", 1e6 * r.times.total())}});
+}
+
+void bind_input(nb::class_<PySimulator>& c) {
+  c.def_prop_rw(
+       "control", [](Handle self) { return view(simulator_of(self).sim.input().control, self); },
+       [](PySimulator& self, const Numbers& value) { assign(self.sim.input().control, value, "control"); },
+       "nu numbers for the actuators, constant over a step; a view.")
+      .def_prop_rw(
+          "applied_force", [](Handle self) { return view(simulator_of(self).sim.input().applied_force, self); },
+          [](PySimulator& self, const Numbers& value) {
+            assign(self.sim.input().applied_force, value, "applied_force");
+          },
+          "nv generalised forces, N or N m; a view.")
+      .def_prop_ro(
+          "applied_wrench",
+          [](Handle self) {
+            std::vector<Vector6>& wrenches = simulator_of(self).sim.input().applied_wrench;
+            return view_rows(wrenches[0].data(), wrenches.size(), 6, sizeof(Vector6) / sizeof(double), self);
+          },
+          "nbody x 6: [force (N), torque (N m)] in world axes at the bodies' centres of mass; a view.");
+}
+
+void bind_results(nb::class_<PySimulator>& c) {
+  c.def_prop_ro(
+       "contacts", [](const PySimulator& self) { return PyContacts(self.sim); },
+       "The contacts of the last step: a snapshot.")
+      .def_prop_ro(
+          "report", [](const PySimulator& self) { return StepReport(self.sim.report()); },
+          "What the last step says about itself: a snapshot.")
+      .def(
+          "contact_wrench",
+          [](const PySimulator& self, const Reference& body) {
+            const Vector6 w = self.sim.contact_wrench(find_index(self.sim.model(), ElementKind::kBody, body));
+            return copy(w.data(), 6);
+          },
+          nb::arg("body"),
+          "[force (N), torque (N m)] of all contacts on a body in the last step, world axes, about its "
+          "origin at the start of the step.")
+      .def("contact_problem", &contact_problem,
+           "The contact problem of the last step, all islands together, for experiments with solvers.")
+      .def(
+          "kinetic_energy",
+          [](PySimulator& self) {
+            current(self);
+            forward_velocity(self.sim.model(), self.sim.state().v, self.data);
+            return kinetic_energy(self.sim.model(), self.sim.parameters(), self.sim.state().v, self.data);
+          },
+          "J, of the current state.")
+      .def(
+          "potential_energy",
+          [](PySimulator& self) {
+            return potential_energy(self.sim.model(), self.sim.parameters(), self.sim.state().q, current(self));
+          },
+          "J: gravity (zero at the world's origin) and springs, of the current state.")
+      .def(
+          "center_of_mass",
+          [](PySimulator& self) {
+            return copy(center_of_mass(self.sim.model(), self.sim.parameters(), current(self)));
+          },
+          "m, world, of the current state.")
+      .def(
+          "pose",
+          [](PySimulator& self, const Reference& body) {
+            const int index = find_index(self.sim.model(), ElementKind::kBody, body);
+            return body_pose(current(self), index);
+          },
+          nb::arg("body"), "Of a body in the world, at the current state.")
+      .def(
+          "site_pose",
+          [](PySimulator& self, const Reference& site) {
+            const int index = find_index(self.sim.model(), ElementKind::kSite, site);
+            return site_pose(self.sim.model(), current(self), index);
+          },
+          nb::arg("site"), "Of a site in the world, at the current state.")
+      .def("poses", &poses, "nbody x 7: [x y z, qw qx qy qz] of all bodies in the world, at the current state.")
+      .def("velocity", &body_velocity, nb::arg("body"),
+           "[linear (m/s), angular (rad/s)] of a body's origin in world axes, at the current state.")
+      .def("raycast", &raycast, nb::arg("origin"), nb::arg("direction"),
+           nb::arg("max_distance") = std::numeric_limits<double>::infinity(),
+           nb::sig("def raycast(self, origin: numpy.typing.ArrayLike, direction: numpy.typing.ArrayLike, max_distance: "
+                   "float = float('inf')) -> tuple[int, float, numpy.typing.NDArray[numpy.float64], "
+                   "numpy.typing.NDArray[numpy.float64]] | None"),
+           "The nearest shape on a ray, with the poses of the last step: (shape, distance, point, normal), or None.");
+}
+
+std::string option_help() {
+  SimulatorOptions options;
+  std::string text;
+  for (const OptionField& field : list_options(options)) {
+    text += fmt::format("{} = {}  {} {}: {}\n", field.name, field.get(), field.kind, field.range, field.help);
+  }
+  return text;
+}
+
+}  // namespace
+
+PySimulator::PySimulator(const Scene& scene, const SimulatorOptions& options) : PySimulator(scene.model, options) {
+  scene.start.validate(*scene.model);
+  if (scene.hold) apply_hold(*scene.model, *scene.hold, scene.start.q, sim.parameters());
+  pushes = scene.pushes;
+  start.emplace(scene.start, scene.control.size() > 0 ? scene.control : VectorX(VectorX::Zero(scene.model->nu)));
+  reset();
+}
+
+void PySimulator::reset() {
+  if (start) {
+    sim.reset(start->first);
+    sim.input().control = start->second;
+  } else {
+    sim.reset();
+  }
+}
+
+// The wrenches of pushed bodies are those of the pushes.
+void PySimulator::apply_pushes() {
+  std::vector<Vector6>& wrenches = sim.input().applied_wrench;
+  for (const Push& push : pushes) wrenches[static_cast<std::size_t>(push.body)].setZero();
+  const double middle = sim.state().time + 0.5 * sim.time_step();
+  for (const Push& push : pushes) {
+    if (middle < push.start || middle >= push.end) continue;
+    Vector6& wrench = wrenches[static_cast<std::size_t>(push.body)];
+    wrench.head<3>() += push.force;
+    wrench.tail<3>() += push.torque;
+  }
+}
+
+void set_options(SimulatorOptions& options, const nb::kwargs& named) {
+  for (const auto& [key, value] : named) set_option(options, nb::cast<std::string>(key), option_text(value));
+}
+
+void bind_simulator(nb::module_& m) {
+  nb::class_<Simulator::Snapshot>(m, "Snapshot", "Everything the next step depends on; see Simulator.save.")
+      .def_prop_ro(
+          "state", [](const Simulator::Snapshot& s) { return State(s.state); }, "A copy of its state.")
+      .def("__repr__",
+           [](const Simulator::Snapshot& s) { return fmt::format("<Snapshot at {:.6g} s>", s.state.time); });
+
+  nb::class_<PySimulator> c(m, "Simulator",
+                            "A model, its state, and one function that moves it on. Trouble is a status of the report, "
+                            "not an exception. Not for two threads at once.");
+  c.def("__init__", &construct, nb::arg("model"), nb::kw_only(), nb::arg("dt") = 0.0, nb::arg("solver") = "auto",
+        nb::arg("options"),
+        nb::sig("def __init__(self, model: Model, *, dt: float = 0.0, solver: str = 'auto', **options: bool | int | "
+                "float | str) -> None"),
+        "dt: time step, s (0: the model's). solver: a name of `solvers()`. options, by name: those of the simulator "
+        "(`simulator_options()` lists them: integrator, tolerance, erp, ...) and those of the solver.")
+      .def_prop_ro("model", [](const PySimulator& self) { return PyModel{self.sim.model_ptr()}; })
+      .def_prop_ro(
+          "dt", [](const PySimulator& self) { return self.sim.time_step(); }, "s")
+      .def_prop_ro("solver", [](const PySimulator& self) { return self.sim.options().solver; })
+      .def_prop_ro(
+          "options",
+          [](const PySimulator& self) {
+            nb::dict d;
+            for (const auto& [name, value] : option_values(self.sim.options())) d[name.c_str()] = value;
+            return d;
+          },
+          nb::sig("def options(self) -> dict[str, str]"), "All options by name, as text.")
+      .def_prop_ro(
+          "time", [](const PySimulator& self) { return self.sim.state().time; }, "s")
+      .def_prop_rw(
+          "state", [](PySimulator& self) -> State& { return self.sim.state(); },
+          [](PySimulator& self, const State& s) {
+            s.validate(self.sim.model());
+            self.sim.state() = s;
+          },
+          nb::for_getter(nb::rv_policy::reference_internal),
+          "The current state; its arrays stay valid, and may be written between steps.")
+      .def_prop_ro(
+          "parameters", [](PySimulator& self) -> Parameters& { return self.sim.parameters(); },
+          nb::rv_policy::reference_internal, "Numbers that may change between steps.")
+      .def("step", &step, nb::arg("count") = 1,
+           "Moves on by count steps without holding the GIL; stops early when a step diverges. Returns the report of "
+           "the "
+           "last step.")
+      .def("reset", &reset, nb::arg("to") = nb::none(),
+           "To the start of the scene or the reference configuration, to a keyframe (name or index) or to a State; "
+           "contacts are forgotten.")
+      .def(
+          "save", [](const PySimulator& self) { return self.sim.save(); },
+          "Everything the next step depends on: a restored simulator goes on bit for bit.")
+      .def(
+          "restore",
+          [](PySimulator& self, const Simulator::Snapshot& snapshot) {
+            const Guard guard(self.busy, "simulator");
+            self.sim.restore(snapshot);
+          },
+          nb::arg("snapshot"))
+      .def("__repr__", &repr)
+      .def("_repr_html_", &html);
+  m.def("simulator_options", &option_help, "The simulator's options with defaults, ranges and meaning, one a line.");
+  bind_input(c);
+  bind_results(c);
+}
+
+}  // namespace touchstone::python

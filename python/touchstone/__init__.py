@@ -1,0 +1,152 @@
+"""Touchstone: simulation of robots in contact, with a certificate for every step.
+
+    import touchstone as ts
+
+    sim = ts.Simulator(ts.load("quadruped:flat"), dt=1e-3)
+    sim.step(1000)
+    print(sim.state.q, sim.contacts.force, sim.report.residuals)
+
+SI units and radians throughout. Arrays of a state look into its memory; contacts and reports are snapshots.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from . import problems as problems
+from ._core import (
+    Actuator,
+    Body,
+    ContactProblem,
+    Contacts,
+    Distance,
+    Dynamics,
+    EnergyAccount,
+    Equality,
+    Error,
+    InputError,
+    InternalError,
+    Joint,
+    Keyframe,
+    Model,
+    ModelBuilder,
+    Parameters,
+    PinocchioLayout,
+    PointContact,
+    RayHit,
+    Recorder,
+    Recording,
+    Residuals,
+    Scene,
+    SceneInfo,
+    Sensor,
+    Shape,
+    ShapeElement,
+    Simulator,
+    Site,
+    Snapshot,
+    Solution,
+    Solver,
+    SolverInfo,
+    StageTimes,
+    State,
+    StepReport,
+    Tendon,
+    Transform,
+    collide,
+    distance,
+    load_problem,
+    overlaps,
+    raycast,
+    residuals,
+    save_problem,
+    scene,
+    scenes,
+    simulator_options,
+    solvers,
+    version,
+)
+from ._load import ModelWarning, load, load_string
+from ._solve import compare, solve
+from ._trace import Trace, record, run
+
+__version__ = version
+for _error in (Error, InputError, InternalError):
+    _error.__module__ = __name__
+
+__all__ = [
+    "Actuator",
+    "Body",
+    "ContactProblem",
+    "Contacts",
+    "Distance",
+    "Dynamics",
+    "EnergyAccount",
+    "Equality",
+    "Error",
+    "InputError",
+    "InternalError",
+    "Joint",
+    "Keyframe",
+    "Model",
+    "ModelBuilder",
+    "ModelWarning",
+    "Parameters",
+    "PinocchioLayout",
+    "PointContact",
+    "RayHit",
+    "Recorder",
+    "Recording",
+    "Residuals",
+    "Scene",
+    "SceneInfo",
+    "Sensor",
+    "Shape",
+    "ShapeElement",
+    "Simulator",
+    "Site",
+    "Snapshot",
+    "Solution",
+    "Solver",
+    "SolverInfo",
+    "StageTimes",
+    "State",
+    "StepReport",
+    "Tendon",
+    "Trace",
+    "Transform",
+    "__version__",
+    "collide",
+    "compare",
+    "distance",
+    "load",
+    "load_problem",
+    "load_string",
+    "overlaps",
+    "plot",
+    "problems",
+    "raycast",
+    "record",
+    "residuals",
+    "run",
+    "save_problem",
+    "scene",
+    "scenes",
+    "simulator_options",
+    "solve",
+    "solvers",
+]
+
+
+if TYPE_CHECKING:
+    from . import convert as convert
+    from . import gym as gym
+    from . import plot as plot
+else:
+
+    def __getattr__(name: str) -> object:
+        """`plot` and `gym` need optional packages, so they are imported when they are used."""
+        if name in ("convert", "gym", "plot"):
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,215 @@
+#include "touchstone/contact/definiteness.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <Eigen/Eigenvalues>
+
+#include "touchstone/math/dense_kernels.hpp"
+
+namespace touchstone {
+namespace {
+
+constexpr int kExactRows = 48;  // up to here the whole matrix is one part
+constexpr int kPartRows = 24;   // of a part of a larger one
+constexpr int kFewSteps = 8, kManySteps = 24;
+constexpr double kSymmetric = 1e-9;  // relative skew part below which products with M serve for those with M'
+
+using Tridiagonal = std::array<double, kManySteps>;
+
+// --- Lanczos ---
+
+// Number of eigenvalues of a symmetric tridiagonal matrix below x (Sturm sequence).
+int count_below(const Tridiagonal& a, const Tridiagonal& b, int n, double x) {
+  int count = 0;
+  double q = 1.0;
+  for (int i = 0; i < n; ++i) {
+    q = a[i] - x - (i > 0 ? b[i - 1] * b[i - 1] / q : 0.0);
+    if (q == 0.0) q = 1e-300;
+    count += q < 0.0 ? 1 : 0;
+  }
+  return count;
+}
+
+// The k-th smallest eigenvalue by bisection.
+double tridiagonal_eigenvalue(const Tridiagonal& a, const Tridiagonal& b, int n, int k) {
+  double radius = 0.0;
+  for (int i = 0; i < n; ++i)
+    radius = std::max(radius, std::abs(a[i]) + std::abs(b[i]) + (i > 0 ? std::abs(b[i - 1]) : 0.0));
+  double low = -radius, high = radius;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = 0.5 * (low + high);
+    (count_below(a, b, n, middle) > k ? high : low) = middle;
+  }
+  return 0.5 * (low + high);
+}
+
+// Extreme Ritz values of (M + M') / 2 after the given number of steps, without reorthogonalisation.
+std::pair<double, double> extreme_ritz_values(const BlockSparseMatrix& M, bool symmetric, int steps,
+                                              DefinitenessScratch& scratch) {
+  const int n = M.rows();
+  VectorX &previous = scratch.lanczos[0], &current = scratch.lanczos[1], &product = scratch.lanczos[2];
+  previous.setZero(n);
+  current.resize(n);
+  product.resize(n);
+  for (int i = 0; i < n; ++i) {  // any vector without symmetry
+    const double turn = 0.618033988749895 * (i + 1);
+    current[i] = turn - std::floor(turn) - 0.5;
+  }
+  current.normalize();
+  Tridiagonal a{}, b{};
+  steps = std::min(n, steps);
+  int done = 0;
+  double beta = 0.0;
+  while (done < steps) {
+    M.multiply(current.data(), product.data());
+    if (!symmetric) {
+      M.multiply_transpose_add(current.data(), product.data());
+      product *= 0.5;
+    }
+    a[done] = current.dot(product);
+    product -= a[done] * current + beta * previous;
+    beta = product.norm();
+    b[done++] = beta;
+    if (beta <= 1e-12 * std::abs(a[0])) break;
+    previous.swap(current);
+    current = product / beta;
+  }
+  return {tridiagonal_eigenvalue(a, b, done, 0), tridiagonal_eigenvalue(a, b, done, done - 1)};
+}
+
+// --- Verdicts ---
+
+Verdict not_symmetric(double skew) {
+  return {ProblemStatus::kInvalid,
+          fmt::format(
+              "G is not symmetric: its skew part is {:.3g} of its largest entry (scaled), more than {:g}; check the "
+              "order of rows and columns",
+              skew, kMaxRelativeSkew)};
+}
+
+Verdict judge(double smallest, double largest) {
+  if (!(smallest < -kMaxRelativeIndefiniteness * std::max(largest, -smallest))) return {};
+  return {ProblemStatus::kInvalid,
+          fmt::format(
+              "G is indefinite: its scaled symmetric part has eigenvalues from {:.3g} to {:.3g}; check the order of "
+              "rows and columns, masses and signs",
+              smallest, largest)};
+}
+
+// --- The pass over the entries ---
+
+struct Findings {
+  double largest = 0.0, skew = 0.0;              // entries
+  double smallest_value = 0.0, top_value = 0.0;  // eigenvalues of doubtful parts: bounds of those of the matrix
+};
+
+// Block B (m x n, column-major) against its mirror image C (n x m), and against the diagonal entries p and q of its
+// rows and columns. Returns the largest x^2 - p_r q_c, which no semidefinite matrix has above zero.
+double compare(const double* B, const double* C, int m, int n, const double* p, const double* q, Findings& found) {
+  double excess = 0.0;
+  for (int c = 0; c < n; ++c) {
+    for (int r = 0; r < m; ++r) {
+      const double x = B[c * m + r], y = C[r * n + c];
+      found.largest = std::max(found.largest, std::max(std::abs(x), std::abs(y)));
+      found.skew = std::max(found.skew, std::abs(x - y));
+      excess = std::max(excess, x * x - p[r] * q[c]);
+    }
+  }
+  return excess;
+}
+
+// The 2 x 2 minors of a block that exceeds its diagonal entries.
+void judge_pairs(const double* B, int m, int n, const double* p, const double* q, Findings& found) {
+  for (int c = 0; c < n; ++c) {
+    for (int r = 0; r < m; ++r) {
+      const double mean = 0.5 * (p[r] + q[c]), radius = std::hypot(0.5 * (p[r] - q[c]), B[c * m + r]);
+      found.smallest_value = std::min(found.smallest_value, mean - radius);
+      found.top_value = std::max(found.top_value, mean + radius);
+    }
+  }
+}
+
+// The mean of block B (m x n) and its mirror image C, at the mirror image's place below the diagonal.
+void fill(const double* B, const double* C, int m, int n, int leading, double* target) {
+  for (int c = 0; c < m; ++c) {
+    for (int r = 0; r < n; ++r) target[c * leading + r] = 0.5 * (B[r * m + c] + C[c * n + r]);
+  }
+}
+
+// Block rows [begin, end): their entries against their mirror images, and the diagonal part. Returns its largest
+// diagonal entry.
+double pass(const BlockSparseMatrix& M, int begin, int end, DefinitenessScratch& scratch, Findings& found) {
+  const int first = M.row_begin[begin], rows = M.row_begin[end] - first;
+  double* part = scratch.part.data();
+  std::fill(part, part + static_cast<std::ptrdiff_t>(rows) * rows, 0.0);
+  for (int i = begin; i < end; ++i) {
+    const int m = M.row_size(i), at = M.row_begin[i] - first;
+    for (int k = M.start[i]; k < M.start[i + 1]; ++k) {
+      const int j = M.col[k];
+      if (j < i) continue;  // seen from the other side
+      const int mirror = j == i ? k : scratch.next[j]++, n = M.row_size(j);
+      const double *B = M.data(k), *C = M.data(mirror);
+      const double *p = scratch.diagonal.data() + M.row_begin[i], *q = scratch.diagonal.data() + M.row_begin[j];
+      const double excess = m == 3 && n == 3 ? compare(B, C, 3, 3, p, q, found) : compare(B, C, m, n, p, q, found);
+      if (excess > kMaxRelativeIndefiniteness && j != i) judge_pairs(B, m, n, p, q, found);
+      if (j < end) fill(B, C, m, n, rows, part + static_cast<std::ptrdiff_t>(at) * rows + M.row_begin[j] - first);
+    }
+  }
+  double diagonal = 0.0;
+  for (int r = 0; r < rows; ++r) diagonal = std::max(diagonal, part[static_cast<std::ptrdiff_t>(r) * (rows + 1)]);
+  return diagonal;
+}
+
+// Whether the part, of which the lower triangle is filled, has no eigenvalue below -shift.
+bool is_positive(int rows, double shift, DefinitenessScratch& scratch) {
+  const std::ptrdiff_t size = static_cast<std::ptrdiff_t>(rows) * rows;
+  double* part = scratch.part.data();
+  std::copy(part, part + size, scratch.saved.data());
+  for (int r = 0; r < rows; ++r) part[static_cast<std::ptrdiff_t>(r) * (rows + 1)] += shift;
+  return partial_cholesky(part, rows, rows, rows);
+}
+
+std::pair<double, double> extreme_eigenvalues(int rows, const DefinitenessScratch& scratch) {
+  const Eigen::SelfAdjointEigenSolver<MatrixX> solver(Eigen::Map<const MatrixX>(scratch.saved.data(), rows, rows),
+                                                      Eigen::EigenvaluesOnly);
+  return {solver.eigenvalues()[0], solver.eigenvalues()[rows - 1]};
+}
+
+}  // namespace
+
+Verdict check_definiteness(const BlockSparseMatrix& M, DefinitenessScratch& scratch) {
+  const int n = M.rows(), count = M.block_rows();
+  const int limit = n <= kExactRows ? n : kPartRows;
+  scratch.next.assign(M.start.begin(), M.start.end());
+  scratch.part.resize(static_cast<std::size_t>(limit) * static_cast<std::size_t>(limit));
+  scratch.saved.resize(scratch.part.size());
+  scratch.diagonal.resize(static_cast<std::size_t>(n));
+  for (int i = 0; i < count; ++i) {
+    const int m = M.row_size(i);
+    const double* block = M.data(M.find(i, i));
+    for (int r = 0; r < m; ++r) scratch.diagonal[M.row_begin[i] + r] = block[r * (m + 1)];
+  }
+  Findings found;
+  for (int begin = 0, end = 0; begin < count; begin = end) {
+    while (end < count && M.row_begin[end + 1] - M.row_begin[begin] <= limit) ++end;
+    const double diagonal = pass(M, begin, end, scratch, found);
+    const int rows = M.row_begin[end] - M.row_begin[begin];
+    // No more than the largest eigenvalue allows, for a diagonal entry is a lower bound of it.
+    if (is_positive(rows, kMaxRelativeIndefiniteness * diagonal, scratch)) continue;
+    const auto [low, high] = extreme_eigenvalues(rows, scratch);
+    found.smallest_value = std::min(found.smallest_value, low);
+    found.top_value = std::max(found.top_value, high);
+  }
+  const double skew = found.largest > 0.0 ? found.skew / found.largest : 0.0;
+  if (skew > kMaxRelativeSkew) return not_symmetric(skew);
+  if (n <= kExactRows) return judge(found.smallest_value, found.top_value);
+  const int steps = found.smallest_value < 0.0 ? kManySteps : kFewSteps;
+  const auto [low, high] = extreme_ritz_values(M, skew <= kSymmetric, steps, scratch);
+  return judge(std::min(found.smallest_value, low), std::max(found.top_value, high));
+}
+
+}  // namespace touchstone

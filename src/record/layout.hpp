@@ -1,0 +1,28 @@
+// What a recording holds, table by table: one list of columns for the writer, the reader and the documentation. Not for
+// users of the library.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "touchstone/model/model.hpp"
+#include "touchstone/record/recording.hpp"
+
+namespace touchstone::record {
+
+inline constexpr int kFormatVersion = 1;
+
+// A data set of rows; the numbers live in a vector, row after row. Exactly one of the two vectors is used.
+struct Column {
+  std::string path;
+  std::size_t width = 1;  // numbers in a row
+  std::vector<double>* numbers = nullptr;
+  std::vector<std::int32_t>* integers = nullptr;
+};
+
+// The columns of a table, bound to it. Rows of `steps` belong to moments, rows of `contacts` to contact points.
+std::vector<Column> step_columns(const Model& model, StepTable& table);
+std::vector<Column> contact_columns(ContactTable& table);
+
+}  // namespace touchstone::record

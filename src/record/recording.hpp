@@ -1,0 +1,121 @@
+// Recordings of simulations in HDF5: states, controls, contacts, forces, residuals, timings, and the model itself.
+//
+//   RecordingWriter writer("run.h5", sim, {.scene = "arch"});     // keeps the present moment
+//   while (...) { sim.step(); writer.add(sim); }                  // and every N-th step
+//   writer.close();
+//
+//   const Recording recording("run.h5");
+//   recording.steps().q                                            // all configurations, row after row
+//
+// A file is complete up to its last chunk at every moment: the process may be killed, the disk may be full, another
+// process may read while this one writes (HDF5's single-writer, multiple-readers mode). docs/recordings.md has the
+// layout for other programs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "touchstone/model/state.hpp"
+#include "touchstone/sim/simulator.hpp"
+
+namespace touchstone {
+
+// One row for each recorded moment. The first is the start, which no step led to: its report is empty. All others hold
+// the state after a step and what that step said.
+struct StepTable {
+  std::vector<double> time;                       // s
+  std::vector<double> q, v, activation, control;  // nq, nv, na, nu a row
+  std::vector<double> mocap;                      // 7 a mocap body: x y z, w x y z
+  std::vector<std::int32_t> step;                 // number of steps before this moment
+  std::vector<std::int32_t> status;               // StepStatus
+  std::vector<std::int32_t> contacts;             // rows of ContactTable that belong to this moment
+  std::vector<std::int32_t> constraints, islands, iterations;
+  std::vector<double> natv, natv_relative;               // certificate: m/s, -
+  std::vector<double> penetration, violation;            // m, m or rad
+  std::vector<double> kinetic_energy, potential_energy;  // J
+  std::vector<double> times;  // 6 a row, s: dynamics, collision, assembly, solve, integrate, certify
+
+  std::size_t rows() const { return time.size(); }
+};
+
+// One row for each contact point with a force, in the order of the moments.
+struct ContactTable {
+  std::vector<std::int32_t> shape_a, shape_b;
+  std::vector<double> position, normal;  // m, world; -, from A to B: 3 a row
+  std::vector<double> force, torque;     // N, N m, world, on B: 3 a row
+  std::vector<double> distance;          // m
+  std::vector<double> friction;          // sliding coefficient
+
+  std::size_t rows() const { return distance.size(); }
+};
+
+struct RecordingOptions {
+  int every = 1;        // steps between rows
+  std::string scene;    // what was run, for people
+  int chunk = 0;        // rows that are written at once; 0: by their size
+  int compression = 2;  // deflate, 0 to 9
+};
+
+class RecordingWriter {
+ public:
+  // Creates the file and writes the model with the simulator's present parameters. Throws InputError if it cannot be
+  // written.
+  RecordingWriter(const std::filesystem::path& file, Simulator& sim, const RecordingOptions& options = {});
+  RecordingWriter(RecordingWriter&&) noexcept;
+  RecordingWriter& operator=(RecordingWriter&&) noexcept;
+  ~RecordingWriter();  // closes; errors are swallowed
+
+  // After a step: keeps it if its turn has come. Throws Error when the file cannot be written any more (disk full);
+  // what was written before stays readable.
+  void add(Simulator& sim);
+  // Writes what is left. Throws as add does.
+  void close();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+class Recording {
+ public:
+  // Reads the file, or as much of it as is whole. Throws InputError if it is no recording.
+  explicit Recording(const std::filesystem::path& file);
+
+  const ModelPtr& model() const { return model_; }
+  const std::string& scene() const { return scene_; }
+  const std::string& version() const { return version_; }  // of the program that wrote it
+  const SimulatorOptions& options() const { return options_; }
+  double time_step() const { return time_step_; }
+  int every() const { return every_; }
+  // False when the writer did not come to close(): killed, or no room.
+  bool complete() const { return complete_; }
+
+  const StepTable& steps() const { return steps_; }
+  const ContactTable& contacts() const { return contacts_; }
+  std::size_t rows() const { return steps_.rows(); }
+  // First contact of a row; contact_start(rows()) is their number.
+  std::size_t contact_start(std::size_t row) const { return contact_start_[row]; }
+  State state(std::size_t row) const;
+  VectorX control(std::size_t row) const;
+  StepReport report(std::size_t row) const;  // what is recorded of it
+
+ private:
+  ModelPtr model_;
+  std::string scene_, version_;
+  SimulatorOptions options_;
+  double time_step_ = 0.0;
+  int every_ = 1;
+  bool complete_ = false;
+  StepTable steps_;
+  ContactTable contacts_;
+  std::vector<std::size_t> contact_start_;
+};
+
+// steps.csv and contacts.csv in a folder, which is made if need be, one line a row, names in the first. Throws
+// InputError if they cannot be written.
+void write_csv(const Recording& recording, const std::filesystem::path& folder);
+
+}  // namespace touchstone

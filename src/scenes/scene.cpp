@@ -1,0 +1,98 @@
+#include "touchstone/scenes/scene.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "touchstone/base/error.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/geometry/mesh.hpp"
+#include "touchstone/model/builder.hpp"
+
+namespace touchstone {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+void start_at(Scene& scene, const Keyframe& key) {
+  scene.start.q = key.q;
+  scene.start.v = key.v;
+  scene.start.activation = key.activation;
+  if (!key.mocap.empty()) scene.start.mocap = key.mocap;
+  scene.control = key.control;
+}
+
+// The lowest point of a shape, from the box around it in its own frame; exact for balls and capsules.
+double lowest_point(const Shape& shape, const Transform& X) {
+  if (shape.type == ShapeType::kSphere) return X.position.z() - shape.size.x();
+  if (shape.type == ShapeType::kCapsule) {
+    return X.position.z() - std::abs((X.rotation * Vector3::UnitZ()).z()) * shape.size.y() - shape.size.x();
+  }
+  double low = std::numeric_limits<double>::infinity();
+  const auto lower = [&](const Vector3& point) { low = std::min(low, (X * point).z()); };
+  if (shape.mesh != nullptr) {
+    for (const Vector3& vertex : shape.mesh->vertices) lower(vertex);
+    return low;
+  }
+  const Bounds box = bounds(shape);
+  for (const double x : {box.lower.x(), box.upper.x()}) {
+    for (const double y : {box.lower.y(), box.upper.y()}) {
+      for (const double z : {box.lower.z(), box.upper.z()}) lower({x, y, z});
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+Scene scene_of(ModelPtr model) {
+  if (model == nullptr) throw Error("a scene needs a model");
+  Scene scene;
+  scene.name = model->name;
+  scene.start = State(*model);
+  scene.control = VectorX::Zero(model->nu);
+  scene.model = std::move(model);
+  if (!scene.model->keyframes.empty()) start_at(scene, scene.model->keyframes.front());
+  return scene;
+}
+
+void start_at_keyframe(Scene& scene, std::string_view keyframe) {
+  start_at(scene, scene.model->keyframes[at(scene.model->keyframe(keyframe))]);
+}
+
+ModelPtr with_ground(const Model& model, const VectorX& q) {
+  require_size("q", q.size(), model.nq);
+  Data data(model);
+  forward_kinematics(model, model.defaults, q, data);
+  double low = std::numeric_limits<double>::infinity();
+  for (int s = 0; s < model.nshape; ++s) {
+    const ShapeElement& element = model.shapes[at(s)];
+    const bool collides = !element.visual_only && (element.contact_type != 0 || element.contact_affinity != 0);
+    if (!collides || model.body_weld[at(element.body)] == 0) continue;
+    low = std::min(low, lowest_point(element.shape, shape_pose(model, data, s)));
+  }
+  if (!std::isfinite(low)) {
+    throw InputError({.where = {model.file, 0, model.name},
+                      .message = "a ground was asked for, but nothing that moves can collide",
+                      .remedy = "leave the ground out, or give the model collision shapes"});
+  }
+  ModelBuilder builder(model);
+  ShapeElement ground;
+  ground.name = "ground";
+  while (model.find(ElementKind::kShape, ground.name) >= 0) ground.name += '_';
+  ground.shape.type = ShapeType::kPlane;
+  ground.pose.position.z() = low;
+  ground.color = {0.75, 0.76, 0.78, 1.0};
+  const std::string name = ground.name;
+  builder.add_shape(std::move(ground));
+  auto grounded = std::make_shared<Model>(*builder.build());
+  // Parameters may have been changed since the model was built.
+  const int index = grounded->shape(name);
+  const Material material = grounded->defaults.shape_material[at(index)];
+  grounded->defaults = model.defaults;
+  grounded->defaults.shape_material.insert(grounded->defaults.shape_material.begin() + index, material);
+  return grounded;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,100 @@
+#include "touchstone/sim/batch.hpp"
+
+#include <algorithm>
+
+#include "touchstone/base/error.hpp"
+
+namespace touchstone {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::size_t total(int worlds, int width) { return at(worlds) * at(width); }
+
+}  // namespace
+
+Batch::Batch(ModelPtr model, int worlds, const SimulatorOptions& options, int threads)
+    : model_(std::move(model)), pool_(threads) {
+  if (model_ == nullptr) throw Error("Batch: the model is null");
+  if (worlds < 1) throw Error("a batch of {} worlds; give a positive number", worlds);
+  SimulatorOptions own = options;
+  own.threads = 1;
+  const auto shapes = std::make_shared<const CollisionModel>(*model_);
+  simulators_.reserve(at(worlds));
+  for (int w = 0; w < worlds; ++w) simulators_.push_back(std::make_unique<Simulator>(model_, own, shapes));
+  q_.resize(total(worlds, model_->nq));
+  v_.resize(total(worlds, model_->nv));
+  activation_.resize(total(worlds, model_->na));
+  control_.resize(total(worlds, model_->nu));
+  time_.resize(at(worlds));
+  status_.resize(at(worlds), StepStatus::kOk);
+  error_.resize(at(worlds));
+  reset();
+}
+
+std::size_t Batch::checked(int world) const {
+  if (world < 0 || world >= worlds()) throw Error("world {} of a batch with {}", world, worlds());
+  return at(world);
+}
+
+void Batch::step(int count) {
+  pool_.run(worlds(), [&](int world, int) { step_world(world, count); });
+}
+
+void Batch::step_world(int world, int count) noexcept {
+  const std::size_t w = at(world);
+  try {
+    error_[w].clear();
+    copy_in(world);
+    status_[w] = simulators_[w]->step(count).status;
+    copy_out(world);
+  } catch (const std::exception& error) {
+    status_[w] = StepStatus::kDiverged;
+    error_[w] = error.what();
+  }
+}
+
+void Batch::copy_in(int world) {
+  Simulator& sim = *simulators_[at(world)];
+  State& state = sim.state();
+  std::copy_n(q(world).data(), model_->nq, state.q.data());
+  std::copy_n(v(world).data(), model_->nv, state.v.data());
+  std::copy_n(activation(world).data(), model_->na, state.activation.data());
+  std::copy_n(control(world).data(), model_->nu, sim.input().control.data());
+}
+
+void Batch::copy_out(int world) {
+  const State& state = simulators_[at(world)]->state();
+  std::copy_n(state.q.data(), model_->nq, q(world).data());
+  std::copy_n(state.v.data(), model_->nv, v(world).data());
+  std::copy_n(state.activation.data(), model_->na, activation(world).data());
+  time_[at(world)] = state.time;
+}
+
+void Batch::reset() {
+  for (int w = 0; w < worlds(); ++w) reset(w);
+}
+
+void Batch::reset(int world) {
+  simulators_[checked(world)]->reset();
+  status_[at(world)] = StepStatus::kOk;
+  error_[at(world)].clear();
+  copy_out(world);
+}
+
+void Batch::reset(int world, int keyframe) {
+  Simulator& sim = *simulators_[checked(world)];
+  sim.reset(keyframe);
+  status_[at(world)] = StepStatus::kOk;
+  error_[at(world)].clear();
+  copy_out(world);
+  std::copy_n(sim.input().control.data(), model_->nu, control(world).data());
+}
+
+void Batch::forget(int world) {
+  Simulator& sim = *simulators_[checked(world)];
+  copy_in(world);
+  sim.reset(State(sim.state()));
+}
+
+}  // namespace touchstone

@@ -1,0 +1,105 @@
+#include "touchstone/sim/option_fields.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "touchstone/base/error.hpp"
+#include "touchstone/base/similar.hpp"
+#include "touchstone/solvers/catalogue.hpp"
+
+namespace touchstone {
+namespace {
+
+const OptionField* find_field(const std::vector<OptionField>& fields, std::string_view name) {
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [name](const OptionField& f) { return f.name == name; });
+  return found != fields.end() ? &*found : nullptr;
+}
+
+void set_field(const OptionField& field, std::string_view value) {
+  if (field.set(value)) return;
+  throw Error({.where = {},
+               .message = fmt::format("option {}: '{}' is not {}", field.name, value, field.kind),
+               .remedy = fmt::format("give {} ({})", field.range, field.help)});
+}
+
+// A solver's option goes into the list as text; a later value replaces an earlier one.
+void keep_solver_option(SimulatorOptions& options, std::string_view name, std::string_view value) {
+  const std::string start = std::string(name) + "=";
+  auto& list = options.solver_options;
+  list.erase(std::remove_if(list.begin(), list.end(), [&](const std::string& o) { return o.rfind(start, 0) == 0; }),
+             list.end());
+  list.push_back(start + std::string(value));
+}
+
+}  // namespace
+
+std::vector<OptionField> list_options(SimulatorOptions& options) {
+  constexpr double kLarge = std::numeric_limits<double>::max();
+  OptionList list;
+  list.add("time_step", options.time_step, 0.0, 1.0, "s; 0: that of the model");
+  list.add("integrator", options.integrator, {"euler", "midpoint"}, "semi-implicit Euler or Moreau's midpoint rule");
+  list.add("tolerance", options.tolerance, 1e-15, 1.0, "relative natv that the solver is asked for");
+  list.add("max_iterations", options.max_iterations, 0, std::numeric_limits<int>::max(), "0: the solver's own limit");
+  list.add("warm_start", options.warm_start, "begin with the impulses of the step before");
+  list.add("islands", options.islands, "solve groups of bodies that do not touch one by one");
+  list.add("swept_margin", options.swept_margin, "look for contacts as far as bodies move in a step");
+  list.add("margin", options.collision.margin, 0.0, 1.0, "m; contacts are kept up to this distance");
+  list.add("erp", options.stabilisation.erp, 0.0, 1.0, "share of a violation that one step removes");
+  list.add("slop", options.stabilisation.slop, 0.0, 1.0, "m or rad; violation that is left alone");
+  list.add("recovery_speed", options.stabilisation.recovery_speed, 0.0, kLarge,
+           "m/s; penetrations end at most so fast");
+  list.add("restitution_threshold", options.stabilisation.restitution_threshold, 0.0, kLarge,
+           "m/s; slower impacts do not bounce");
+  return list.fields();
+}
+
+void set_option(SimulatorOptions& options, std::string_view name, std::string_view value) {
+  if (name == "solver") {
+    options.solver = find_solver(value).name;
+    return;
+  }
+  const std::vector<OptionField> fields = list_options(options);
+  if (const OptionField* field = find_field(fields, name)) {
+    set_field(*field, value);
+    return;
+  }
+  const auto of_solver = make_solver(options.solver)->make_options();
+  const std::vector<OptionField> solver_fields = list_options(*of_solver);
+  if (const OptionField* field = find_field(solver_fields, name)) {
+    set_field(*field, value);
+    keep_solver_option(options, name, value);
+    return;
+  }
+  std::vector<std::string> names{"solver"};
+  for (const auto* list : {&fields, &solver_fields}) {
+    for (const OptionField& field : *list) names.push_back(field.name);
+  }
+  throw Error(
+      {.where = {},
+       .message = fmt::format("neither the simulator nor the solver '{}' has an option '{}'", options.solver, name),
+       .remedy = did_you_mean(name, names)});
+}
+
+void set_option(SimulatorOptions& options, std::string_view assignment) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    throw Error({.where = {},
+                 .message = fmt::format("'{}' is no option", assignment),
+                 .remedy = "write name=value, such as erp=0.1"});
+  }
+  set_option(options, assignment.substr(0, equals), assignment.substr(equals + 1));
+}
+
+std::vector<std::pair<std::string, std::string>> option_values(const SimulatorOptions& options) {
+  SimulatorOptions copy = options;
+  std::vector<std::pair<std::string, std::string>> values{{"solver", options.solver}};
+  for (const OptionField& field : list_options(copy)) values.emplace_back(field.name, field.get());
+  for (const std::string& option : options.solver_options) {
+    const std::size_t equals = option.find('=');
+    values.emplace_back(option.substr(0, equals), option.substr(std::min(equals, option.size() - 1) + 1));
+  }
+  return values;
+}
+
+}  // namespace touchstone

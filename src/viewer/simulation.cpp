@@ -1,0 +1,244 @@
+#include "touchstone/viewer/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/solvers/catalogue.hpp"
+
+namespace touchstone {
+namespace {
+
+// The spring swings a mass of the whole tree at this rate, critically damped: firm, and slow against the time step.
+constexpr double kDragRate = 12.0;                           // rad/s
+constexpr double kLargestPull = 50.0;                        // times the weight of the tree under 9.81 m/s^2
+constexpr double kShortestStep = 1e-5, kLongestStep = 0.02;  // s, that the page offers
+constexpr double kLargestFriction = 2.0;
+constexpr double kEdge = 0.999;        // share of the friction cone at which a contact may slip
+constexpr double kSlipSpeed = 1e-4;    // m/s
+constexpr double kPenetration = 1e-3;  // m, that a certificate tolerates
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+double tree_mass(const Model& model, int tree) {
+  double mass = 0.0;
+  for (std::size_t b = 0; b < model.bodies.size(); ++b) {
+    if (model.body_kernels[b].tree == tree) mass += model.bodies[b].inertia.mass;
+  }
+  return mass;
+}
+
+double largest_friction(const Model& model) {
+  double friction = 0.0;
+  for (const Material& material : model.defaults.shape_material) friction = std::max(friction, material.friction.x());
+  return friction;
+}
+
+// How fast the surfaces move along each other.
+double slip_speed(const Model& model, const Data& data, const Contact& contact) {
+  const Vector3 point = contact.position.eigen(), normal = contact.normal().eigen();
+  const Vector3 velocity =
+      (point_velocity(model, data, contact.body_b, point) - point_velocity(model, data, contact.body_a, point))
+          .head<3>();
+  return (velocity - normal.dot(velocity) * normal).norm();
+}
+
+ContactMode mode_of(const Model& model, const Data& data, const ContactForce& f) {
+  const Vec3& force = f.local_force;
+  if (!(force.z() > 0.0)) return ContactMode::kOpen;
+  const auto& mu = f.contact->material.friction;
+  if (f.contact->material.dimension < 3 || mu[0] <= 0.0 || mu[1] <= 0.0) return ContactMode::kSlip;
+  const bool at_edge = std::hypot(force.x() / mu[0], force.y() / mu[1]) >= kEdge * force.z();
+  return at_edge && slip_speed(model, data, *f.contact) > kSlipSpeed ? ContactMode::kSlip : ContactMode::kStick;
+}
+
+int root_of(std::vector<int>& parent, int tree) {
+  while (parent[at(tree)] != tree) tree = parent[at(tree)] = parent[at(parent[at(tree)])];
+  return tree;
+}
+
+}  // namespace
+
+std::vector<Channel> step_channels() {
+  return {{.chart = "Energy", .name = "kinetic", .unit = "J"},
+          {.chart = "Energy", .name = "potential", .unit = "J"},
+          {.chart = "Energy", .name = "total", .unit = "J"},
+          {.chart = "Certificate", .name = "natv, relative", .unit = "", .logarithmic = true},
+          {.chart = "Contacts", .name = "contacts", .unit = ""},
+          {.chart = "Penetration", .name = "penetration", .unit = "mm"},
+          {.chart = "Iterations", .name = "iterations", .unit = ""},
+          {.chart = "Time of a step", .name = "dynamics", .unit = "us"},
+          {.chart = "Time of a step", .name = "collision", .unit = "us"},
+          {.chart = "Time of a step", .name = "assembly", .unit = "us"},
+          {.chart = "Time of a step", .name = "solve", .unit = "us"}};
+}
+
+std::vector<double> step_values(const StepReport& report, double kinetic, double potential) {
+  constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
+  const StageTimes& t = report.times;
+  const bool stepped = t.total() > 0.0;
+  const auto micro = [stepped](double seconds) { return stepped ? 1e6 * seconds : kGap; };
+  return {kinetic,
+          potential,
+          kinetic + potential,
+          report.residuals.natv_relative > 0.0 ? report.residuals.natv_relative : kGap,
+          static_cast<double>(report.contacts),
+          1e3 * report.penetration,
+          static_cast<double>(report.iterations),
+          micro(t.dynamics),
+          micro(t.collision),
+          micro(t.assembly),
+          micro(t.solve)};
+}
+
+void fill_contacts(const Model& model, const Data& data, std::span<const ContactForce> forces,
+                   std::vector<FrameContact>& contacts) {
+  std::vector<int> parent(at(model.ntree));
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto tree = [&model](int body) { return model.body_kernels[at(body)].tree; };
+  for (const ContactForce& f : forces) {
+    const int a = tree(f.contact->body_a), b = tree(f.contact->body_b);
+    if (a < 0 || b < 0) continue;
+    const int root_a = root_of(parent, a), root_b = root_of(parent, b);
+    parent[at(std::max(root_a, root_b))] = std::min(root_a, root_b);
+  }
+  contacts.clear();
+  for (const ContactForce& f : forces) {
+    const int moving = std::max(tree(f.contact->body_a), tree(f.contact->body_b));
+    FrameContact c;
+    c.position = f.contact->position.eigen();
+    c.normal = f.contact->normal().eigen();
+    c.force = f.force.eigen();
+    c.distance = f.contact->distance;
+    c.friction = f.contact->material.dimension >= 3 ? f.contact->material.friction[0] : 0.0;
+    c.mode = mode_of(model, data, f);
+    c.island = moving >= 0 ? root_of(parent, moving) : -1;
+    c.body_a = f.contact->body_a;
+    c.body_b = f.contact->body_b;
+    contacts.push_back(c);
+  }
+}
+
+std::vector<CertificateItem> step_certificate(const StepReport& report, double tolerance) {
+  if (report.status == StepStatus::kDiverged) {
+    return {{.name = "motion",
+             .meaning = "the step diverged; reset, and choose a shorter time step",
+             .value = std::numeric_limits<double>::quiet_NaN(),
+             .limit = 0.0,
+             .unit = ""}};
+  }
+  return {{.name = "natv, relative",
+           .meaning = "how far the step is from Signorini and Coulomb, over its free velocity",
+           .value = report.residuals.natv_relative,
+           .limit = tolerance,
+           .unit = ""},
+          {.name = "penetration",
+           .meaning = "of the deepest contact",
+           .value = report.penetration,
+           .limit = kPenetration,
+           .unit = "m"},
+          {.name = "limits and equalities",
+           .meaning = "the largest error",
+           .value = report.violation,
+           .limit = kPenetration,
+           .unit = "m or rad"}};
+}
+
+Simulation::Simulation(Scene scene)
+    : run_(std::move(scene)), data_(*run_.scene().model), friction_(largest_friction(*run_.scene().model)) {}
+
+std::vector<Channel> Simulation::channels() const { return step_channels(); }
+
+LiveChoices Simulation::choices() const {
+  const Model& m = *model();
+  LiveChoices choices;
+  for (const CatalogueEntry& entry : solver_catalogue()) choices.solvers.emplace_back(entry.name);
+  choices.solver = run_.simulator().options().solver;
+  const double step = run_.simulator().time_step();
+  choices.time_step =
+      LiveRange{.value = step, .minimum = std::min(step, kShortestStep), .maximum = std::max(step, kLongestStep)};
+  if (m.nshape > 0)
+    choices.friction = LiveRange{.value = friction_, .minimum = 0.0, .maximum = std::max(friction_, kLargestFriction)};
+  choices.controls = m.nu > 0;
+  choices.drag = m.nv > 0;
+  return choices;
+}
+
+std::vector<double> Simulation::controls() const {
+  const VectorX& control = run_.simulator().input().control;
+  return {control.begin(), control.end()};
+}
+
+void Simulation::set_solver(std::string_view name) {
+  SimulatorOptions options = run_.simulator().options();
+  options.solver = name;
+  options.solver_options.clear();  // they belong to the solver before
+  run_.set_options(options);
+}
+
+void Simulation::set_time_step(double seconds) {
+  SimulatorOptions options = run_.simulator().options();
+  options.time_step = seconds;
+  run_.set_options(options);
+}
+
+void Simulation::set_friction(double coefficient) {
+  friction_ = coefficient;
+  for (Material& material : run_.simulator().parameters().shape_material) material.friction.x() = coefficient;
+}
+
+void Simulation::pull() {
+  Input& input = run_.simulator().input();
+  if (pulled_ >= 0) input.applied_wrench[at(pulled_)].setZero();
+  run_.apply_pushes();
+  pulled_ = drag_ ? drag_->body : -1;
+  if (!drag_) return;
+  const Model& m = *model();
+  const State& now = state();
+  forward_kinematics(m, m.defaults, now, data_);
+  forward_velocity(m, now.v, data_);
+  const Transform X_WB = body_pose(data_, drag_->body);
+  const Vector3 point = X_WB * drag_->point;
+  const Vector3 velocity = point_velocity(m, data_, drag_->body, point).head<3>();
+  const double mass = tree_mass(m, m.body_kernels[at(drag_->body)].tree);
+  const Vector3 wanted = mass * (kDragRate * kDragRate * (drag_->target - point) - 2.0 * kDragRate * velocity);
+  const Vector3 force = wanted * std::min(1.0, kLargestPull * 9.81 * mass / std::max(wanted.norm(), 1e-300));
+  const Vector3 arm = point - X_WB * m.bodies[at(drag_->body)].inertia.com;
+  Vector6& wrench = input.applied_wrench[at(drag_->body)];
+  wrench.head<3>() += force;
+  wrench.tail<3>() += arm.cross(force);
+}
+
+void Simulation::step() {
+  if (run_.simulator().report().status == StepStatus::kDiverged) return;
+  pull();
+  run_.simulator().step();
+}
+
+void Simulation::reset() {
+  const VectorX control = run_.simulator().input().control;  // the sliders stay where they are
+  run_.reset();
+  run_.simulator().input().control = control;
+  drag_.reset();
+  pulled_ = -1;
+}
+
+void Simulation::read(Frame& frame) {
+  const Model& m = *model();
+  const Simulator& sim = run_.simulator();
+  forward_kinematics(m, sim.parameters(), state(), data_);
+  forward_velocity(m, state().v, data_);
+  frame.time = state().time;
+  frame.poses.resize(data_.X_WB.size());
+  std::transform(data_.X_WB.begin(), data_.X_WB.end(), frame.poses.begin(),
+                 [](const Pose& X) { return X.transform(); });
+  fill_contacts(m, data_, sim.contacts(), frame.contacts);
+  frame.values = step_values(sim.report(), kinetic_energy(m, sim.parameters(), state().v, data_),
+                             potential_energy(m, sim.parameters(), state().q, data_));
+  frame.certificate = step_certificate(sim.report(), sim.options().tolerance);
+}
+
+}  // namespace touchstone

@@ -1,0 +1,62 @@
+// The live source of the viewer: a scene in the simulator, with the user's pull.
+#pragma once
+
+#include "touchstone/scenes/scene_run.hpp"
+#include "touchstone/viewer/live_source.hpp"
+
+namespace touchstone {
+
+class Simulation : public LiveSource {
+ public:
+  explicit Simulation(Scene scene);
+
+  const ModelPtr& model() const override { return run_.scene().model; }
+  std::string title() const override { return run_.scene().name; }
+  std::string subtitle() const override { return run_.scene().description; }
+  std::vector<Channel> channels() const override;
+
+  double time() const override { return run_.simulator().state().time; }
+  // Nothing happens any more after a step that diverged; the certificate says so.
+  void step() override;
+  void reset() override;
+  void read(Frame& frame) override;
+  State initial_state() const override { return run_.scene().start; }
+  const State& state() const { return run_.simulator().state(); }
+  SceneRun& run() { return run_; }
+  const SceneRun& run() const { return run_; }
+
+  LiveChoices choices() const override;
+  std::vector<double> controls() const override;
+  void set_solver(std::string_view name) override;
+  void set_time_step(double seconds) override;
+  void set_friction(double coefficient) override;
+  void set_control(int index, double value) override { run_.simulator().input().control[index] = value; }
+  void set_drag(const LiveDrag& drag) override { drag_ = drag; }
+  void release_drag() override { drag_.reset(); }
+
+ private:
+  void pull();  // the spring of the drag, as a wrench of the input
+
+  SceneRun run_;
+  Data data_;  // of the drawn moment; the simulator's own is that of its last step
+  double friction_;
+  std::optional<LiveDrag> drag_;
+  int pulled_ = -1;  // the body whose wrench is set
+};
+
+// --- for whoever fills frames from a simulator: live views, replays of runs and of recordings ---
+
+// Figures of a step: energy, certificate, contacts, penetration, iterations, time of the stages.
+std::vector<Channel> step_channels();
+std::vector<double> step_values(const StepReport& report, double kinetic, double potential);
+
+// Contacts of the last step. `data` holds poses and velocities (forward_velocity) after it. A contact slips when its
+// force is at the edge of the friction cone and its surfaces move along each other. Contacts of bodies that touch,
+// directly or through others, share an island.
+void fill_contacts(const Model& model, const Data& data, std::span<const ContactForce> forces,
+                   std::vector<FrameContact>& contacts);
+
+// What one step may be judged by; `tolerance` is what the solver was asked for.
+std::vector<CertificateItem> step_certificate(const StepReport& report, double tolerance);
+
+}  // namespace touchstone

@@ -1,0 +1,240 @@
+"""Stepping, inputs, results, against closed forms."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import touchstone as ts
+
+
+def test_a_resting_box_is_carried(box: ts.Model) -> None:
+    sim = ts.Simulator(box, dt=1e-3)
+    report = sim.step(200)
+    assert report.ok
+    assert report.contacts == 4
+    contacts = sim.contacts
+    assert len(contacts) == 4
+    np.testing.assert_allclose(contacts.force.sum(axis=0), [0, 0, 9.81], atol=1e-6)
+    np.testing.assert_allclose(contacts.normal, np.tile([0, 0, 1], (4, 1)), atol=1e-12)
+    np.testing.assert_allclose(
+        np.einsum("nij,nj->ni", contacts.frame, contacts.local_force), contacts.force, atol=1e-12
+    )
+    np.testing.assert_allclose(sim.contact_wrench("box")[:3], [0, 0, 9.81], atol=1e-6)
+    assert np.all(np.abs(contacts.position[:, :2]) == pytest.approx(0.1, abs=1e-6))
+    assert report.residuals.natv_relative < 1e-6
+
+
+def test_a_sliding_box_brakes_with_coulomb(box: ts.Model) -> None:
+    sim = ts.Simulator(box, dt=1e-3, tolerance=1e-9)
+    sim.state.v[0] = 2.0
+    sim.step(200)
+    assert sim.state.v[0] == pytest.approx(2.0 - 0.6 * 9.81 * 0.2, abs=1e-6)
+    force = sim.contacts.force.sum(axis=0)
+    assert force[0] == pytest.approx(-0.6 * 9.81, rel=1e-6)
+
+
+def test_free_fall_and_energy(ball: ts.Model) -> None:
+    sim = ts.Simulator(ball, dt=1e-4, integrator="midpoint")
+    sim.reset("up")
+    energy = sim.kinetic_energy() + sim.potential_energy()
+    assert energy == pytest.approx(2 * 9.81 * 1.0, rel=1e-12)
+    sim.step(1000)
+    assert sim.time == pytest.approx(0.1, rel=1e-12)
+    assert sim.state.q[2] == pytest.approx(1 - 0.5 * 9.81 * 0.01, abs=1e-9)
+    assert sim.kinetic_energy() + sim.potential_energy() == pytest.approx(energy, rel=1e-9)
+    assert sim.center_of_mass()[2] == pytest.approx(sim.state.q[2], rel=1e-12)
+
+
+def test_control_and_applied_forces() -> None:
+    b = ts.ModelBuilder(gravity=[0, 0, 0])
+    b.add_body("cart", mass=2.0, inertia=[1, 1, 1])
+    b.add_joint("cart", "slide", axis=[1, 0, 0], name="rail")
+    b.add_motor("push", "rail", gear=3.0)
+    sim = ts.Simulator(b.build(), dt=1e-3)
+    sim.control[0] = 2.0  # 6 N on 2 kg
+    sim.step(100)
+    assert sim.state.v[0] == pytest.approx(0.3, rel=1e-12)
+    sim.control = 0.0
+    sim.applied_force[0] = -6.0
+    sim.step(100)
+    assert sim.state.v[0] == pytest.approx(0.0, abs=1e-12)
+    sim.applied_force = [0.0]
+    sim.applied_wrench[1, 0] = 2.0
+    sim.step(100)
+    assert sim.state.v[0] == pytest.approx(0.1, rel=1e-12)
+    np.testing.assert_allclose(sim.velocity("cart"), [0.1, 0, 0, 0, 0, 0], atol=1e-12)
+
+
+def test_a_restored_simulation_goes_on_bit_for_bit(quadruped: ts.Model) -> None:
+    sim = ts.Simulator(quadruped)
+    sim.step(300)
+    snapshot = sim.save()
+    sim.step(100)
+    q = sim.state.q.copy()
+    sim.step(50)
+    sim.restore(snapshot)
+    assert snapshot.state == sim.state
+    sim.step(100)
+    np.testing.assert_array_equal(sim.state.q, q)
+
+
+def test_one_call_or_many_give_the_same(quadruped: ts.Model) -> None:
+    a, b = ts.Simulator(quadruped), ts.Simulator(quadruped)
+    a.step(250)
+    for _ in range(250):
+        report = b.step()
+    np.testing.assert_array_equal(a.state.q, b.state.q)
+    assert report.time == a.report.time
+    assert a.step(0).time == a.report.time
+
+
+def test_reset(ball: ts.Model) -> None:
+    sim = ts.Simulator(ball)
+    for target in ("up", 0):
+        sim.reset(target)
+        assert sim.state.q[2] == 1.0
+    sim.reset()
+    assert sim.state.q[2] == pytest.approx(0.1)
+    with pytest.raises(ts.Error, match="no keyframe is called 'down'"):
+        sim.reset("down")
+
+
+@pytest.mark.parametrize("solver", [info.name for info in ts.solvers()])
+def test_every_solver_carries_a_box(box: ts.Model, solver: str) -> None:
+    sim = ts.Simulator(box, solver=solver, dt=2e-3)
+    sim.step(50)
+    assert sim.solver == solver
+    assert sim.contacts.force[:, 2].sum() == pytest.approx(9.81, rel=2e-3)
+
+
+def test_solver_options_and_errors(box: ts.Model) -> None:
+    sim = ts.Simulator(box, solver="nbgs", relaxation=0.9, erp=0.1, warm_start=False)
+    sim.step()
+    assert (sim.options["relaxation"], sim.options["erp"], sim.options["warm_start"]) == ("0.9", "0.1", "false")
+    assert "restitution_threshold" in ts.simulator_options()
+    with pytest.raises(ts.Error, match="nbgs"):
+        ts.Simulator(box, solver="nbg")
+    with pytest.raises(ts.Error, match=r"maximum_iterations"):
+        ts.Simulator(box, solver="nbgs", maximum_iterations=7)
+    with pytest.raises(ts.Error, match=r"euler\|midpoint"):
+        ts.Simulator(box, integrator="rk4")
+    with pytest.raises(ts.Error, match="time_step is -1"):
+        ts.Simulator(box, dt=-1)
+    with pytest.raises(TypeError):
+        ts.Simulator("box")  # type: ignore[arg-type]
+
+
+def test_divergence_is_a_status(ball: ts.Model) -> None:
+    sim = ts.Simulator(ball)
+    sim.applied_force[0] = np.inf
+    report = sim.step(5)
+    assert report.diverged
+    assert not report.ok
+    assert report.status == "diverged"
+    assert np.isfinite(sim.state.q).all()
+
+
+def test_reports_and_html(box: ts.Model) -> None:
+    sim = ts.Simulator(box)
+    report = sim.step(5)
+    kept = report.time
+    sim.step(5)
+    assert report.time == kept  # a snapshot
+    assert 0 < report.times.total < 1
+    assert set(report.residuals.as_dict()) >= {"natv", "complementarity", "coulomb"}
+    for thing in (sim, report, sim.contacts):
+        assert "<table>" in thing._repr_html_()
+        assert repr(thing).startswith("<")
+
+
+def test_the_problem_of_a_step_is_the_one_that_was_solved(quadruped: ts.Model) -> None:
+    sim = ts.Simulator(quadruped, tolerance=1e-10)
+    sim.step(500)
+    problem = sim.contact_problem()
+    assert problem.nrow == sim.report.rows
+    solution = ts.solve(problem, relative_tolerance=1e-12)
+    assert solution.solved
+    normal = sum(
+        solution.impulse[problem.block_rows[i + 1] - 1]
+        for i, kind in enumerate(problem.block_types)
+        if kind == "coulomb"
+    )
+    assert normal / sim.dt == pytest.approx(sim.contacts.local_force[:, 2].sum(), rel=1e-5)
+
+
+def test_raycast(box: ts.Model) -> None:
+    sim = ts.Simulator(box)
+    sim.step()
+    hit = sim.raycast([0, 0, 2], [0, 0, -1])
+    assert hit is not None
+    shape, distance, point, normal = hit
+    assert box.shape(shape).name == "box"
+    assert distance == pytest.approx(1.8, abs=1e-3)
+    np.testing.assert_allclose(normal, [0, 0, 1], atol=1e-9)
+    assert point[2] == pytest.approx(0.2, abs=1e-3)
+    assert sim.raycast([0, 0, 2], [0, 0, 1]) is None
+
+
+def test_the_gil_is_released(quadruped: ts.Model) -> None:
+    sim = ts.Simulator(quadruped)
+    sim.step(400)
+    counted = 0
+    done = threading.Event()
+
+    def work() -> None:
+        sim.step(3000)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.is_set():
+        counted += 1
+        time.sleep(0.001)
+    thread.join()
+    assert counted > 20
+
+
+def test_two_threads_on_one_simulator_are_an_error(quadruped: ts.Model) -> None:
+    sim = ts.Simulator(quadruped)
+    thread = threading.Thread(target=lambda: sim.step(5000))
+    thread.start()
+    time.sleep(0.05)
+    with pytest.raises(ts.Error, match="another thread"):
+        while thread.is_alive():
+            sim.step()
+    thread.join()
+
+
+def test_long_calls_can_be_interrupted(quadruped: ts.Model) -> None:
+    sim = ts.Simulator(quadruped)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        sim.step(10_000_000)
+    assert 0 < sim.time < 1000
+    assert sim.step().ok  # it goes on
+
+
+def test_record_and_run(box: ts.Model, capsys: pytest.CaptureFixture[str]) -> None:
+    sim = ts.Simulator(box, dt=1e-3)
+    sim.state.v[0] = 1.0
+    trace = ts.record(sim, 0.1, every=10)
+    assert len(trace) == 11
+    assert trace.time[-1] == pytest.approx(0.1)
+    assert trace.q.shape == (11, box.nq)
+    np.testing.assert_allclose(np.diff(trace.v[:, 0]), -0.6 * 9.81 * 0.01, rtol=1e-4)
+    assert (np.diff(trace.energy) < 0).all()
+    assert trace.normal_force[-1] == pytest.approx(9.81, rel=1e-5)
+    calls = []
+    report = ts.run(sim, 0.05, controller=lambda s: calls.append(s.time), every=5, progress=True)
+    assert len(calls) == 10
+    assert report.time == pytest.approx(0.15)
+    assert "simulated" in capsys.readouterr().err
+    with pytest.raises(ts.Error, match="every is 0"):
+        ts.record(sim, 1.0, every=0)

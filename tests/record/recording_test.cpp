@@ -1,0 +1,278 @@
+#include "touchstone/record/recording.hpp"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "touchstone/base/error.hpp"
+#include "touchstone/scenes/scene_run.hpp"
+#include "touchstone/scenes/scenes.hpp"
+
+namespace touchstone {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Recordings : public testing::Test {
+ protected:
+  void SetUp() override {
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() / ("touchstone_record_" + std::string(test->name()) + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    file_ = folder_ / "run.h5";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path folder_, file_;
+};
+
+// What a run really was, step by step.
+struct Witness {
+  std::vector<State> states;
+  std::vector<VectorX> controls;
+  std::vector<std::size_t> contacts;
+  std::vector<double> natv;
+  std::vector<Vec3> forces;
+
+  void add(const Simulator& sim) {
+    states.push_back(sim.state());
+    controls.push_back(sim.input().control);
+    contacts.push_back(sim.contacts().size());
+    natv.push_back(sim.report().residuals.natv);
+    for (const ContactForce& f : sim.contacts()) forces.push_back(f.force);
+  }
+};
+
+Witness record_run(const std::string& scene, const fs::path& file, int steps, RecordingOptions options = {}) {
+  SceneRun run(make_scene(scene));
+  options.scene = scene;
+  Witness witness;
+  witness.add(run.simulator());
+  RecordingWriter writer(file, run.simulator(), options);
+  for (int i = 1; i <= steps; ++i) {
+    run.step();
+    writer.add(run.simulator());
+    if (i % options.every == 0) witness.add(run.simulator());
+  }
+  writer.close();
+  return witness;
+}
+
+void expect_same(const Recording& recording, const Witness& witness, std::size_t rows) {
+  ASSERT_EQ(recording.rows(), rows);
+  std::size_t point = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    ASSERT_TRUE(recording.state(row) == witness.states[row]) << row;
+    ASSERT_EQ(recording.control(row), witness.controls[row]);
+    ASSERT_EQ(recording.report(row).residuals.natv, witness.natv[row]);
+    ASSERT_EQ(recording.contact_start(row), point);
+    for (std::size_t k = 0; k < witness.contacts[row]; ++k, ++point) {
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        ASSERT_EQ(recording.contacts().force[3 * point + axis], witness.forces[point][static_cast<int>(axis)]);
+    }
+  }
+  EXPECT_EQ(recording.contact_start(rows), point);
+}
+
+TEST_F(Recordings, AreTheRunBitForBit) {
+  const Witness witness = record_run("quadruped:flat,drop=0.02", file_, 100);
+  const Recording recording(file_);
+  EXPECT_TRUE(recording.complete());
+  EXPECT_EQ(recording.scene(), "quadruped:flat,drop=0.02");
+  EXPECT_EQ(recording.time_step(), 0.002);
+  EXPECT_EQ(recording.options().solver, "auto");
+  EXPECT_GT(recording.contacts().rows(), 50U);
+  expect_same(recording, witness, 101);
+}
+
+// The file alone is enough to run again, with the same bits.
+TEST_F(Recordings, CanBeRunAgain) {
+  const Witness witness = record_run("arch:7", file_, 60);
+  const Recording recording(file_);
+  Simulator sim(recording.model(), recording.options());
+  sim.reset(recording.state(0));
+  sim.input().control = recording.control(0);
+  for (std::size_t i = 1; i < recording.rows(); ++i) {
+    sim.step();
+    ASSERT_TRUE(sim.state() == witness.states[i]) << i;
+  }
+}
+
+TEST_F(Recordings, KeepEveryNthStep) {
+  const Witness witness = record_run("stack:3", file_, 100, {.every = 7, .chunk = 4});
+  const Recording recording(file_);
+  EXPECT_EQ(recording.every(), 7);
+  EXPECT_EQ(recording.steps().step.back(), 98);
+  expect_same(recording, witness, 15);
+}
+
+TEST_F(Recordings, HoldTheParametersOfTheRun) {
+  SceneRun run(make_scene("cube-slide"));
+  run.simulator().parameters().shape_material[0].friction.x() = 0.125;
+  run.simulator().parameters().gravity = {0, 0, -1.5};
+  RecordingWriter(file_, run.simulator()).close();
+  const Recording recording(file_);
+  EXPECT_EQ(recording.model()->defaults.shape_material[0].friction.x(), 0.125);
+  EXPECT_EQ(recording.model()->defaults.gravity.z(), -1.5);
+  EXPECT_EQ(recording.rows(), 1U);
+}
+
+TEST_F(Recordings, MayBeReadWhileTheyAreWritten) {
+  SceneRun run(make_scene("stack:2"));
+  RecordingWriter writer(file_, run.simulator(), {.chunk = 10});
+  for (int i = 0; i < 25; ++i) {
+    run.step();
+    writer.add(run.simulator());
+  }
+  const Recording recording(file_);
+  EXPECT_EQ(recording.rows(), 20U);
+  EXPECT_FALSE(recording.complete());
+  EXPECT_EQ(recording.steps().step.back(), 19);
+}
+
+TEST_F(Recordings, SurviveAKilledWriter) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    SceneRun run(make_scene("stack:2"));
+    RecordingWriter writer(file_, run.simulator(), {.chunk = 16});
+    for (int i = 0; i < 100; ++i) {
+      run.step();
+      writer.add(run.simulator());
+    }
+    kill(getpid(), SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const Witness witness = record_run("stack:2", folder_ / "whole.h5", 100);
+  const Recording recording(file_);
+  EXPECT_FALSE(recording.complete());
+  expect_same(recording, witness, 96);  // six chunks of 16
+}
+
+// Wherever a file is cut, what can be read is right, and if nothing can the error says so.
+TEST_F(Recordings, CutFilesGiveAPrefixOrAClearError) {
+  const Witness witness = record_run("stack:3", file_, 200, {.chunk = 16});
+  std::ifstream stream(file_, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const fs::path cut = folder_ / "cut.h5";
+  int readable = 0;
+  for (int tenths = 0; tenths < 10; ++tenths) {
+    std::ofstream(cut, std::ios::binary) << bytes.substr(0, bytes.size() * static_cast<std::size_t>(tenths) / 10);
+    try {
+      const Recording recording(cut);
+      EXPECT_LE(recording.rows(), 201U);
+      EXPECT_FALSE(recording.complete() && recording.rows() < 201U);
+      expect_same(recording, witness, recording.rows());
+      readable += recording.rows() > 16 ? 1 : 0;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("cut.h5"));
+    }
+  }
+  EXPECT_GE(readable, 3) << "of ten prefixes";
+}
+
+TEST_F(Recordings, OtherFilesAreRefused) {
+  std::ofstream(file_) << "no recording at all";
+  EXPECT_THROW(Recording{file_}, InputError);
+  std::ofstream(file_, std::ios::trunc) << "";
+  EXPECT_THROW(Recording{file_}, InputError);
+  EXPECT_THROW(Recording{folder_}, InputError);
+  EXPECT_THROW(Recording{folder_ / "nothing.h5"}, InputError);
+}
+
+TEST_F(Recordings, BadRequestsAreRefused) {
+  SceneRun run(make_scene("stack:2"));
+  EXPECT_THROW(RecordingWriter(folder_ / "no" / "folder.h5", run.simulator()), InputError);
+  EXPECT_THROW(RecordingWriter(file_, run.simulator(), {.every = 0}), Error);
+  EXPECT_THROW(RecordingWriter(file_, run.simulator(), {.compression = 11}), Error);
+}
+
+// A limit of the file's size acts as a full disk. In a process of its own, which must end in good order.
+TEST_F(Recordings, AFullDiskLeavesAReadableFile) {
+  int channel[2];
+  ASSERT_EQ(pipe(channel), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    std::string message = "no error";
+    try {
+      SceneRun run(make_scene("pile:8"));
+      RecordingWriter writer(file_, run.simulator(), {.chunk = 8, .compression = 0});
+      const rlimit limit{300'000, 300'000};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      for (int i = 0; i < 2000; ++i) {
+        run.step();
+        writer.add(run.simulator());
+      }
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    const bool written = write(channel[1], message.data(), message.size()) == static_cast<ssize_t>(message.size());
+    std::exit(written ? 0 : 1);
+  }
+  close(channel[1]);
+  char buffer[1024];
+  const ssize_t size = read(channel[0], buffer, sizeof buffer);
+  close(channel[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  ASSERT_GT(size, 0);
+  const std::string message(buffer, static_cast<std::size_t>(size));
+  EXPECT_THAT(message, HasSubstr("cannot be written"));
+  EXPECT_THAT(message, HasSubstr("disk may be full"));
+  const Recording recording(file_);
+  EXPECT_FALSE(recording.complete());
+  EXPECT_GE(recording.rows(), 8U);
+  EXPECT_EQ(recording.rows() % 8, 0U);
+  EXPECT_THAT(message, HasSubstr("first " + std::to_string(recording.rows()) + " moments"));
+  const Witness witness = record_run("pile:8", folder_ / "whole.h5", static_cast<int>(recording.rows()));
+  expect_same(recording, witness, recording.rows());
+}
+
+std::vector<std::string> lines_of(const fs::path& file) {
+  std::ifstream stream(file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST_F(Recordings, BecomeTables) {
+  const Witness witness = record_run("quadruped:flat,drop=0", file_, 20);
+  write_csv(Recording(file_), folder_ / "tables");
+  const std::vector<std::string> steps = lines_of(folder_ / "tables" / "steps.csv");
+  ASSERT_EQ(steps.size(), 22U);
+  EXPECT_THAT(steps[0], HasSubstr("row,time,q[0],"));
+  EXPECT_THAT(steps[0], HasSubstr("control:FL_knee"));
+  // Numbers come back with the same bits.
+  std::istringstream last(steps.back());
+  std::vector<std::string> cells;
+  for (std::string cell; std::getline(last, cell, ',');) cells.push_back(cell);
+  for (int k = 0; k < 19; ++k) EXPECT_EQ(std::stod(cells[static_cast<std::size_t>(2 + k)]), witness.states.back().q[k]);
+  std::size_t points = 0;
+  for (const std::size_t count : witness.contacts) points += count;
+  const std::vector<std::string> contacts = lines_of(folder_ / "tables" / "contacts.csv");
+  EXPECT_EQ(contacts.size(), points + 1);
+  EXPECT_THAT(contacts.back(), HasSubstr("foot"));
+  std::ofstream(folder_ / "file") << "";
+  EXPECT_THROW(write_csv(Recording(file_), folder_ / "file" / "tables"), InputError);
+}
+
+}  // namespace
+}  // namespace touchstone

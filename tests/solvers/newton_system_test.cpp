@@ -1,0 +1,106 @@
+// The linear systems of the Newton methods, in contact space and in joint space.
+#include "touchstone/solvers/newton_system.hpp"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "solver_support.hpp"
+#include "touchstone/contact/generate.hpp"
+
+namespace touchstone {
+namespace {
+
+// Lambda as the methods make it: fixed rows, sticking ones at the given size, sliding ones without symmetry.
+void fill_lambda(const DualProblem& dual, double stick, std::uint32_t seed, BlockDiagonal& Lambda) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  for (int i = 0; i < dual.nblock(); ++i) {
+    const int m = dual.blocks.size(i);
+    double* block = Lambda.data(i);
+    std::fill(block, block + m * m, 0.0);
+    const double kind = uniform(random);
+    for (int k = 0; k < m; ++k) block[k * (m + 1)] = kind < 0.2 ? NewtonSystem::kFixed : stick;
+    if (kind > 0.6) {
+      for (int k = 0; k + 1 < m; ++k) {
+        block[k * (m + 1)] = 0.1 + uniform(random);
+        block[(m - 1) * m + k] = -uniform(random);
+      }
+    }
+  }
+}
+
+double largest_residual(const DualProblem& dual, const BlockDiagonal& Lambda, const VectorX& x, const VectorX& b) {
+  VectorX product = dual.G * x;
+  for (int i = 0; i < dual.nblock(); ++i) {
+    const int r = dual.blocks.row[i], m = dual.blocks.size(i);
+    product.segment(r, m) += Eigen::Map<const MatrixX>(Lambda.data(i), m, m) * x.segment(r, m);
+  }
+  return (product - b).lpNorm<Eigen::Infinity>() / b.lpNorm<Eigen::Infinity>();
+}
+
+// A problem with compliance, many contacts and few bodies.
+ContactProblem compliant_wall() {
+  ContactProblem problem = make_wall(80);
+  problem.primal.R = VectorX::LinSpaced(problem.nrow(), 0.0, 1e-4);
+  return problem;
+}
+
+TEST(NewtonSystem, JointSpaceSolvesTheSameSystem) {
+  for (const ContactProblem& problem : {make_wall(80), make_box_stack(12), compliant_wall()}) {
+    DualProblem dual;
+    ASSERT_TRUE(prepare_dual(problem, {}, dual).usable());
+    NewtonSystem joint, contact;
+    joint.prepare(dual, &problem);
+    contact.prepare(dual);
+    ASSERT_TRUE(joint.in_joint_space());
+    ASSERT_FALSE(contact.in_joint_space());
+    const VectorX b = VectorX::LinSpaced(dual.nrow(), -1.0, 1.0);
+    for (const double stick : {1e-2, 1e-5, 1e-9}) {
+      fill_lambda(dual, stick, 3, joint.Lambda);
+      contact.Lambda = joint.Lambda;
+      ASSERT_TRUE(joint.factorize() && contact.factorize());
+      VectorX x = b, y = b;
+      joint.solve(x);
+      contact.solve(y);
+      // Joint space refines; contact space leaves what rounding makes of a hyperstatic system, 1e-16 / stick and more.
+      EXPECT_LE(largest_residual(dual, joint.Lambda, x, b), 1e-6) << stick;
+      EXPECT_LE(largest_residual(dual, contact.Lambda, y, b), 1e-13 / stick) << stick;
+      EXPECT_TRUE(joint.in_joint_space() || stick < 1e-8) << stick;
+    }
+  }
+}
+
+// Where bodies are many the contacts are fewer, and joint space would be dearer.
+TEST(NewtonSystem, StaysInContactSpaceWhereThatIsCheaper) {
+  const ContactProblem chain = make_chain(100), small = make_box_stack(2);
+  for (const ContactProblem* problem : {&chain, &small}) {
+    DualProblem dual;
+    ASSERT_TRUE(prepare_dual(*problem, {}, dual).usable());
+    NewtonSystem system;
+    system.prepare(dual, problem);
+    EXPECT_FALSE(system.in_joint_space());
+  }
+}
+
+TEST(NewtonSystem, TheDefaultSolverAgreesWithBothViews) {
+  for (const char* name : {"auto", "ncp-ipm", "ncp-newton"}) {
+    const ContactProblem problem = make_wall(150);
+    DualProblem dual;
+    ASSERT_TRUE(prepare_dual(problem, {.scaling = DualScaling::kUnits}, dual).usable());
+    ContactProblem other;
+    other.blocks = problem.blocks;
+    other.time_step = problem.time_step;
+    other.dual.set(dual.G, dual.g.cwiseProduct(dual.u_scale));
+    const test::Solved with = test::solve(name, problem, {}), without = test::solve(name, other, {});
+    ASSERT_EQ(with.status, SolveStatus::kSolved) << name;
+    ASSERT_EQ(without.status, SolveStatus::kSolved) << name;
+    const double speed = dual.velocity_scale;
+    EXPECT_LE((with.solution.u - without.solution.u).lpNorm<Eigen::Infinity>(), 1e-6 * speed) << name;
+  }
+}
+
+TEST(NewtonSystem, JointSpaceAllocatesNothingTheSecondTime) { test::expect_no_allocation("auto", make_wall(150)); }
+
+}  // namespace
+}  // namespace touchstone
