@@ -31,15 +31,15 @@ def bin_walls(half, height):
     return "".join(walls)
 
 
-def pile(folder, name, half, per_side, layers, spacing, jitter, geom, random_turn):
-    """`per_side`^2 bodies a layer, dropped into a bin; written as MJCF."""
+def pile(folder, name, half, per_side, layers, spacing, rise, jitter, geom, random_turn):
+    """`per_side`^2 bodies a layer, layers `rise` apart, dropped into a bin; written as MJCF."""
     draw = random.Random(7)
     bodies = []
     for layer in range(layers):
         for i in range(per_side):
             for j in range(per_side):
                 x, y = ((k - (per_side - 1) / 2) * spacing + draw.uniform(-jitter, jitter) for k in (i, j))
-                z = 0.06 + layer * (spacing + jitter)
+                z = 0.06 + layer * rise
                 turn = ""
                 if random_turn:
                     axis = [draw.gauss(0, 1) for _ in range(3)]
@@ -61,8 +61,10 @@ def pile(folder, name, half, per_side, layers, spacing, jitter, geom, random_tur
 
 def cases(folder):
     """Those whose model exists, and the names of the others."""
-    boxes = pile(folder, "box_pile", 0.32, 5, 4, 0.125, 0.004, "<geom type='box' size='.05 .04 .03' mass='0.5'/>", True)
-    spheres = pile(folder, "sphere_pile", 0.51, 10, 10, 0.101, 0.0004, "<geom size='.05' mass='0.5'/>", False)
+    boxes = pile(
+        folder, "box_pile", 0.32, 5, 4, 0.125, 0.13125, 0.004, "<geom type='box' size='.05 .04 .03' mass='0.5'/>", True
+    )
+    spheres = pile(folder, "sphere_pile", 0.51, 10, 10, 0.101, 0.1014, 0.0004, "<geom size='.05' mass='0.5'/>", False)
     all_cases = [
         Case("humanoid", "humanoid", DATA / "mujoco_samples/humanoid/humanoid.xml", 0.005),
         Case("humanoids", "22 humanoids", DATA / "mujoco_samples/humanoid/22_humanoids.xml", 0.005, 3.0, 8),
