@@ -101,7 +101,7 @@ def figures_11_and_15(data):
             "Self-consistency",
             curves("consistency"),
             "time step, s",
-            "distance to the run at 0.01 ms, m",
+            "distance to the run at 0.1 ms, m",
             True,
             True,
             True,

@@ -34,7 +34,7 @@ class OurCase final : public bench::Case {
 
   json time(const bench::States& states, const std::string& variant) override {
     Simulator& sim = simulator(variant);
-    StageTimes stages;
+    StageTimes stages, disturbed;
     double seconds = 0.0, contacts = 0.0, active = 0.0, iterations = 0.0, islands = 0.0, rows = 0.0;
     std::vector<double> natv;
     int steps = 0;
@@ -60,9 +60,10 @@ class OurCase final : public bench::Case {
       }
       const double taken = bench::thread_seconds() - begin;
       seconds += taken;
-      if (bench::undisturbed(window.total(), taken)) add(window, stages);
+      add(window, bench::undisturbed(window.total(), taken) ? stages : disturbed);
       for (const ContactForce& c : sim.contacts()) active += c.local_force.z() > 0.0 ? bench::kTimedSteps : 0;
     }
+    if (!(stages.total() > 0.0)) stages = disturbed;  // a busy machine: shares are still about right
     const double scale = 1.0 / steps;
     return {{"seconds", seconds * scale},
             {"contacts", contacts * scale},

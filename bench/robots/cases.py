@@ -18,6 +18,7 @@ class Case:
     step: float  # s, that of the model file
     seconds: float = 3.0  # of the runs that states are taken from
     states: int = 24  # of each engine's run
+    peer_only: bool = False  # all states from MuJoCo's run, where it is there: ours would take long
 
 
 def bin_walls(half, height):
@@ -30,15 +31,15 @@ def bin_walls(half, height):
     return "".join(walls)
 
 
-def pile(folder, name, half, per_side, layers, spacing, geom, random_turn):
-    """`per_side`^2 bodies a layer, dropped into a bin; written as MJCF."""
+def pile(folder, name, half, per_side, layers, spacing, rise, jitter, geom, random_turn):
+    """`per_side`^2 bodies a layer, layers `rise` apart, dropped into a bin; written as MJCF."""
     draw = random.Random(7)
     bodies = []
     for layer in range(layers):
         for i in range(per_side):
             for j in range(per_side):
-                x, y = ((k - (per_side - 1) / 2) * spacing + draw.uniform(-0.004, 0.004) for k in (i, j))
-                z = 0.06 + layer * spacing * 1.05
+                x, y = ((k - (per_side - 1) / 2) * spacing + draw.uniform(-jitter, jitter) for k in (i, j))
+                z = 0.06 + layer * rise
                 turn = ""
                 if random_turn:
                     axis = [draw.gauss(0, 1) for _ in range(3)]
@@ -60,8 +61,10 @@ def pile(folder, name, half, per_side, layers, spacing, geom, random_turn):
 
 def cases(folder):
     """Those whose model exists, and the names of the others."""
-    boxes = pile(folder, "box_pile", 0.32, 5, 4, 0.125, "<geom type='box' size='.05 .04 .03' mass='0.5'/>", True)
-    spheres = pile(folder, "sphere_pile", 0.56, 10, 10, 0.11, "<geom size='.05' mass='0.5'/>", False)
+    boxes = pile(
+        folder, "box_pile", 0.32, 5, 4, 0.125, 0.13125, 0.004, "<geom type='box' size='.05 .04 .03' mass='0.5'/>", True
+    )
+    spheres = pile(folder, "sphere_pile", 0.51, 10, 10, 0.101, 0.1014, 0.0004, "<geom size='.05' mass='0.5'/>", False)
     all_cases = [
         Case("humanoid", "humanoid", DATA / "mujoco_samples/humanoid/humanoid.xml", 0.005),
         Case("humanoids", "22 humanoids", DATA / "mujoco_samples/humanoid/22_humanoids.xml", 0.005, 3.0, 8),
@@ -70,8 +73,8 @@ def cases(folder):
         Case("talos", "Talos", DATA / "pal_talos/scene_position.xml", 0.002),
         Case("shadow_hand", "Shadow hand", DATA / "shadow_hand/scene_right.xml", 0.002),
         Case("allegro", "Allegro with ball", DATA / "wonik_allegro/scene_right.xml", 0.002),
-        Case("boxes", "100-box pile", boxes, 0.002, 2.0, 6),
-        Case("spheres", "1,000-sphere pile", spheres, 0.002, 2.0, 3),
+        Case("boxes", "100-box pile", boxes, 0.002, 2.0, 6, True),
+        Case("spheres", "1,000-sphere pile", spheres, 0.002, 0.1, 1, True),
     ]
     missing = [case.label for case in all_cases if not case.model.exists()]
     return [case for case in all_cases if case.model.exists()], missing

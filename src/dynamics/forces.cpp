@@ -175,12 +175,32 @@ double next_activation(const Actuator& actuator, double activation, double rate,
 
 namespace {
 
+// The dof of an actuator that drives one hinge or slide, else -1. Its column of the moments has that entry alone, so
+// that many actuators cost no more than their number.
+int only_dof(const Model& model, const Actuator& actuator) {
+  const bool at_joint = actuator.transmission == TransmissionType::kJoint;
+  if (!at_joint || dof_count(model.joints[actuator.target].type) != 1) return -1;
+  return model.joint_dof[actuator.target];
+}
+
+void update_transmission(const Model& model, const State& state, int u, Data& data) {
+  const Actuator& actuator = model.actuators[u];
+  const int dof = only_dof(model, actuator);
+  auto moment = data.actuator_moment.col(u);
+  if (dof < 0) {
+    data.actuator_length[u] = transmission_length(model, view(data), actuator, state.q, moment);
+    data.actuator_velocity[u] = moment.dot(state.v);
+    return;
+  }
+  moment[dof] = actuator.gear[0];
+  data.actuator_length[u] = actuator.gear[0] * state.q[model.joint_q[actuator.target]];
+  data.actuator_velocity[u] = actuator.gear[0] * state.v[dof];
+}
+
 double actuator_force(const Model& model, const Parameters& parameters, const State& state, const Input& input, int u,
                       double h, Data& data) {
   const Actuator& actuator = model.actuators[u];
-  auto moment = data.actuator_moment.col(u);
-  data.actuator_length[u] = transmission_length(model, view(data), actuator, state.q, moment);
-  data.actuator_velocity[u] = moment.dot(state.v);
+  update_transmission(model, state, u, data);
   double signal =
       clamped(input.control[u], actuator.control_limited && model.options.clamp_controls, actuator.control_range);
   const int k = model.activation_index[u];
@@ -220,7 +240,14 @@ void compute_actuation(const Model& model, const Parameters& parameters, const S
     const Actuator& actuator = model.actuators[u];
     data.actuator_force[u] = clamped(data.actuator_force[u], actuator.force_limited, actuator.force_range);
   }
-  if (model.nu > 0) data.actuation.noalias() = data.actuator_moment * data.actuator_force;
+  for (int u = 0; u < model.nu; ++u) {
+    const int dof = only_dof(model, model.actuators[u]);
+    if (dof >= 0) {
+      data.actuation[dof] += data.actuator_moment(dof, u) * data.actuator_force[u];
+    } else {
+      data.actuation += data.actuator_moment.col(u) * data.actuator_force[u];
+    }
+  }
   if (passive_forces_enabled(model)) add_gravity_compensation(model, parameters, true, data, data.actuation);
   data.actuation_unlimited = data.actuation;
   for (int j = 0; j < model.njoint; ++j) {

@@ -114,9 +114,12 @@ void Islands::set_pattern(const Constraints& c, Island& island, Scratch& s) cons
     }
     const int rows = blocks.size(local);
     G.all_3x3 = G.all_3x3 && rows == 3;
+    G.col.insert(G.col.end(), s.neighbours.begin(), s.neighbours.end());
+    std::size_t offset = G.offset.back(), entry = G.offset.size();
+    G.offset.resize(entry + s.neighbours.size());
     for (const int other : s.neighbours) {
-      G.col.push_back(other);
-      G.offset.push_back(G.offset.back() + at(rows * blocks.size(other)));
+      offset += at(rows * blocks.size(other));
+      G.offset[entry++] = offset;
     }
     G.start.push_back(static_cast<int>(G.col.size()));
   }
@@ -168,6 +171,20 @@ void multiply_packed(int padded, int dofs, Islands::Scratch& s) {
   }
 }
 
+// target (rows x columns) += the part of C at `from`, with the given strides along and across columns.
+void add_block(const double* from, int along, int across, int rows, int columns, double* target) {
+  for (int y = 0; y < columns; ++y) {
+    for (int x = 0; x < rows; ++x) target[y * rows + x] += from[y * along + x * across];
+  }
+}
+
+// The same for a block on the diagonal, from its lower triangle.
+void add_symmetric(const double* from, int padded, int rows, double* target) {
+  for (int y = 0; y < rows; ++y) {
+    for (int x = 0; x < rows; ++x) target[y * rows + x] += from[std::min(x, y) * padded + std::max(x, y)];
+  }
+}
+
 }  // namespace
 
 // Packs the rows of Y on a tree; returns their number, padded to whole strips.
@@ -206,12 +223,14 @@ void Islands::spread_products(Island& island, int tree, int padded, const Scratc
       double* target = G.data(entry);
       // C is known below its diagonal; above it stands the mirror image.
       const double* from = s.products.data() + (b < a ? at(column * padded + row) : at(row * padded + column));
-      const int along = b < a ? padded : 1, across = b < a ? 1 : padded;
-      for (int y = 0; y < columns; ++y) {
-        for (int x = 0; x < rows; ++x) {
-          const bool above = a == b && x > y;
-          target[y * rows + x] += above ? from[y * padded + x] : from[y * along + x * across];
-        }
+      if (rows == 1 && columns == 1) {  // dry friction in every joint makes many of these
+        *target += *from;
+      } else if (b < a) {
+        add_block(from, padded, 1, rows, columns, target);
+      } else if (b > a) {
+        add_block(from, 1, padded, rows, columns, target);
+      } else {
+        add_symmetric(from, padded, rows, target);
       }
     }
   }
