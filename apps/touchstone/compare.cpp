@@ -188,7 +188,7 @@ std::string html(const CompareOptions& options, const std::vector<Row>& rows) {
     out += "</tr>\n";
   }
   out += "</table></div>\n<h2>Over time</h2>\n<div class='plots'>";
-  const auto logarithm = [](double x) { return std::log10(std::max(x, 1e-17)); };
+  const auto logarithm = [](double x) { return x > 0.0 ? std::log10(x) : NAN; };
   const std::vector<Frame>& reference = rows.front().result.replay.frames;
   for (const Plot& plot :
        {make_plot(rows, "Total energy", "energy (J)", channel(kTotalEnergy)),

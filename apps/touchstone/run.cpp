@@ -84,7 +84,7 @@ void add_run_command(CLI::App& app, Context& context) {
 
 The certificate of a step is the distance of its contact forces from Signorini's and Coulomb's laws as a velocity (natv),
 relative to the free velocity; it is computed from the problem's own data, not by the solver. "Energy" is the change from
-start to end; actuators, pushes and friction have their share in it.
+start to end; "unexplained" is the part of it that no force did, the error of the time step.
 
 The exit code is 0 unless a step diverged.)");
   command->callback([options, &context] { context.exit_code = run(*options); });

@@ -55,6 +55,14 @@ void RunStatistics::add(const StepReport& report, double duration) {
   penetration = std::max(penetration, report.penetration);
   if (report.time > 0.5 * duration) late_penetration = std::max(late_penetration, report.penetration);
   violation = std::max(violation, report.violation);
+  work.actuators += report.energy.actuators;
+  work.applied += report.energy.applied;
+  work.dampers += report.energy.dampers;
+  work.constraints += report.energy.constraints;
+  work.stabilisation += report.energy.stabilisation;
+  energy_error += report.energy.error();
+  energy_jumps += report.warnings.energy_jump ? 1 : 0;
+  deep_penetrations += report.warnings.deep_penetration ? 1 : 0;
   if (report.status != StepStatus::kOk && first_trouble.empty()) {
     first_trouble =
         fmt::format("step {} ({:.4g} s): {}, relative natv {:.1e}{}{}", steps, report.time, to_string(report.status),
@@ -110,6 +118,17 @@ std::string statistics_table(const RunStatistics& s) {
   row("energy", fmt::format("{:+.4g} J", s.last_energy - s.first_energy),
       fmt::format("from {:.4g} J to {:.4g} J; range {:.4g} J", s.first_energy, s.last_energy,
                   s.highest_energy - s.lowest_energy));
+  const double range = std::max(1e-300, s.highest_energy - s.lowest_energy);
+  row("energy, unexplained", fmt::format("{:+.2g} J", s.energy_error),
+      fmt::format("{:.2g} % of the range; work of actuators {:.3g}, pushes {:.3g}, dampers {:.3g}, constraints {:.3g}, "
+                  "stabilisation {:.2g} J",
+                  100.0 * s.energy_error / range, s.work.actuators, s.work.applied, s.work.dampers, s.work.constraints,
+                  s.work.stabilisation));
+  if (s.energy_jumps + s.deep_penetrations > 0) {
+    row("warnings", styled(std::to_string(s.energy_jumps + s.deep_penetrations), Style::kWarning),
+        fmt::format("steps with an energy jump: {}, with a deep penetration: {}; try a smaller time step",
+                    s.energy_jumps, s.deep_penetrations));
+  }
   row("iterations", fmt::format("{:.1f}", static_cast<double>(s.iterations) / std::max(1, s.steps)),
       fmt::format("mean; at most {}", s.most_iterations));
   const auto stage = [&](const char* name, double seconds) {
@@ -154,7 +173,14 @@ std::string statistics_json(const Scene& scene, const RunStatistics& s) {
                               {{"first", s.first_energy},
                                {"last", s.last_energy},
                                {"lowest", s.lowest_energy},
-                               {"highest", s.highest_energy}}},
+                               {"highest", s.highest_energy},
+                               {"unexplained", s.energy_error},
+                               {"actuators", s.work.actuators},
+                               {"applied", s.work.applied},
+                               {"dampers", s.work.dampers},
+                               {"constraints", s.work.constraints},
+                               {"stabilisation", s.work.stabilisation}}},
+                             {"warnings", {{"energy_jump", s.energy_jumps}, {"deep_penetration", s.deep_penetrations}}},
                              {"iterations", s.iterations},
                              {"most_iterations", s.most_iterations},
                              {"stage_seconds",

@@ -95,7 +95,8 @@ Scene arch(const SceneArguments& arguments) {
   return scene;
 }
 
-// Gaps of half a millimetre let one collision follow the other, as stiff balls do.
+// Gaps of half a millimetre, and steps in which a ball moves less than that, let one collision follow the other, as
+// stiff balls do.
 Scene newtons_cradle(const SceneArguments& arguments) {
   constexpr double kRadius = 0.05, kGap = 5e-4, kRod = 0.5;
   const int n = arguments.integer("n");
@@ -123,7 +124,7 @@ Scene newtons_cradle(const SceneArguments& arguments) {
     rod.color = color(7);
     b.add_shape(std::move(rod));
   }
-  b.options().time_step = 5e-4;
+  b.options().time_step = 1e-4;
   Scene scene = scene_of(b.build());
   for (int i = 0; i < std::min(n, arguments.integer("lifted")); ++i) scene.start.q[i] = 35.0 * kDegree;
   scene.options.stabilisation.restitution_threshold = 1e-3;

@@ -51,6 +51,10 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
            "m/s; penetrations end at most so fast");
   list.add("restitution_threshold", options.stabilisation.restitution_threshold, 0.0, kLarge,
            "m/s; slower impacts do not bounce");
+  list.add("watch_energy", options.watch.energy, "keep an account of energy");
+  list.add("energy_jump", options.watch.energy_jump, 0.0, kLarge,
+           "share of the kinetic energy that is worth a warning");
+  list.add("deep_penetration", options.watch.penetration, 0.0, kLarge, "m; deeper contacts are worth a warning");
   return list.fields();
 }
 

@@ -112,6 +112,19 @@ TEST(Scenes, StructuresStandOrFall) {
   for (int i = 0; i < 4; ++i) EXPECT_LT(domino.simulator().state().q[7 * i + 2], 0.06) << "domino " << i;
 }
 
+// As many balls leave as come, and the others rest.
+TEST(Scenes, TheCradleSwings) {
+  const double lifted = 35.0 * 3.14159265358979323846 / 180.0;
+  SceneRun one(make_scene("newtons-cradle")), two(make_scene("newtons-cradle:lifted=2"));
+  advance(one, 0.72);
+  advance(two, 0.72);
+  const double angles_one[] = {0, 0, 0, 0, -lifted}, angles_two[] = {0, 0, 0, -lifted, -lifted};
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NEAR(one.simulator().state().q[i], angles_one[i], 0.01) << i;
+    EXPECT_NEAR(two.simulator().state().q[i], angles_two[i], 0.01) << i;
+  }
+}
+
 TEST(Scenes, RobotsStand) {
   SceneRun humanoid(make_scene("humanoid"));
   advance(humanoid, 2.0);
