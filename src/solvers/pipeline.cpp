@@ -7,8 +7,7 @@ namespace touchstone {
 namespace {
 
 constexpr int kWarmSweeps = 3, kColdSweeps = 4;
-constexpr int kSweepsBetween = 6;  // between two attempts with modes
-constexpr int kBatch = 8;          // sweeps between two looks at the rate
+constexpr int kBatch = 8;  // sweeps between two looks at the rate
 constexpr int kModeSteps = 3;
 constexpr double kPromising = 1e-2;   // natv relative to the velocity scale: the modes are nearly right
 constexpr double kGoodEnough = 1e-3;  // the same: the splitting method hands over to modes
