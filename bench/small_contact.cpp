@@ -78,6 +78,7 @@ ContactProblem standing(int feet, double t) {
 
 void run(benchmark::State& state, bool warm, const char* solver_name) {
   std::vector<ContactProblem> problems;
+  problems.reserve(kProblems);
   for (int k = 0; k < kProblems; ++k) problems.push_back(standing(static_cast<int>(state.range(0)), k * kTimeStep));
   const auto solver = make_solver(solver_name);
   const auto options = solver->make_options();

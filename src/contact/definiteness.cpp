@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 #include <Eigen/Eigenvalues>
 
-#include "touchstone/math/dense_kernels.hpp"
-
 namespace touchstone {
 namespace {
 
@@ -164,13 +162,24 @@ double pass(const BlockSparseMatrix& M, int begin, int end, DefinitenessScratch&
   return diagonal;
 }
 
-// Whether the part, of which the lower triangle is filled, has no eigenvalue below -shift.
+// Whether the part, of which the lower triangle is filled, has no eigenvalue below -shift: L D L' of so few rows needs
+// neither roots nor tiles.
 bool is_positive(int rows, double shift, DefinitenessScratch& scratch) {
-  const std::ptrdiff_t size = static_cast<std::ptrdiff_t>(rows) * rows;
+  const std::ptrdiff_t n = rows;
   double* part = scratch.part.data();
-  std::copy(part, part + size, scratch.saved.data());
-  for (int r = 0; r < rows; ++r) part[static_cast<std::ptrdiff_t>(r) * (rows + 1)] += shift;
-  return partial_cholesky(part, rows, rows, rows);
+  std::copy(part, part + n * n, scratch.saved.data());
+  for (std::ptrdiff_t j = 0; j < n; ++j) {
+    const double* column = part + j * n;
+    const double pivot = column[j] + shift;
+    if (!(pivot > 0.0)) return false;
+    const double inverse = 1.0 / pivot;
+    for (std::ptrdiff_t c = j + 1; c < n; ++c) {
+      const double factor = column[c] * inverse;
+      double* target = part + c * n;
+      for (std::ptrdiff_t i = c; i < n; ++i) target[i] -= factor * column[i];
+    }
+  }
+  return true;
 }
 
 std::pair<double, double> extreme_eigenvalues(int rows, const DefinitenessScratch& scratch) {

@@ -5,8 +5,9 @@
 // without help (g_n >= 0, no warm impulse) are left out at first and verified afterwards. What remains is split into
 // islands. Where forces diverge because the problem has no solution, a compliance is added and reported
 // (Solution::shift); the status is then Stalled and the message says so.
-// Impulses of hyperstatic problems: near minimum norm where Newton with guessed modes finishes from a cold start (the
-// usual case up to some hundred contacts), bounded otherwise; an accepted warm start keeps its internal forces.
+// Impulses of hyperstatic problems: near minimum norm among those with the same modes where Newton with guessed modes
+// finishes from a cold start (the usual case up to some hundred contacts), bounded otherwise; an accepted warm start
+// keeps its internal forces.
 #pragma once
 
 #include <memory>

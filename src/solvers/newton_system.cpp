@@ -18,8 +18,7 @@ constexpr double kLeastProgress = 0.25;  // of the residual, from refinement to 
 using SmallMatrix =
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
 
-// Multiplications of a factorisation.
-double cost(const BlockSparseSymbolic& symbolic) {
+double cost_of(const BlockSparseSymbolic& symbolic) {
   double sum = 0.0;
   for (const BlockSparseSymbolic::Supernode& node : symbolic.supernodes)
     sum += static_cast<double>(node.pivots) * node.size * node.size;
@@ -59,8 +58,10 @@ void NewtonSystem::prepare(const DualProblem& dual, const ContactProblem* proble
 bool NewtonSystem::is_joint_space_cheaper() {
   lu_.analyze(dual_->G);
   joint_lu_.analyze(hessian_.H);
-  return cost(joint_lu_.symbolic()) < kWorthJoint * cost(lu_.symbolic());
+  return cost_of(joint_lu_.symbolic()) < kWorthJoint * cost_of(lu_.symbolic());
 }
+
+double NewtonSystem::cost() const { return cost_of(problem_ != nullptr ? joint_lu_.symbolic() : lu_.symbolic()); }
 
 bool NewtonSystem::factorize() {
   if (problem_ != nullptr) {

@@ -33,6 +33,8 @@ class NewtonSystem {
   void solve(VectorX& x);
 
   bool in_joint_space() const { return problem_ != nullptr; }
+  // Multiplications of one factorisation; 0 before the first.
+  double cost() const;
   int factorizations() const { return factorizations_; }
   void reset_count() { factorizations_ = 0; }
   const BlockSparseLu& lu() const { return lu_; }

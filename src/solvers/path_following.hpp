@@ -24,4 +24,35 @@ PathOutcome follow_path(InteriorPointSettings settings, bool polish, NewtonSyste
 PathOutcome follow_path(SmoothingNewtonSettings settings, bool polish, NewtonSystem& system, SmoothingNewton& path,
                         ModeNewton& modes, const DualProblem& dual, VectorX& lambda, VectorX& u, double& natv);
 
+// A whole solver on one path: sweeps, then the path from up to kPathAttempts starts; widen(settings) makes the next one
+// more cautious. Options have sweeps and polish; the workspace is that of ncp-ipm or ncp-newton.
+constexpr int kPathAttempts = 4;
+
+template <typename Settings, typename Options, typename Workspace, typename Widen>
+SolveStatus solve_on_path(const ContactProblem& problem, const Options& options, Settings settings,
+                          Workspace& workspace, Solution& solution, Widen&& widen) {
+  SolveStatus status{};
+  const DualProblem& dual = workspace.dual;
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status))
+    return status;
+  settings.tolerance = velocity_tolerance(options, dual);
+  settings.max_iterations = options.max_iterations;
+  double natv = sweep_first(options.sweeps, settings.tolerance, workspace.contacts, workspace);
+  PathOutcome outcome = natv <= settings.tolerance ? PathOutcome::kConverged : PathOutcome::kLimit;
+  if (outcome != PathOutcome::kConverged) workspace.system.prepare(dual, &problem);
+  workspace.system.reset_count();
+  workspace.path.history = options.record_history ? &solution.history : nullptr;
+  for (int attempt = 0; attempt < kPathAttempts && outcome != PathOutcome::kConverged && settings.max_iterations > 0;
+       ++attempt) {
+    outcome = follow_path(settings, options.polish, workspace.system, workspace.path, workspace.polish, dual,
+                          workspace.lambda, workspace.u, natv);
+    solution.iterations += workspace.path.iterations();
+    if (outcome == PathOutcome::kLimit) break;
+    settings.max_iterations = options.max_iterations - solution.iterations;
+    widen(settings);
+  }
+  solution.factorizations = workspace.system.factorizations();
+  return end_dual_solve(problem, dual, workspace.lambda, status_of(outcome), solution);
+}
+
 }  // namespace touchstone

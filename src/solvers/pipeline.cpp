@@ -1,13 +1,13 @@
 #include "touchstone/solvers/pipeline.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace touchstone {
 namespace {
 
 constexpr int kWarmSweeps = 3, kColdSweeps = 4;
-constexpr int kSweepsBetween = 6;  // between two attempts with modes
-constexpr int kBatch = 8;          // sweeps between two looks at the rate
+constexpr int kBatch = 8;  // sweeps between two looks at the rate
 constexpr int kModeSteps = 3;
 constexpr double kPromising = 1e-2;   // natv relative to the velocity scale: the modes are nearly right
 constexpr double kGoodEnough = 1e-3;  // the same: the splitting method hands over to modes
@@ -24,6 +24,7 @@ constexpr double kMultiplication = 0.15;
 constexpr double kBlockNewton = 150.0;
 // Newton steps that sweeps may cost instead: before modes are tried, and before a path is followed.
 constexpr double kStepsOfModes = 2.0, kStepsOfPath = 6.0;
+constexpr double kStepsOfRestart = 20.0, kFewestSweeps = 60.0, kMostSweeps = 4000.0;  // after a path has failed
 
 class Pipeline {
  public:
@@ -46,6 +47,8 @@ class Pipeline {
   void try_smoothing(double barrier, int steps);
   void try_interior(double shift, int steps);
   void restart();
+  void sweep_from_best(double count);
+  double sweeps_of_a_step() const { return kMultiplication * w_.system.cost() / sweep_cost(); }
   void proximal_loop();
   double sweep_cost() const;
   double newton_cost() const;
@@ -157,18 +160,21 @@ bool Pipeline::diverges() const {
   return !done() && w_.interior.lambda().size() > 0 && w_.interior.lambda().lpNorm<Eigen::Infinity>() > kDiverged;
 }
 
+void Pipeline::sweep_from_best(double count) {
+  if (exhausted()) return;
+  w_.lambda = w_.best;
+  sweep(static_cast<int>(count));
+  look();
+}
+
 void Pipeline::restart() {
-  const auto sweep_from_best = [&](int count) {
-    if (exhausted()) return;
-    w_.lambda = w_.best;
-    sweep(count);
-    look();
-  };
   const auto barrier = [&](double factor) {
     const double size = scaled_residual(dual_, w_.best, w_.best_u);
     return factor * size * size;
   };
-  sweep_from_best(60);
+  // Where a factorisation costs as much as hundreds of sweeps, hundreds are worth a try.
+  sweep_from_best(std::clamp(kStepsOfRestart * sweeps_of_a_step(), kFewestSweeps, kMostSweeps));
+  try_modes(false);
   try_smoothing(barrier(100.0), 50);
   sweep_from_best(60);
   try_interior(30.0, 60);
@@ -247,6 +253,7 @@ double Pipeline::run() {
   }
   try_splitting();
   if (settings_.warm) try_smoothing(0.0, kWarmSmoothingSteps);
+  if (!settings_.warm) sweep_from_best(std::min(sweeps_of_a_step(), kFewestSweeps));
   try_interior(3.0, 60);
   if (diverges()) return w_.best_natv;
   try_smoothing(0.0, 50);
