@@ -81,12 +81,13 @@ Copy1 body_velocity(PySimulator& self, const Reference& body) {
 RecordedProblem contact_problem(const PySimulator& self) {
   RecordedProblem recorded;
   recorded.title = fmt::format("{} at {} s", self.sim.model().name, self.sim.report().time);
-  recorded.problem.time_step = self.sim.time_step();
+  const double h = self.sim.time_step() / self.sim.options().substeps;
+  recorded.problem.time_step = h;
   if (self.sim.constraints().count() == 0) return recorded;
   Islands islands;
   Islands::Scratch scratch;
   islands.find(self.sim.model(), self.sim.constraints(), false);
-  islands.build_problem(0, self.sim.model(), self.sim.constraints(), self.sim.time_step(), scratch);
+  islands.build_problem(0, self.sim.model(), self.sim.constraints(), h, scratch);
   recorded.problem = islands[0].problem;
   return recorded;
 }
@@ -143,6 +144,25 @@ void bind_results(nb::class_<PySimulator>& c) {
       .def_prop_ro(
           "report", [](const PySimulator& self) { return StepReport(self.sim.report()); },
           "What the last step says about itself: a snapshot.")
+      .def_prop_ro(
+          "sensors", [](PySimulator& self) { return copy(self.sim.sensors()); },
+          "Values of all sensors in the last step, in the order of the model; a copy.")
+      .def(
+          "sensor",
+          [](PySimulator& self, const std::string& name) {
+            const std::span<const double> values = self.sim.sensor(name);
+            return copy(values.data(), values.size());
+          },
+          nb::arg("name"), "Values of one sensor in the last step; a copy.")
+      .def_prop_ro(
+          "actuator_force", [](const PySimulator& self) { return copy(self.sim.actuator_forces()); },
+          "nu: what the actuators pushed with in the last step, N or N m; a copy.")
+      .def_prop_ro(
+          "acceleration", [](const PySimulator& self) { return copy(self.sim.acceleration()); },
+          "nv: of the last step; a copy.")
+      .def(
+          "describe_worst", [](const PySimulator& self) { return self.sim.describe_worst(); },
+          "The constraint that the certificate of the last step is worst at.")
       .def(
           "contact_wrench",
           [](const PySimulator& self, const Reference& body) {
@@ -292,6 +312,16 @@ void bind_simulator(nb::module_& m) {
       .def("reset", &reset, nb::arg("to") = nb::none(),
            "To the start of the scene or the reference configuration, to a keyframe (name or index) or to a State; "
            "contacts are forgotten.")
+      .def(
+          "reset_random",
+          [](PySimulator& self, std::uint64_t seed, double spread, double speed) {
+            const Guard guard(self.busy, "simulator");
+            self.sim.reset_random(seed, spread, speed);
+          },
+          nb::arg("seed"), nb::arg("spread") = 0.5, nb::arg("speed") = 0.5,
+          "To a random state in which nothing overlaps: free bodies within spread (m) of their places, velocities up "
+          "to "
+          "speed (m/s, rad/s). The same seed gives the same state.")
       .def(
           "save", [](const PySimulator& self) { return self.sim.save(); },
           "Everything the next step depends on: a restored simulator goes on bit for bit.")

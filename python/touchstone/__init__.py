@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from . import problems as problems
 from ._core import (
     Actuator,
+    Batch,
     Body,
     ContactProblem,
     Contacts,
@@ -77,6 +78,7 @@ for _error in (Error, InputError, InternalError):
 
 __all__ = [
     "Actuator",
+    "Batch",
     "Body",
     "ContactProblem",
     "Contacts",

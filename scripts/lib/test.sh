@@ -120,6 +120,9 @@ test_peers() {
   ensure_venv build/venv-peers tests/peers/requirements.txt
   TOUCHSTONE_BUILD=$root/build/release build/venv-peers/bin/python -m pytest tests/peers -q \
     --junitxml=build/log/junit/pytest.xml
+  # States of MuJoCo and Pinocchio in our Python package, which an earlier stage has built.
+  PYTHONPATH=$root/build/release/python build/venv-peers/bin/python -m pytest tests/python/test_convert.py -q \
+    -p no:cacheprovider --junitxml=build/log/junit/convert.xml
 }
 
 test_long_properties() {

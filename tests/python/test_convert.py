@@ -11,7 +11,7 @@ import touchstone as ts
 
 def test_mujoco_there_and_back() -> None:
     mujoco = pytest.importorskip("mujoco")
-    file = ROOT / "models" / "quadruped" / "scene.xml"
+    file = ROOT / "models" / "quadruped" / "quadruped.xml"
     theirs = mujoco.MjModel.from_xml_path(str(file))
     data = mujoco.MjData(theirs)
     mujoco.mj_resetDataKeyframe(theirs, data, 0)

@@ -9,7 +9,8 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 
-import touchstone.gym  # noqa: E402, F401
+import touchstone as ts  # noqa: E402
+import touchstone.gym  # noqa: E402
 
 MAKES = [
     ("touchstone/Quadruped-v0", {"task": "stand"}),
@@ -78,3 +79,43 @@ def test_seeds_repeat() -> None:
 def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="stand or walk"):
         gymnasium.make("touchstone/Quadruped-v0", task="fly")
+
+
+@pytest.mark.parametrize("name", ["touchstone/Quadruped-v0", "touchstone/Push-v0"])
+def test_vectorised_worlds_agree_with_single_ones(name: str) -> None:
+    many = gymnasium.make_vec(name, num_envs=3, vectorization_mode="vector_entry_point", threads=2)
+    one = gymnasium.make(name).unwrapped
+    observation, _ = many.reset(seed=4)
+    assert many.observation_space.contains(observation)
+    # The third world's start, given to a single environment.
+    state = ts.State(one.task.model)
+    state.q, state.v = many.batch.q[2], many.batch.v[2]
+    one.reset(seed=0)
+    one.sim.reset(state)
+    one._goal = many._goal[2:].copy()
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        actions = rng.uniform(-1, 1, many.action_space.shape).astype(np.float32)
+        observation, reward, terminated, truncated, info = many.step(actions)
+        alone, alone_reward, over, _, _ = one.step(actions[2])
+        np.testing.assert_array_equal(observation[2], alone)
+        assert reward[2] == pytest.approx(alone_reward, rel=1e-12)
+        assert terminated[2] == over
+        assert truncated.shape == (3,)
+        assert not info["diverged"].any()
+    many.close()
+
+
+def test_vectorised_worlds_start_anew() -> None:
+    many = gymnasium.make_vec(
+        "touchstone/Push-v0", num_envs=4, vectorization_mode="vector_entry_point", max_episode_steps=5
+    )
+    many.reset(seed=1)
+    still = np.zeros((4, 2), dtype=np.float32)
+    ends = [many.step(still)[3].all() for _ in range(5)]
+    assert ends == [False, False, False, False, True]
+    before = many.batch.q.copy()
+    _, reward, terminated, truncated, _ = many.step(still)
+    assert not (reward.any() or terminated.any() or truncated.any())
+    assert not np.array_equal(many.batch.q, before)
+    assert (many._steps == 0).all()

@@ -238,3 +238,43 @@ def test_record_and_run(box: ts.Model, capsys: pytest.CaptureFixture[str]) -> No
     assert "simulated" in capsys.readouterr().err
     with pytest.raises(ts.Error, match="every is 0"):
         ts.record(sim, 1.0, every=0)
+
+
+def test_sensors_and_actuators(quadruped: ts.Model) -> None:
+    sim = ts.Simulator(quadruped, dt=1e-3)
+    sim.reset("home")
+    sim.step(500)
+    q = sim.state.q.copy()
+    sim.step()
+    knee = quadruped.joint("FL_knee")
+    assert sim.sensor("FL_knee_position") == pytest.approx(q[knee.q_index])  # at the start of the step
+    touch = sum(float(sim.sensor(f"{leg}_touch")[0]) for leg in ("FL", "FR", "RL", "RR"))
+    assert touch == pytest.approx(sim.contacts.local_force[:, 2].sum(), rel=1e-6)
+    assert sim.sensors.shape == (sum(sensor.dimension for sensor in quadruped.sensors),)
+    assert sim.actuator_force.shape == (12,)
+    np.testing.assert_allclose(sim.acceleration, 0, atol=0.1)
+    with pytest.raises(ts.Error, match="FL_knee_position"):
+        sim.sensor("FL_knee_positio")
+
+
+def test_random_states_repeat(quadruped: ts.Model) -> None:
+    sim = ts.Simulator(quadruped)
+    sim.reset_random(3)
+    q = sim.state.q.copy()
+    sim.reset_random(4)
+    assert not np.array_equal(q, sim.state.q)
+    sim.reset_random(3)
+    np.testing.assert_array_equal(q, sim.state.q)
+
+
+def test_substeps(box: ts.Model) -> None:
+    one = ts.Simulator(box, dt=1e-3)
+    two = ts.Simulator(box, dt=2e-3, substeps=2)
+    for sim in (one, two):
+        sim.state.v[0] = 1.0
+    one.step(100)
+    two.step(50)
+    assert two.time == pytest.approx(one.time)
+    np.testing.assert_allclose(two.state.q, one.state.q, atol=1e-12)
+    problem = two.contact_problem()
+    assert problem.time_step == pytest.approx(1e-3)

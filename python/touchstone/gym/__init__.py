@@ -20,8 +20,9 @@ except ImportError as error:
 
 from .env import TouchstoneEnv
 from .tasks import PushTask, QuadrupedTask, Task
+from .vector import TouchstoneVectorEnv
 
-__all__ = ["PushTask", "QuadrupedTask", "Task", "TouchstoneEnv"]
+__all__ = ["PushTask", "QuadrupedTask", "Task", "TouchstoneEnv", "TouchstoneVectorEnv"]
 
 _TASKS: dict[str, Any] = {"touchstone/Quadruped-v0": QuadrupedTask, "touchstone/Push-v0": PushTask}
 
@@ -30,11 +31,24 @@ def _make(env_id: str, render_mode: str | None = None, solver: str = "auto", **k
     return TouchstoneEnv(_TASKS[env_id](**kwargs), render_mode=render_mode, solver=solver)
 
 
+def _make_vector(
+    env_id: str,
+    num_envs: int,
+    max_episode_steps: int = 1000,
+    threads: int = 0,
+    solver: str = "auto",
+    **kwargs: Any,
+) -> TouchstoneVectorEnv:
+    kwargs.pop("render_mode", None)
+    return TouchstoneVectorEnv(_TASKS[env_id](**kwargs), num_envs, max_episode_steps, threads, solver)
+
+
 for _id, _steps in (("touchstone/Quadruped-v0", 1000), ("touchstone/Push-v0", 300)):
     if _id not in gymnasium.registry:
         gymnasium.register(
             _id,
             entry_point=f"{__name__}:_make",
+            vector_entry_point=f"{__name__}:_make_vector",
             max_episode_steps=_steps,
             kwargs={"env_id": _id},
         )
