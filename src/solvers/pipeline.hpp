@@ -17,10 +17,10 @@ namespace touchstone {
 
 struct PipelineSettings {
   double tolerance = 1e-8;  // m/s
-  bool warm = false;     // lambda comes from a similar problem
-  bool swept = false;    // lambda comes from sweeps over a larger problem; if neither, it is zero
-  bool thorough = true;  // also restarts and the proximal loop
-  int max_steps = 500;   // Newton steps of all methods together
+  bool warm = false;        // lambda comes from a similar problem
+  bool swept = false;       // lambda comes from sweeps over a larger problem; if neither, it is zero
+  bool thorough = true;     // also restarts and the proximal loop
+  int max_steps = 500;      // Newton steps of all methods together
 };
 
 struct PipelineWorkspace : GaussSeidelWorkspace {
