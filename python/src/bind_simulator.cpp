@@ -84,8 +84,8 @@ RecordedProblem contact_problem(const PySimulator& self) {
   const double h = self.sim.time_step() / self.sim.options().substeps;
   recorded.problem.time_step = h;
   if (self.sim.constraints().count() == 0) return recorded;
-  Islands islands;
-  Islands::Scratch scratch;
+  TreeIslands islands;
+  TreeIslands::Scratch scratch;
   islands.find(self.sim.model(), self.sim.constraints(), false);
   islands.build_problem(0, self.sim.model(), self.sim.constraints(), h, scratch);
   recorded.problem = islands[0].problem;

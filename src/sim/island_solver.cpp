@@ -47,13 +47,13 @@ void IslandSolver::solve(const Model& model, const Constraints& c, double h, Vec
 
 // Islands have rows of lambda of their own, so that threads do not meet there.
 void IslandSolver::solve_island(int index, const Model& model, const Constraints& c, double h,
-                                Islands::Scratch& scratch, VectorX& lambda) {
+                                TreeIslands::Scratch& scratch, VectorX& lambda) {
   Stopwatch watch;
   Work& work = *work_[at(index)];
   work.times = {};
   work.residuals = {};
   islands_.build_problem(index, model, c, h, scratch);
-  const Island& island = islands_[index];
+  const TreeIsland& island = islands_[index];
   const Blocks& blocks = island.problem.blocks;
   VectorX& local = work.solution.lambda;
   local.resize(blocks.rows());

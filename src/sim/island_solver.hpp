@@ -25,7 +25,7 @@ class IslandSolver {
   // report, times of assembly (the problems), solve and certify included.
   void solve(const Model& model, const Constraints& constraints, double h, VectorX& lambda, StepReport& report);
 
-  const Islands& islands() const { return islands_; }
+  const TreeIslands& islands() const { return islands_; }
   const CatalogueEntry& entry() const { return *entry_; }
 
  private:
@@ -38,17 +38,17 @@ class IslandSolver {
     Residuals residuals;
     StageTimes times;
   };
-  void solve_island(int island, const Model& model, const Constraints& constraints, double h, Islands::Scratch& scratch,
-                    VectorX& lambda);
+  void solve_island(int island, const Model& model, const Constraints& constraints, double h,
+                    TreeIslands::Scratch& scratch, VectorX& lambda);
   void gather_report(double wall_seconds, StepReport& report) const;
 
   const CatalogueEntry* entry_;
   std::unique_ptr<ContactSolver> solver_;
   std::unique_ptr<SolverOptions> solver_options_;
   bool separate_;
-  Islands islands_;
-  std::unique_ptr<ThreadPool> pool_;       // none for one thread
-  std::vector<Islands::Scratch> scratch_;  // by thread
+  TreeIslands islands_;
+  std::unique_ptr<ThreadPool> pool_;           // none for one thread
+  std::vector<TreeIslands::Scratch> scratch_;  // by thread
   std::vector<std::unique_ptr<Work>> work_;
 };
 

@@ -30,12 +30,12 @@ void copy_blocks(const Constraints& c, const std::vector<int>& members, ContactP
 
 }  // namespace
 
-int Islands::root(int tree) {
+int TreeIslands::root(int tree) {
   while (parent_[at(tree)] != tree) tree = parent_[at(tree)] = parent_[at(parent_[at(tree)])];
   return tree;
 }
 
-void Islands::find(const Model& model, const Constraints& c, bool separate) {
+void TreeIslands::find(const Model& model, const Constraints& c, bool separate) {
   parent_.resize(at(model.ntree));
   for (int t = 0; t < model.ntree; ++t) parent_[at(t)] = separate ? t : 0;
   for (const Constraint& constraint : c.list) {
@@ -47,7 +47,7 @@ void Islands::find(const Model& model, const Constraints& c, bool separate) {
   }
   island_of_.assign(at(model.ntree), -1);
   count_ = 0;
-  for (std::unique_ptr<Island>& island : islands_) {
+  for (std::unique_ptr<TreeIsland>& island : islands_) {
     island->blocks.clear();
     island->trees.clear();
   }
@@ -59,7 +59,7 @@ void Islands::find(const Model& model, const Constraints& c, bool separate) {
     if (island_of_[at(t)] == 0) island_of_[at(t)] = count_++;
   }
   local_.resize(at(c.count()));
-  while (islands_.size() < at(count_)) islands_.push_back(std::make_unique<Island>());
+  while (islands_.size() < at(count_)) islands_.push_back(std::make_unique<TreeIsland>());
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     if (constraint.part_count == 0) continue;  // nothing that moves
@@ -74,7 +74,7 @@ void Islands::find(const Model& model, const Constraints& c, bool separate) {
 }
 
 // Which blocks touch each tree, in ascending order.
-void Islands::index_uses(const Model& model, const Constraints& c) {
+void TreeIslands::index_uses(const Model& model, const Constraints& c) {
   first_use_.assign(at(model.ntree + 1), 0);
   for (const TreePart& part : c.parts) ++first_use_[at(part.tree + 1)];
   for (int t = 0; t < model.ntree; ++t) first_use_[at(t + 1)] += first_use_[at(t)];
@@ -92,7 +92,7 @@ void Islands::index_uses(const Model& model, const Constraints& c) {
 }
 
 // G joins the blocks that share a tree. Made row by row, already sorted.
-void Islands::set_pattern(const Constraints& c, Island& island, Scratch& s) const {
+void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch& s) const {
   const Blocks& blocks = island.problem.blocks;
   BlockSparseMatrix& G = island.problem.dual.G_sparse;
   G.row_begin = blocks.row;
@@ -156,7 +156,7 @@ void multiply_tile(const double* packed, int padded, const std::vector<int>& dof
 }
 
 // C = P'P, the part on and below the diagonal of strips.
-void multiply_packed(int padded, int dofs, Islands::Scratch& s) {
+void multiply_packed(int padded, int dofs, TreeIslands::Scratch& s) {
   s.products.resize(at(padded * padded));
   for (int i = 0; i < padded; i += kStrip) {
     s.moved.clear();
@@ -188,7 +188,7 @@ void add_symmetric(const double* from, int padded, int rows, double* target) {
 }  // namespace
 
 // Packs the rows of Y on a tree; returns their number, padded to whole strips.
-int Islands::pack_rows(const Constraints& c, const Island& island, int tree, int dofs, Scratch& s) const {
+int TreeIslands::pack_rows(const Constraints& c, const TreeIsland& island, int tree, int dofs, Scratch& s) const {
   int rows = 0;
   s.use_row.clear();
   for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u) {
@@ -210,7 +210,7 @@ int Islands::pack_rows(const Constraints& c, const Island& island, int tree, int
 }
 
 // Adds C to the blocks of G. Uses and the columns of a row of G ascend, so one walk finds all entries of a row.
-void Islands::spread_products(Island& island, int tree, int padded, const Scratch& s) const {
+void TreeIslands::spread_products(TreeIsland& island, int tree, int padded, const Scratch& s) const {
   const Blocks& blocks = island.problem.blocks;
   BlockSparseMatrix& G = island.problem.dual.G_sparse;
   const std::size_t first = first_use(tree), end = first_use(tree + 1);
@@ -236,8 +236,8 @@ void Islands::spread_products(Island& island, int tree, int padded, const Scratc
   }
 }
 
-void Islands::build_problem(int index, const Model& model, const Constraints& c, double h, Scratch& scratch) {
-  Island& island = *islands_[at(index)];
+void TreeIslands::build_problem(int index, const Model& model, const Constraints& c, double h, Scratch& scratch) {
+  TreeIsland& island = *islands_[at(index)];
   ContactProblem& problem = island.problem;
   const std::vector<int>& members = island.blocks;
   BlockSparseMatrix& G = problem.dual.G_sparse;

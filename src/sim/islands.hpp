@@ -14,19 +14,19 @@
 
 namespace touchstone {
 
-struct Island {
+struct TreeIsland {
   std::vector<int> blocks;  // in Constraints::list, ascending
   std::vector<int> trees;   // that have constraints, ascending
   ContactProblem problem;   // of these blocks, dual view; primal.R says what part of G is compliance
 };
 
-class Islands {
+class TreeIslands {
  public:
   // Groups the constraints. With `separate` false all of them are one island.
   void find(const Model& model, const Constraints& constraints, bool separate = true);
   int count() const { return count_; }
-  Island& operator[](int i) { return *islands_[static_cast<std::size_t>(i)]; }
-  const Island& operator[](int i) const { return *islands_[static_cast<std::size_t>(i)]; }
+  TreeIsland& operator[](int i) { return *islands_[static_cast<std::size_t>(i)]; }
+  const TreeIsland& operator[](int i) const { return *islands_[static_cast<std::size_t>(i)]; }
 
   // Memory for build_problem: one for each thread.
   struct Scratch {
@@ -51,16 +51,16 @@ class Islands {
 
   int root(int tree);
   void index_uses(const Model& model, const Constraints& constraints);
-  void set_pattern(const Constraints& constraints, Island& island, Scratch& scratch) const;
-  int pack_rows(const Constraints& constraints, const Island& island, int tree, int dofs, Scratch& scratch) const;
-  void spread_products(Island& island, int tree, int padded, const Scratch& scratch) const;
+  void set_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
+  int pack_rows(const Constraints& constraints, const TreeIsland& island, int tree, int dofs, Scratch& scratch) const;
+  void spread_products(TreeIsland& island, int tree, int padded, const Scratch& scratch) const;
 
   std::vector<int> parent_;             // ntree
   std::vector<int> island_of_;          // ntree
   std::vector<int> local_;              // nblock: number within its island
   std::vector<std::size_t> first_use_;  // ntree + 1
   std::vector<Use> uses_;               // by tree, blocks ascending
-  std::vector<std::unique_ptr<Island>> islands_;
+  std::vector<std::unique_ptr<TreeIsland>> islands_;
   int count_ = 0;
 };
 

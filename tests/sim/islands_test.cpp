@@ -48,8 +48,8 @@ TEST(Islands, ProblemsAreThoseOfDenseAlgebra) {
     MatrixX AinvJt = J.transpose();
     for (int column = 0; column < c.rows(); ++column) solve(model, sim.data(), AinvJt.col(column));
     const MatrixX G = J * AinvJt;
-    Islands islands;
-    Islands::Scratch scratch;
+    TreeIslands islands;
+    TreeIslands::Scratch scratch;
     islands.find(model, c);
     if (islands.count() == 2) ++several;
     int blocks = 0;

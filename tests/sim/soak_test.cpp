@@ -47,7 +47,7 @@ std::vector<Subject> own_subjects() {
     const ModelPtr model = load_mjcf_string(pile(count));
     list.push_back({fmt::format("pile of {}", count), model, State(*model)});
   }
-  const ModelPtr quadruped = load_scene("quadruped-ground");
+  const ModelPtr quadruped = load_scene("quadruped:flat");
   list.push_back({"quadruped", quadruped, State(*quadruped)});
   return list;
 }

@@ -152,8 +152,8 @@ std::optional<std::vector<ContactProblem>> robot_problems(const std::string& rob
   sim.input().control = setup.control;
   std::vector<ContactProblem> problems;
   ContactCache cache;
-  Islands islands;
-  Islands::Scratch scratch;
+  TreeIslands islands;
+  TreeIslands::Scratch scratch;
   VectorX warm;
   const int steps = static_cast<int>(seconds / options.time_step), settling = steps / 2;
   for (int i = 0; i < steps; ++i) {
