@@ -35,7 +35,7 @@ struct RayHit {
 
 struct CollisionCounts {
   int candidates = 0;  // pairs from the broad phase
-  int tested = 0;      // pairs whose boxes overlap
+  int tested = 0;      // pairs whose boxes, along their own axes too, overlap
   int touching = 0;    // pairs with contacts
   int limited = 0;     // pairs whose query ended without full accuracy
   int invalid = 0;     // pairs that could not be computed, such as for poses that are not finite

@@ -36,7 +36,7 @@ ModelPtr require_model(ModelPtr model) {
 
 }  // namespace
 
-Simulator::Simulator(ModelPtr model, const SimulatorOptions& options)
+Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
     : Simulator(model, options, std::make_shared<const CollisionModel>(*require_model(model))) {}
 
 Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes)

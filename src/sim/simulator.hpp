@@ -38,7 +38,7 @@ struct ContactForce {
 
 class Simulator {
  public:
-  explicit Simulator(ModelPtr model, const SimulatorOptions& options = {});
+  explicit Simulator(const ModelPtr& model, const SimulatorOptions& options = {});
   // With shapes that were made before for this model: simulators may share them, and hulls are made only once.
   Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes);
 
