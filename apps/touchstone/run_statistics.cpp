@@ -60,6 +60,7 @@ void RunStatistics::add(const StepReport& report, double duration) {
   work.dampers += report.energy.dampers;
   work.constraints += report.energy.constraints;
   work.stabilisation += report.energy.stabilisation;
+  work.inelastic += report.energy.inelastic;
   energy_error += report.energy.error();
   energy_jumps += report.warnings.energy_jump ? 1 : 0;
   deep_penetrations += report.warnings.deep_penetration ? 1 : 0;
@@ -121,9 +122,9 @@ std::string statistics_table(const RunStatistics& s) {
   const double range = std::max(1e-300, s.highest_energy - s.lowest_energy);
   row("energy, unexplained", fmt::format("{:+.2g} J", s.energy_error),
       fmt::format("{:.2g} % of the range; work of actuators {:.3g}, pushes {:.3g}, dampers {:.3g}, constraints {:.3g}, "
-                  "stabilisation {:.2g} J",
+                  "stabilisation {:.2g}, lost in impacts {:.3g} J",
                   100.0 * s.energy_error / range, s.work.actuators, s.work.applied, s.work.dampers, s.work.constraints,
-                  s.work.stabilisation));
+                  s.work.stabilisation, s.work.inelastic));
   if (s.energy_jumps + s.deep_penetrations > 0) {
     row("warnings", styled(std::to_string(s.energy_jumps + s.deep_penetrations), Style::kWarning),
         fmt::format("steps with an energy jump: {}, with a deep penetration: {}; try a smaller time step",
@@ -179,7 +180,8 @@ std::string statistics_json(const Scene& scene, const RunStatistics& s) {
                                {"applied", s.work.applied},
                                {"dampers", s.work.dampers},
                                {"constraints", s.work.constraints},
-                               {"stabilisation", s.work.stabilisation}}},
+                               {"stabilisation", s.work.stabilisation},
+                               {"inelastic", s.work.inelastic}}},
                              {"warnings", {{"energy_jump", s.energy_jumps}, {"deep_penetration", s.deep_penetrations}}},
                              {"iterations", s.iterations},
                              {"most_iterations", s.most_iterations},
