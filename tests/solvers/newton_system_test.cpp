@@ -63,9 +63,11 @@ TEST(NewtonSystem, JointSpaceSolvesTheSameSystem) {
       VectorX x = b, y = b;
       joint.solve(x);
       contact.solve(y);
-      // Joint space refines; contact space leaves what rounding makes of a hyperstatic system, 1e-16 / stick and more.
-      EXPECT_LE(largest_residual(dual, joint.Lambda, x, b), 1e-6) << stick;
-      EXPECT_LE(largest_residual(dual, contact.Lambda, y, b), 1e-13 / stick) << stick;
+      // Joint space refines, and gives way to contact space where that does not get ahead. Contact space leaves what
+      // rounding makes of a hyperstatic system, 1e-16 / stick and more.
+      const double rounding = 1e-13 / stick;
+      EXPECT_LE(largest_residual(dual, joint.Lambda, x, b), joint.in_joint_space() ? 1e-6 : rounding) << stick;
+      EXPECT_LE(largest_residual(dual, contact.Lambda, y, b), rounding) << stick;
       EXPECT_TRUE(joint.in_joint_space() || stick < 1e-8) << stick;
     }
   }
