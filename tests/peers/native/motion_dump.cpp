@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "program.hpp"
 #include "touchstone/io/load.hpp"
 #include "touchstone/sim/simulator.hpp"
 
@@ -65,11 +66,4 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace touchstone::peers
 
-int main(int argc, char** argv) {
-  try {
-    return touchstone::peers::run({argv, argv + argc});
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return touchstone::peers::run_program(touchstone::peers::run, argc, argv); }
