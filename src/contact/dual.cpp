@@ -156,9 +156,15 @@ const double* copy_dense(const ContactProblem& problem, DualProblem& dual) {
 // Whether the pattern is symmetric with all diagonal blocks; then `diagonal` is filled. One pass: what mirrors the
 // entries above the diagonal comes in the order of its row.
 bool is_complete(const BlockSparseMatrix& G, std::vector<int>& next, std::vector<int>& diagonal) {
+  const int n = G.block_rows();
+  if (G.entries() == n * n) {  // every row is full
+    diagonal.resize(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) diagonal[i] = i * (n + 1);
+    return true;
+  }
   next.assign(G.start.begin(), G.start.end());
-  diagonal.assign(static_cast<std::size_t>(G.block_rows()), -1);
-  for (int i = 0; i < G.block_rows(); ++i) {
+  diagonal.assign(static_cast<std::size_t>(n), -1);
+  for (int i = 0; i < n; ++i) {
     for (int k = G.start[i]; k < G.start[i + 1]; ++k) {
       const int j = G.col[k];
       if (j < i) continue;
@@ -236,24 +242,26 @@ void mean_diagonals(const ContactProblem& problem, const double* values, DualPro
   }
 }
 
-// G = s `values` s; `values` may be those of G.
-void scale_entries(const double* values, const VectorX& s, bool uniform, DualProblem& dual) {
+// G = s `values` s; `values` may be those of G. Neighbouring blocks of a row are one panel.
+void scale_entries(const double* values, const VectorX& s, DualProblem& dual) {
   BlockSparseMatrix& G = dual.G;
   for (int i = 0; i < G.block_rows(); ++i) {
     const double* left = s.data() + G.row_begin[i];
     const int m = G.row_size(i);
-    for (int k = G.start[i]; k < G.start[i + 1]; ++k) {
-      const double* source = values + G.offset[k];
-      double* target = G.data(k);
-      const int first = G.col_begin[G.col[k]], last = G.col_begin[G.col[k] + 1];
-      if (uniform) {  // one factor for the block
-        const double factor = left[0] * s[first];
-        const int size = m * (last - first);
-        for (int e = 0; e < size; ++e) target[e] = source[e] * factor;
-        continue;
-      }
-      for (int c = first; c < last; ++c) {
-        for (int r = 0; r < m; ++r) *target++ = *source++ * (left[r] * s[c]);
+    const double* source = values + G.offset[G.start[i]];
+    double* target = G.data(G.start[i]);
+    for (int k = G.start[i]; k < G.start[i + 1];) {
+      const ColumnRun run = next_run(G, G.start[i + 1], k);
+      if (m == 1) {
+        for (int c = run.first; c < run.end; ++c) *target++ = *source++ * (left[0] * s[c]);
+      } else if (m == 3) {
+        for (int c = run.first; c < run.end; ++c, target += 3, source += 3) {
+          for (int r = 0; r < 3; ++r) target[r] = source[r] * (left[r] * s[c]);
+        }
+      } else {
+        for (int c = run.first; c < run.end; ++c) {
+          for (int r = 0; r < m; ++r) *target++ = *source++ * (left[r] * s[c]);
+        }
       }
     }
   }
@@ -282,7 +290,7 @@ void scale_problem(const ContactProblem& problem, DualScaling scaling, const dou
   if (!(beta > 0.0)) beta = 1.0;
   dual.velocity_scale = std::max(free_speed, kGravity * problem.time_step);
   if (!(dual.velocity_scale > 0.0)) dual.velocity_scale = 1.0;
-  scale_entries(values, s, problem.row_length.empty(), dual);
+  scale_entries(values, s, dual);
   dual.weight *= beta;
 
   Blocks& blocks = dual.blocks;
@@ -311,6 +319,7 @@ Verdict prepare_dual(const ContactProblem& problem, const PrepareOptions& option
   if (form == DualData::Form::kDense || form == DualData::Form::kSparse) {
     values = form == DualData::Form::kDense ? copy_dense(problem, dual) : copy_sparse(problem, dual);
     dual.g = problem.dual.g;
+    dual.symmetric = problem.dual.symmetric;
     dual.primal.clique_start.clear();  // G no longer has the pattern of a primal
     if (problem.has_primal) {
       const int bad = dual.primal.factor.factorize(problem.primal);
@@ -319,6 +328,7 @@ Verdict prepare_dual(const ContactProblem& problem, const PrepareOptions& option
   } else if (problem.has_primal) {
     if (Verdict verdict = build_from_primal(problem, dual); !verdict.usable()) return verdict;
     values = dual.G.values.data();
+    dual.symmetric = true;
   } else if (problem.nrow() > 0) {
     return {ProblemStatus::kUnsupported,
             "this solver needs the entries of G, and the problem has them only as an operator; give the primal view or "

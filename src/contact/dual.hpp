@@ -35,6 +35,7 @@ struct DualProblem {
   // --- prepare_dual ---
   Blocks blocks;              // with mu, lo, hi scaled
   BlockSparseMatrix G;        // scaled; the diagonal blocks are always present
+  bool symmetric = false;     // G is known to be
   VectorX g;                  // nrow, scaled
   std::vector<int> diagonal;  // nblock: the entry of the diagonal block in G
   VectorX lambda_scale;       // nrow: lambda = lambda_scale * lambda'

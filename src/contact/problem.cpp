@@ -11,18 +11,21 @@ namespace touchstone {
 
 void DualData::set(MatrixX G, VectorX free_velocity) {
   form = Form::kDense;
+  symmetric = false;
   G_dense = std::move(G);
   g = std::move(free_velocity);
 }
 
 void DualData::set(BlockSparseMatrix G, VectorX free_velocity) {
   form = Form::kSparse;
+  symmetric = false;
   G_sparse = std::move(G);
   g = std::move(free_velocity);
 }
 
 void DualData::set(std::shared_ptr<const DelassusOperator> G, VectorX free_velocity) {
   form = Form::kOperator;
+  symmetric = false;
   G_operator = std::move(G);
   g = std::move(free_velocity);
 }
@@ -48,6 +51,7 @@ int PrimalData::add_clique(const Eigen::Ref<const MatrixX>& inertia) {
 void ContactProblem::clear() {
   blocks.clear();
   dual.form = DualData::Form::kNone;
+  dual.symmetric = false;
   dual.G_operator.reset();
   primal.clear();
   has_primal = false;

@@ -41,6 +41,7 @@ struct DualData {
   BlockSparseMatrix G_sparse;                          // kSparse: partitions equal to Blocks::row
   std::shared_ptr<const DelassusOperator> G_operator;  // kOperator
   VectorX g;                                           // nrow
+  bool symmetric = false;                              // known to be: a solver may then read one half of G
 
   void set(MatrixX G, VectorX free_velocity);
   void set(BlockSparseMatrix G, VectorX free_velocity);

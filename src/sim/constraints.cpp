@@ -1,15 +1,18 @@
 #include "touchstone/sim/constraints.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
+
+#include "touchstone/math/block_sparse_matrix.hpp"
 
 namespace touchstone {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-bool is_zero(Lanes a) { return a[0] == 0.0 && a[1] == 0.0 && a[2] == 0.0 && a[3] == 0.0; }
+void store_lanes(Lanes lanes, double* p) { __builtin_memcpy(p, &lanes, sizeof lanes); }
 
 }  // namespace
 
@@ -43,46 +46,89 @@ void Constraints::clear() {
   row_length.clear();
 }
 
+ConstraintWriter::ConstraintWriter(const Model& model, const Data& data, Constraints& constraints)
+    : model_(model), data_(data), c_(constraints) {
+  while (c_.all_dofs.size() < at(model.nv)) c_.all_dofs.push_back(static_cast<int>(c_.all_dofs.size()));
+}
+
 void ConstraintWriter::begin(ConstraintKind kind, int index, int side) {
+  first_value_ = c_.J.size();
   c_.list.push_back({kind, index, side, static_cast<int>(c_.parts.size()), 0});
 }
 
-// The lanes of the block that is being written on a tree, zero when new.
-Lanes* ConstraintWriter::part(int tree) {
+// Whether a dof is the given one or moves it.
+bool ConstraintWriter::is_on_path(int dof, int path) const {
+  const int depth = model_.row_length[at(dof)];
+  return depth <= model_.row_length[at(path)] && model_.row_dof[at(model_.row_start[at(path)] + depth - 1)] == dof;
+}
+
+// Where a dof is stored; the part must cover it.
+int ConstraintWriter::position(const TreePart& part, int dof) const {
+  return part.path >= 0 ? model_.row_length[at(dof)] - 1 : dof - model_.tree_first_dof[at(part.tree)];
+}
+
+// Gives a part other dofs, zero when new, behind everything that has been written so far.
+void ConstraintWriter::move_part(TreePart& part, int path) {
+  const TreePart old = part;
+  const int stride = c_.stride(c_.count() - 1), tree = part.tree;
+  part.path = path;
+  part.count =
+      path >= 0 ? model_.row_length[at(path)] : model_.tree_first_dof[at(tree + 1)] - model_.tree_first_dof[at(tree)];
+  part.start = c_.J.size();
+  c_.J.resize(c_.J.size() + at(part.count * stride), 0.0);
+  const int* dofs = c_.dofs(model_, old);
+  for (int i = 0; i < old.count; ++i) {
+    const double* from = c_.J.data() + old.start + at(stride * i);
+    std::copy_n(from, stride, c_.J.data() + part.start + at(stride * position(part, dofs[i])));
+  }
+}
+
+// The part of the block that is being written on the tree of a dof, made to cover the path to it.
+TreePart& ConstraintWriter::part(int leaf) {
+  const int tree = model_.dof_tree[at(leaf)];
   Constraint& constraint = c_.list.back();
   for (int i = 0; i < constraint.part_count; ++i) {
-    const TreePart& known = c_.parts[at(constraint.first_part + i)];
-    if (known.tree == tree) return c_.J.data() + known.start;
+    TreePart& known = c_.parts[at(constraint.first_part + i)];
+    if (known.tree != tree) continue;
+    if (known.path >= 0 && !is_on_path(leaf, known.path)) move_part(known, is_on_path(known.path, leaf) ? leaf : -1);
+    return known;
   }
-  const int dofs = model_.tree_first_dof[at(tree + 1)] - model_.tree_first_dof[at(tree)];
-  const int width = c_.width(c_.count() - 1);
-  c_.parts.push_back({tree, c_.J.size()});
   ++constraint.part_count;
-  c_.J.resize(c_.J.size() + at(dofs * width), Lanes{});
-  return c_.J.data() + c_.parts.back().start;
+  c_.parts.push_back({.tree = tree});
+  move_part(c_.parts.back(), leaf);
+  return c_.parts.back();
 }
 
 void ConstraintWriter::add_dof(int dof, int row, double value) {
-  const int tree = model_.dof_tree[at(dof)];
-  const int width = c_.width(c_.count() - 1);
-  Lanes* lanes = part(tree) + width * (dof - model_.tree_first_dof[at(tree)]);
-  lanes[row / 4][row % 4] += value;
+  const TreePart& own = part(dof);
+  c_.J[own.start + at(c_.stride(c_.count() - 1) * position(own, dof) + row)] += value;
 }
 
 void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows) {
-  const int tree = model_.body_kernels[at(body)].tree;
-  if (tree < 0) return;
-  const int width = c_.width(c_.count() - 1), first = model_.tree_first_dof[at(tree)];
-  Lanes* lanes = part(tree);
-  const Vec3 arm = p - data_.reference_point[at(tree)];
+  const int leaf = model_.body_last_dof[at(body)];
+  if (leaf < 0) return;
+  const TreePart& own = part(leaf);
+  const int stride = c_.stride(c_.count() - 1);
+  double* x = c_.J.data() + own.start;
+  const Vec3 arm = p - data_.reference_point[at(own.tree)];
   // linear.(S.linear + S.angular x arm) = linear.S.linear + (arm x linear).S.angular
-  Vec3 moment[6];
-  for (int r = 0; r < rows; ++r) moment[r] = sign * (cross(arm, linear[r]) + angular[r]);
-  for (int dof = model_.body_last_dof[at(body)]; dof >= 0; dof = model_.dof_parent[at(dof)]) {
-    const Motion& S = data_.S[at(dof)];
-    Lanes* target = lanes + width * (dof - first);
-    for (int r = 0; r < rows; ++r) {
-      target[r / 4][r % 4] += sum(sign * linear[r].lanes * S.linear.lanes + moment[r].lanes * S.angular.lanes);
+  Lanes force[8] = {}, moment[8] = {};
+  for (int r = 0; r < rows; ++r) {
+    force[r] = sign * linear[r].lanes;
+    moment[r] = sign * (cross(arm, linear[r]) + angular[r]).lanes;
+  }
+  const int* dofs = model_.row_dof.data() + model_.row_start[at(leaf)];
+  for (int i = 0; i < model_.row_length[at(leaf)]; ++i) {
+    const Motion& S = data_.S[at(dofs[i])];
+    double* target = x + stride * position(own, dofs[i]);
+    const auto product = [&](int r) { return force[r] * S.linear.lanes + moment[r] * S.angular.lanes; };
+    if (stride == 1) {
+      *target += sum(product(0));
+      continue;
+    }
+    for (int r = 0; r < stride; r += 4) {
+      const Lanes sums = sum_each(product(r), product(r + 1), product(r + 2), product(r + 3));
+      store_lanes(load_lanes(target + r) + sums, target + r);
     }
   }
 }
@@ -100,9 +146,8 @@ void ConstraintWriter::set_drift(const Vec3& drift, int first) {
 }
 
 void ConstraintWriter::cancel() {
-  const Constraint& constraint = c_.list.back();
-  if (constraint.part_count > 0) c_.J.resize(c_.parts[at(constraint.first_part)].start);
-  c_.parts.resize(at(constraint.first_part));
+  c_.J.resize(first_value_);
+  c_.parts.resize(at(c_.list.back().first_part));
   c_.list.pop_back();
   Blocks& b = c_.blocks;
   b.type.pop_back();
@@ -112,55 +157,94 @@ void ConstraintWriter::cancel() {
 
 double ConstraintWriter::mobility(int row, const VectorX& dof_weight) const {
   const Constraint& constraint = c_.list.back();
-  const int width = c_.width(c_.count() - 1);
+  const int stride = c_.stride(c_.count() - 1);
   double sum = 0.0;
   for (int i = 0; i < constraint.part_count; ++i) {
     const TreePart& part = c_.parts[at(constraint.first_part + i)];
-    const int first = model_.tree_first_dof[at(part.tree)], end = model_.tree_first_dof[at(part.tree + 1)];
-    for (int k = first; k < end; ++k) {
-      const double J = c_.J[part.start + at(width * (k - first) + row / 4)][row % 4];
-      sum += J * J * dof_weight[k];
-    }
+    const int* dofs = c_.dofs(model_, part);
+    const double* J = c_.J.data() + part.start + row;
+    for (int k = 0; k < part.count; ++k) sum += J[stride * k] * J[stride * k] * dof_weight[dofs[k]];
   }
   return sum;
 }
 
 namespace {
 
-// x <- D^-1/2 L^-T x on one tree, for `width` groups of lanes a dof. Leaves come last, so dofs are visited backwards;
-// off the paths of the block all is zero and stays so.
-template <int width>
-void half_solve_tree(const Model& model, const Data& data, int tree, Lanes* x) {
+// x <- D^-1/2 L^-T x on a path, for a block of several rows. Dof k of the path has its ancestors before it, in the
+// order of its row of L.
+template <int stride>
+void half_solve_path(const Model& model, const Data& data, const double* root, const int* dofs, int count, double* x) {
+  for (int k = count - 1; k >= 0; --k) {
+    const double* row = data.L.data() + model.row_start[at(dofs[k])];
+    Lanes own[stride / 4];
+    for (int w = 0; w < stride / 4; ++w) own[w] = load_lanes(x + stride * k + 4 * w);
+    for (int j = 0; j < k; ++j) {
+      const Lanes factor = broadcast(row[j]);
+      for (int w = 0; w < stride / 4; ++w) {
+        double* target = x + stride * j + 4 * w;
+        store_lanes(load_lanes(target) - factor * own[w], target);
+      }
+    }
+    const Lanes scale = broadcast(root[dofs[k]]);
+    for (int w = 0; w < stride / 4; ++w) store_lanes(own[w] * scale, x + stride * k + 4 * w);
+  }
+}
+
+// The same for a single row.
+template <>
+void half_solve_path<1>(const Model& model, const Data& data, const double* root, const int* dofs, int count,
+                        double* __restrict x) {
+  for (int k = count - 1; k >= 0; --k) {
+    const double* row = data.L.data() + model.row_start[at(dofs[k])];
+    const double own = x[k];
+    for (int j = 0; j < k; ++j) x[j] -= row[j] * own;
+    x[k] = own * root[dofs[k]];
+  }
+}
+
+// The same on a whole tree. Leaves come last, so dofs are visited backwards; where all is zero it stays so.
+template <int stride>
+void half_solve_tree(const Model& model, const Data& data, const double* root, int tree, double* x) {
   const int first = model.tree_first_dof[at(tree)], end = model.tree_first_dof[at(tree + 1)];
   for (int k = end - 1; k >= first; --k) {
-    Lanes* xk = x + width * (k - first);
-    bool zero = is_zero(xk[0]);
-    if constexpr (width == 2) zero = zero && is_zero(xk[1]);
+    double* own = x + stride * (k - first);
+    bool zero = true;
+    for (int r = 0; r < stride; ++r) zero = zero && own[r] == 0.0;
     if (zero) continue;
     const double* row = data.L.data() + model.row_start[at(k)];
     const int* dof = model.row_dof.data() + model.row_start[at(k)];
-    const int ancestors = model.row_length[at(k)] - 1;
-    for (int j = 0; j < ancestors; ++j) {
-      Lanes* xj = x + width * (dof[j] - first);
-      const Lanes factor = broadcast(row[j]);
-      for (int w = 0; w < width; ++w) xj[w] -= factor * xk[w];
+    for (int j = 0; j < model.row_length[at(k)] - 1; ++j) {
+      double* target = x + stride * (dof[j] - first);
+      for (int r = 0; r < stride; ++r) target[r] -= row[j] * own[r];
     }
-    const Lanes scale = broadcast(std::sqrt(data.D_inverse[k]));
-    for (int w = 0; w < width; ++w) xk[w] *= scale;
+    for (int r = 0; r < stride; ++r) own[r] *= root[k];
+  }
+}
+
+template <int stride>
+void half_solve_part(const Model& model, const Data& data, const Constraints& c, const TreePart& part, double* x) {
+  if (part.path >= 0) {
+    half_solve_path<stride>(model, data, c.root.data(), c.dofs(model, part), part.count, x);
+  } else {
+    half_solve_tree<stride>(model, data, c.root.data(), part.tree, x);
   }
 }
 
 }  // namespace
 
 void solve_constraint_rows(const Model& model, const Data& data, Constraints& c) {
+  c.root.resize(at(model.nv));
+  for (int k = 0; k < model.nv; ++k) c.root[at(k)] = std::sqrt(data.D_inverse[k]);
   c.Y.assign(c.J.begin(), c.J.end());
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
+    const int stride = c.stride(block);
     for (int i = 0; i < constraint.part_count; ++i) {
       const TreePart& part = c.parts[at(constraint.first_part + i)];
-      Lanes* x = c.Y.data() + part.start;
-      c.width(block) == 1 ? half_solve_tree<1>(model, data, part.tree, x)
-                          : half_solve_tree<2>(model, data, part.tree, x);
+      double* x = c.Y.data() + part.start;
+      stride == 1   ? half_solve_part<1>(model, data, c, part, x)
+      : stride == 4 ? half_solve_part<4>(model, data, c, part, x)
+                    : half_solve_part<8>(model, data, c, part, x);
     }
   }
 }
@@ -168,14 +252,20 @@ void solve_constraint_rows(const Model& model, const Data& data, Constraints& c)
 void constraint_velocity(const Model& model, const Constraints& c, const ConstVectorRef& v, VectorRef result) {
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
-    const int width = c.width(block), row = c.blocks.row[at(block)];
+    const int stride = c.stride(block), row = c.blocks.row[at(block)];
     Lanes sums[2] = {};
     for (int i = 0; i < constraint.part_count; ++i) {
       const TreePart& part = c.parts[at(constraint.first_part + i)];
-      const int first = model.tree_first_dof[at(part.tree)], end = model.tree_first_dof[at(part.tree + 1)];
-      const Lanes* J = c.J.data() + part.start;
-      for (int k = first; k < end; ++k) {
-        for (int w = 0; w < width; ++w) sums[w] += J[width * (k - first) + w] * broadcast(v[k]);
+      const int* dofs = c.dofs(model, part);
+      const double* J = c.J.data() + part.start;
+      if (stride == 1) {
+        for (int k = 0; k < part.count; ++k) sums[0][0] += J[k] * v[dofs[k]];
+        continue;
+      }
+      for (int k = 0; k < part.count; ++k, J += stride) {
+        const Lanes factor = broadcast(v[dofs[k]]);
+        sums[0] += load_lanes(J) * factor;
+        if (stride == 8) sums[1] += load_lanes(J + 4) * factor;
       }
     }
     for (int r = 0; r < c.blocks.size(block); ++r) result[row + r] = sums[r / 4][r % 4];
@@ -185,17 +275,21 @@ void constraint_velocity(const Model& model, const Constraints& c, const ConstVe
 void add_constraint_force(const Model& model, const Constraints& c, const ConstVectorRef& lambda, VectorRef tau) {
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
-    const int width = c.width(block), row = c.blocks.row[at(block)];
+    const int stride = c.stride(block), row = c.blocks.row[at(block)];
     Lanes impulse[2] = {};
     for (int r = 0; r < c.blocks.size(block); ++r) impulse[r / 4][r % 4] = lambda[row + r];
     for (int i = 0; i < constraint.part_count; ++i) {
       const TreePart& part = c.parts[at(constraint.first_part + i)];
-      const int first = model.tree_first_dof[at(part.tree)], end = model.tree_first_dof[at(part.tree + 1)];
-      const Lanes* J = c.J.data() + part.start;
-      for (int k = first; k < end; ++k) {
-        Lanes products = J[width * (k - first)] * impulse[0];
-        if (width == 2) products += J[width * (k - first) + 1] * impulse[1];
-        tau[k] += sum(products);
+      const int* dofs = c.dofs(model, part);
+      const double* J = c.J.data() + part.start;
+      for (int k = 0; k < part.count; ++k, J += stride) {
+        if (stride == 1) {
+          tau[dofs[k]] += *J * impulse[0][0];
+          continue;
+        }
+        Lanes products = load_lanes(J) * impulse[0];
+        if (stride == 8) products += load_lanes(J + 4) * impulse[1];
+        tau[dofs[k]] += sum(products);
       }
     }
   }

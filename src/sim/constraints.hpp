@@ -1,9 +1,11 @@
 // The constraints of one step in the coordinates of the model: what each block of the contact problem stands for, and
 // its Jacobian on the kinematic trees it touches.
 //
-// Layout. A block has at most six rows. Its Jacobian on a tree is stored dof by dof, the rows of one dof side by side
-// in four lanes (two groups of four for more than four rows), so that solving with the tree factor and forming G are
-// vector operations whatever the kind of constraint.
+// Layout. A block has at most six rows. Its Jacobian on a tree is stored dof by dof, the rows of one dof side by side:
+// one number for a single row, four lanes for up to four rows, eight for more. Most constraints act on one body of a
+// tree, and then only the dofs on the path from the root to that body are stored; the factor of the mass matrix stays
+// on that path, and an ancestor's row of it is a prefix of its descendants' rows (Model::row_start), so that solving is
+// a sequence of contiguous vector operations.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,9 @@ struct Constraint {
 // A block's rows on one tree.
 struct TreePart {
   int tree = 0;
-  std::size_t start = 0;  // in Constraints::J: dof k of the tree has its lanes at start + width * (k - first dof)
+  int path = -1;          // last dof of the path whose dofs are stored; -1: all dofs of the tree are
+  int count = 0;          // number of dofs stored
+  std::size_t start = 0;  // in Constraints::J: stored dof i has its rows at start + stride * i
 };
 
 // All constraints of a step. Memory is kept from step to step.
@@ -48,8 +52,10 @@ struct Constraints {
   Blocks blocks;
   std::vector<Constraint> list;  // nblock
   std::vector<TreePart> parts;
-  std::vector<Lanes> J;            // the Jacobians of all parts
-  std::vector<Lanes> Y;            // D^-1/2 L^-T J', same layout; solve_constraint_rows
+  std::vector<int> all_dofs;       // nv: 0, 1, 2, ...
+  std::vector<double> J;           // the Jacobians of all parts
+  std::vector<double> Y;           // D^-1/2 L^-T J', same layout; solve_constraint_rows
+  std::vector<double> root;        // nv: D^-1/2
   std::vector<double> position;    // nrow: gap of contacts and limits, error of equalities, else 0
   std::vector<double> row_length;  // nrow: m for rotational rows, 1 for others
   std::vector<double> drift;       // nrow: dJ/dt v where the law wants it (connect and weld in MuJoCo's model), else 0
@@ -61,8 +67,14 @@ struct Constraints {
 
   int count() const { return static_cast<int>(list.size()); }
   int rows() const { return blocks.rows(); }
-  // Groups of four lanes a dof.
-  int width(int block) const { return blocks.size(block) > 4 ? 2 : 1; }
+  // Numbers stored for each dof: rows, padded to whole lanes.
+  static int stride_of(int rows) { return rows == 1 ? 1 : rows > 4 ? 8 : 4; }
+  int stride(int block) const { return stride_of(blocks.size(block)); }
+  // The dofs that are stored, ascending.
+  const int* dofs(const Model& model, const TreePart& part) const {
+    if (part.path >= 0) return model.row_dof.data() + model.row_start[static_cast<std::size_t>(part.path)];
+    return all_dofs.data() + model.tree_first_dof[static_cast<std::size_t>(part.tree)];
+  }
   void clear();
 };
 
@@ -75,8 +87,7 @@ struct Constraints {
 //   writer.end(position, lengths);
 class ConstraintWriter {
  public:
-  ConstraintWriter(const Model& model, const Data& data, Constraints& constraints)
-      : model_(model), data_(data), c_(constraints) {}
+  ConstraintWriter(const Model& model, const Data& data, Constraints& constraints);
 
   Blocks& blocks() { return c_.blocks; }
   void begin(ConstraintKind kind, int index, int side = 0);
@@ -94,11 +105,15 @@ class ConstraintWriter {
   double mobility(int row, const VectorX& dof_weight) const;
 
  private:
-  Lanes* part(int tree);
+  TreePart& part(int leaf);
+  void move_part(TreePart& part, int path);
+  bool is_on_path(int dof, int path) const;
+  int position(const TreePart& part, int dof) const;
 
   const Model& model_;
   const Data& data_;
   Constraints& c_;
+  std::size_t first_value_ = 0;  // in J, of the block that is being written
 };
 
 // Y = D^-1/2 L^-T J' for all blocks, with the factor of A in data (compute_free_motion): G = Y' Y.

@@ -8,6 +8,10 @@ namespace {
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 void copy_blocks(const Constraints& c, const std::vector<int>& members, ContactProblem& problem) {
+  if (static_cast<int>(members.size()) == c.count()) {
+    problem.blocks = c.blocks;
+    return;
+  }
   problem.blocks.clear();
   for (const int block : members) {
     const int row = c.blocks.row[at(block)];
@@ -82,14 +86,43 @@ void TreeIslands::index_uses(const Model& model, const Constraints& c) {
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     for (int i = 0; i < constraint.part_count; ++i) {
-      const TreePart& part = c.parts[at(constraint.first_part + i)];
-      uses_[first_use_[at(part.tree)]++] = {local_[at(block)], part.start};
+      const int part = constraint.first_part + i;
+      uses_[first_use_[at(c.parts[at(part)].tree)]++] = {local_[at(block)], part};
     }
   }
   // Filling has moved each start to its end, which is where the next one begins.
   for (int t = model.ntree; t > 0; --t) first_use_[at(t)] = first_use_[at(t - 1)];
   first_use_[0] = 0;
 }
+
+namespace {
+
+// The pattern of an island of one tree, where everything is coupled. Kept while the blocks stay the same.
+void set_full_pattern(const Blocks& blocks, BlockSparseMatrix& G) {
+  const int n = blocks.count();
+  if (G.entries() == n * n && G.row_begin == blocks.row) return;
+  G.row_begin = blocks.row;
+  G.col_begin = blocks.row;
+  G.start.resize(at(n + 1));
+  G.col.resize(at(n * n));
+  G.offset.resize(at(n * n + 1));
+  G.all_3x3 = true;
+  std::size_t offset = 0;
+  for (int i = 0, entry = 0; i < n; ++i) {
+    G.start[at(i)] = entry;
+    G.all_3x3 = G.all_3x3 && blocks.size(i) == 3;
+    for (int j = 0; j < n; ++j, ++entry) {
+      G.col[at(entry)] = j;
+      G.offset[at(entry)] = offset;
+      offset += at(blocks.size(i) * blocks.size(j));
+    }
+  }
+  G.start[at(n)] = n * n;
+  G.offset[at(n * n)] = offset;
+  G.values.assign(offset + BlockSparseMatrix::kPadding, 0.0);
+}
+
+}  // namespace
 
 // G joins the blocks that share a tree. Made row by row, already sorted.
 void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch& s) const {
@@ -136,7 +169,21 @@ namespace {
 
 constexpr int kStrip = 8;
 
-// C(i .. i + 8, j .. j + 4) = sum over the listed dofs of P_i P_j'.
+void store_lanes(Lanes lanes, double* p) { __builtin_memcpy(p, &lanes, sizeof lanes); }
+
+// Rows of four lanes as columns.
+void transpose(Lanes* a) {
+  const Lanes low01 = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6);
+  const Lanes high01 = __builtin_shufflevector(a[0], a[1], 1, 5, 3, 7);
+  const Lanes low23 = __builtin_shufflevector(a[2], a[3], 0, 4, 2, 6);
+  const Lanes high23 = __builtin_shufflevector(a[2], a[3], 1, 5, 3, 7);
+  a[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+  a[1] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+  a[2] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+  a[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+}
+
+// C(i .. i + 8, j .. j + 4) = sum over the listed dofs of P_i P_j', and its mirror image if it is off the diagonal.
 void multiply_tile(const double* packed, int padded, const std::vector<int>& dofs, int i, int j, double* C) {
   Lanes low[4] = {}, high[4] = {};
   for (const int k : dofs) {
@@ -150,12 +197,19 @@ void multiply_tile(const double* packed, int padded, const std::vector<int>& dof
   }
   for (int column = 0; column < 4; ++column) {
     double* target = C + at((j + column) * padded + i);
-    __builtin_memcpy(target, &low[column], sizeof(Lanes));
-    __builtin_memcpy(target + 4, &high[column], sizeof(Lanes));
+    store_lanes(low[column], target);
+    store_lanes(high[column], target + 4);
+  }
+  if (j + 4 > i) return;
+  transpose(low);
+  transpose(high);
+  for (int column = 0; column < 4; ++column) {
+    store_lanes(low[column], C + at((i + column) * padded + j));
+    store_lanes(high[column], C + at((i + 4 + column) * padded + j));
   }
 }
 
-// C = P'P, the part on and below the diagonal of strips.
+// C = P'P.
 void multiply_packed(int padded, int dofs, TreeIslands::Scratch& s) {
   s.products.resize(at(padded * padded));
   for (int i = 0; i < padded; i += kStrip) {
@@ -171,24 +225,24 @@ void multiply_packed(int padded, int dofs, TreeIslands::Scratch& s) {
   }
 }
 
-// target (rows x columns) += the part of C at `from`, with the given strides along and across columns.
-void add_block(const double* from, int along, int across, int rows, int columns, double* target) {
-  for (int y = 0; y < columns; ++y) {
-    for (int x = 0; x < rows; ++x) target[y * rows + x] += from[y * along + x * across];
+// The rows of G that belong to a block of an island of one tree, as one panel: rows [row, row + m) of C, all n columns.
+void copy_panel(const double* C, int padded, int row, int m, int n, double* panel) {
+  const double* from = C + at(row * padded);  // C is symmetric: its rows are its columns
+  if (m == 1) {
+    std::copy_n(from, n, panel);
+    return;
   }
-}
-
-// The same for a block on the diagonal, from its lower triangle.
-void add_symmetric(const double* from, int padded, int rows, double* target) {
-  for (int y = 0; y < rows; ++y) {
-    for (int x = 0; x < rows; ++x) target[y * rows + x] += from[std::min(x, y) * padded + std::max(x, y)];
+  for (int c = 0; c < n; ++c, panel += m) {
+    for (int r = 0; r < m; ++r) panel[r] = from[r * padded + c];
   }
 }
 
 }  // namespace
 
 // Packs the rows of Y on a tree; returns their number, padded to whole strips.
-int TreeIslands::pack_rows(const Constraints& c, const TreeIsland& island, int tree, int dofs, Scratch& s) const {
+int TreeIslands::pack_rows(const Model& model, const Constraints& c, const TreeIsland& island, int tree,
+                           Scratch& s) const {
+  const int first = model.tree_first_dof[at(tree)], dofs = model.tree_first_dof[at(tree + 1)] - first;
   int rows = 0;
   s.use_row.clear();
   for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u) {
@@ -196,14 +250,15 @@ int TreeIslands::pack_rows(const Constraints& c, const TreeIsland& island, int t
     rows += island.problem.blocks.size(uses_[u].block);
   }
   const int padded = (rows + kStrip - 1) / kStrip * kStrip;
-  s.packed.resize(at(padded * dofs));
-  for (int k = 0; k < dofs; ++k) std::fill_n(s.packed.data() + at(k * padded + rows), padded - rows, 0.0);
+  s.packed.assign(at(padded * dofs), 0.0);
   for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u) {
-    const int size = island.problem.blocks.size(uses_[u].block), width = size > 4 ? 2 : 1;
-    const Lanes* y = c.Y.data() + uses_[u].start;
+    const int size = island.problem.blocks.size(uses_[u].block), stride = Constraints::stride_of(size);
+    const TreePart& part = c.parts[at(uses_[u].part)];
+    const int* dof = c.dofs(model, part);
+    const double* y = c.Y.data() + part.start;
     double* column = s.packed.data() + s.use_row[u - first_use(tree)];
-    for (int k = 0; k < dofs; ++k, column += padded, y += width) {
-      for (int r = 0; r < size; ++r) column[r] = y[r / 4][r % 4];
+    for (int k = 0; k < part.count; ++k, y += stride) {
+      std::copy_n(y, size, column + at((dof[k] - first) * padded));
     }
   }
   return padded;
@@ -216,21 +271,18 @@ void TreeIslands::spread_products(TreeIsland& island, int tree, int padded, cons
   const std::size_t first = first_use(tree), end = first_use(tree + 1);
   for (std::size_t a = first; a < end; ++a) {
     const int i = uses_[a].block, rows = blocks.size(i), row = s.use_row[a - first];
+    if (island.trees.size() == 1) {
+      copy_panel(s.products.data(), padded, row, rows, blocks.rows(), G.data(G.start[at(i)]));
+      continue;
+    }
     int entry = G.start[at(i)];
     for (std::size_t b = first; b < end; ++b) {
       const int j = uses_[b].block, columns = blocks.size(j), column = s.use_row[b - first];
       while (G.col[at(entry)] < j) ++entry;
       double* target = G.data(entry);
-      // C is known below its diagonal; above it stands the mirror image.
-      const double* from = s.products.data() + (b < a ? at(column * padded + row) : at(row * padded + column));
-      if (rows == 1 && columns == 1) {  // dry friction in every joint makes many of these
-        *target += *from;
-      } else if (b < a) {
-        add_block(from, padded, 1, rows, columns, target);
-      } else if (b > a) {
-        add_block(from, 1, padded, rows, columns, target);
-      } else {
-        add_symmetric(from, padded, rows, target);
+      const double* from = s.products.data() + at(column * padded + row);
+      for (int y = 0; y < columns; ++y) {
+        for (int x = 0; x < rows; ++x) target[y * rows + x] += from[y * padded + x];
       }
     }
   }
@@ -244,10 +296,15 @@ void TreeIslands::build_problem(int index, const Model& model, const Constraints
   copy_blocks(c, members, problem);
   problem.time_step = h;
   problem.dual.form = DualData::Form::kSparse;
-  set_pattern(c, island, scratch);
+  problem.dual.symmetric = true;
+  if (island.trees.size() == 1) {
+    set_full_pattern(problem.blocks, G);
+  } else {
+    set_pattern(c, island, scratch);
+  }
   for (const int tree : island.trees) {
     const int dofs = model.tree_first_dof[at(tree + 1)] - model.tree_first_dof[at(tree)];
-    const int padded = pack_rows(c, island, tree, dofs, scratch);
+    const int padded = pack_rows(model, c, island, tree, scratch);
     multiply_packed(padded, dofs, scratch);
     spread_products(island, tree, padded, scratch);
   }

@@ -44,15 +44,16 @@ class TreeIslands {
  private:
   // A block on a tree.
   struct Use {
-    int block = 0;          // number within its island
-    std::size_t start = 0;  // in Y
+    int block = 0;  // number within its island
+    int part = 0;   // in Constraints::parts
   };
   std::size_t first_use(int tree) const { return first_use_[static_cast<std::size_t>(tree)]; }
 
   int root(int tree);
   void index_uses(const Model& model, const Constraints& constraints);
   void set_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
-  int pack_rows(const Constraints& constraints, const TreeIsland& island, int tree, int dofs, Scratch& scratch) const;
+  int pack_rows(const Model& model, const Constraints& constraints, const TreeIsland& island, int tree,
+                Scratch& scratch) const;
   void spread_products(TreeIsland& island, int tree, int padded, const Scratch& scratch) const;
 
   std::vector<int> parent_;             // ntree

@@ -128,7 +128,7 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
     solve_part(options, settings, w, solution, outcome);
     return finish(w.lambda, outcome.natv, outcome.shift);
   };
-  if (dual.nblock() <= kSmall) return solve_whole();
+  if (dual.nblock() <= kSmall || dual.nrow() <= NewtonSystem::kLargestDense) return solve_whole();
   const int count = choose_blocks(options, settings.warm, w);
   settings.swept = options.reduce;
   if (count > kWorthReducing * dual.nblock()) w.chosen.assign(w.chosen.size(), 1);

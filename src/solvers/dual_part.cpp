@@ -40,6 +40,7 @@ void extract_part(const DualProblem& dual, const int* chosen, int count, std::ve
   part.weight.resize(count);
   part.diagonal.resize(n);
   part.velocity_scale = dual.velocity_scale;
+  part.symmetric = dual.symmetric;
   blocks.type.resize(n);
   blocks.row.resize(n + 1);
   blocks.row[0] = 0;

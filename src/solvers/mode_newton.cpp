@@ -8,6 +8,8 @@ namespace {
 
 // Keeps a sliding impulse on its ellipse. Not larger: the other directions of the block must survive its rounding.
 constexpr double kPenalty = 1e6;
+constexpr double kDamping = 3.0;         // epsilon for each unit of natv relative to the velocity scale
+constexpr double kPullShare = 1e-2;      // of that epsilon in a step with theta = 0, which is not exact
 constexpr double kSmallImpulse = 1e-12;  // a sliding contact without impulse keeps its direction
 
 }  // namespace
@@ -85,7 +87,7 @@ bool ModeNewton::guess(const DualProblem& dual, const VectorX& lambda, const Vec
 // Lambda and the right-hand side for a step from point_, whose velocity is point_u_.
 void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double theta) {
   const Blocks& blocks = dual.blocks;
-  const double pull = kEpsilon * (1.0 - theta);
+  const double pull = epsilon_ * (1.0 - theta);
   for (int i = 0; i < dual.nblock(); ++i) {
     const int r = blocks.row[i], m = blocks.size(i), last = r + m - 1;
     double* block = system.Lambda.data(i);
@@ -95,7 +97,7 @@ void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double th
       step_[row] = 0.0;
     };
     const auto free = [&](int row) {
-      block[(row - r) * (m + 1)] = kEpsilon;
+      block[(row - r) * (m + 1)] = epsilon_;
       step_[row] = -point_u_[row] - pull * point_[row];
     };
     const bool contact = blocks.type[i] == BlockType::kCoulomb;
@@ -109,7 +111,7 @@ void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double th
     const ConeView cone(blocks, i);
     double along = 0.0;
     for (int k = 1; k <= cone.n; ++k) along -= direction_[cone.index[k]] * cone.mu[k] * point_u_[cone.index[k]];
-    const double stiffness = std::max(along, 0.0) / std::max(point_[last], kSmallImpulse) + kEpsilon;
+    const double stiffness = std::max(along, 0.0) / std::max(point_[last], kSmallImpulse) + epsilon_;
     for (int a = 1; a <= cone.n; ++a) {
       const int row = cone.index[a];
       const double e_a = direction_[row];
@@ -157,6 +159,9 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
   for (int k = 0; k < settings.max_steps; ++k) {
     compute_velocity(dual, point_, point_u_);
     const bool pull = settings.minimum_norm && k == 0;
+    const double relative = before / dual.velocity_scale;
+    epsilon_ = std::clamp(kDamping * relative, kEpsilon, std::max(kEpsilon, settings.damping));
+    if (pull) epsilon_ = std::max(kEpsilon, kPullShare * epsilon_);
     set_up(dual, system, pull ? 0.0 : 1.0);
     if (!system.factorize()) break;
     system.solve(step_);

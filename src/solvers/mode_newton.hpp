@@ -7,6 +7,10 @@
 //   direction. Epsilon makes hyperstatic systems regular: (G + epsilon) lambda = -g + epsilon theta lambda_old. With
 //   theta = 0 the impulses are nearly those of minimum norm among the ones with these modes, with theta = 1 the step is
 //   a proximal one and exact.
+//   A guess of modes may ask for more than the bodies can do (four contacts of a foot stick at gaps that close at
+//   different speeds): with a tiny epsilon the impulses explode, and the next guess is worth nothing. With `damping`
+//   epsilon is as large far from the solution and shrinks with natv near it, as in the method of Levenberg and
+//   Marquardt: impulses stay bounded, and from a warm start one or two steps are the rule.
 // The last word of every other method: quadratic convergence to rounding once the modes are right.
 // Cost: one factorisation for each step.
 #pragma once
@@ -24,6 +28,7 @@ struct ModeNewtonSettings {
   double tolerance = 1e-8;  // m/s
   int max_steps = 3;
   bool minimum_norm = false;  // theta = 0 in the first step, which is then kept if it is good enough
+  double damping = 0.0;       // largest epsilon; 0: it is kEpsilon
   // Give up when natv after a step is above this times natv before it.
   double patience = 1.0;
 };
@@ -46,6 +51,7 @@ class ModeNewton {
   void set_up(const DualProblem& dual, NewtonSystem& system, double theta);
   void finish(const DualProblem& dual);
 
+  double epsilon_ = kEpsilon;
   std::vector<Mode> mode_;         // nblock
   std::vector<double> direction_;  // nrow: unit vector of a sliding contact in lambda_t / mu
   VectorX point_, point_u_, step_;

@@ -8,7 +8,6 @@
 namespace touchstone {
 namespace {
 
-constexpr int kSmallestJoint = 96;       // rows: below, contact space is always quick
 constexpr double kWorthJoint = 0.7;      // share of the factorisation's cost below which joint space is worth it
 constexpr int kMostRefinements = 6;      // of one solution in joint space
 constexpr double kRefined = 1e-12;       // relative residual at which refinement ends
@@ -42,7 +41,7 @@ void NewtonSystem::prepare(const DualProblem& dual, const ContactProblem* proble
   dual_ = &dual;
   Lambda.set_partition(dual.blocks.row);
   problem_ = nullptr;
-  if (problem == nullptr || !problem->has_primal || dual.nrow() < kSmallestJoint) return;
+  if (problem == nullptr || !problem->has_primal || is_dense()) return;
   if (problem->primal.nv() >= dual.nrow()) return;
   problem_ = problem;
   hessian_.set_pattern(*problem);
@@ -61,7 +60,10 @@ bool NewtonSystem::is_joint_space_cheaper() {
   return cost_of(joint_lu_.symbolic()) < kWorthJoint * cost_of(lu_.symbolic());
 }
 
-double NewtonSystem::cost() const { return cost_of(problem_ != nullptr ? joint_lu_.symbolic() : lu_.symbolic()); }
+double NewtonSystem::cost() const {
+  if (dual_ != nullptr && is_dense()) return std::pow(dense_.size(), 3) / 3.0;
+  return cost_of(problem_ != nullptr ? joint_lu_.symbolic() : lu_.symbolic());
+}
 
 bool NewtonSystem::factorize() {
   if (problem_ != nullptr) {
@@ -69,14 +71,19 @@ bool NewtonSystem::factorize() {
     if (factorize_joint()) return true;
     problem_ = nullptr;
   }
+  if (is_dense()) order_moving();
   for (double shift = kFloor; shift < 1e-6; shift *= 1e3) {
     ++factorizations_;
-    if (lu_.factorize(dual_->G, shift, &Lambda)) return true;
+    if (is_dense() ? factorize_dense(shift) : lu_.factorize(dual_->G, shift, &Lambda)) return true;
   }
   return false;
 }
 
 void NewtonSystem::solve(VectorX& x) {
+  if (is_dense()) {
+    solve_dense(x);
+    return;
+  }
   if (problem_ == nullptr) {
     lu_.solve(x);
     return;
@@ -87,6 +94,100 @@ void NewtonSystem::solve(VectorX& x) {
   problem_ = nullptr;  // joint space is not accurate enough here
   x = rhs_;
   if (factorize()) lu_.solve(x);
+}
+
+// --- Small ---
+
+// Which rows move, those of symmetric blocks first.
+void NewtonSystem::order_moving() {
+  const auto is_symmetric = [&](int i) {
+    const int m = dual_->blocks.size(i);
+    const double* block = Lambda.data(i);
+    for (int c = 0; c < m; ++c) {
+      for (int r = 0; r < c; ++r) {
+        if (block[c * m + r] != block[r * m + c]) return false;
+      }
+    }
+    return true;
+  };
+  moving_.clear();
+  position_.assign(static_cast<std::size_t>(dual_->nrow()), -1);
+  symmetric_.resize(static_cast<std::size_t>(dual_->nblock()));
+  for (int i = 0; i < dual_->nblock(); ++i) symmetric_[i] = dual_->symmetric && is_symmetric(i) ? 1 : 0;
+  for (const char wanted : {1, 0}) {
+    for (int i = 0; i < dual_->nblock(); ++i) {
+      if (symmetric_[i] != wanted) continue;
+      const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
+      const double* block = Lambda.data(i);
+      for (int k = 0; k < m; ++k) {
+        if (block[k * (m + 1)] >= kFixed) continue;
+        position_[r + k] = static_cast<int>(moving_.size());
+        moving_.push_back({r + k, i});
+      }
+    }
+    if (wanted == 1) symmetric_rows_ = static_cast<int>(moving_.size());
+  }
+}
+
+// The rows of G that move, row by row; of a symmetric G only the entries on and below the diagonal.
+void NewtonSystem::fill_dense(bool lower, double shift) {
+  const BlockSparseMatrix& G = dual_->G;
+  const int n = static_cast<int>(moving_.size());
+  dense_.resize(n);
+  for (int k = 0; k < n; ++k) {
+    const auto [row, i] = moving_[k];
+    const int m = dual_->blocks.size(i), own = row - dual_->blocks.row[i];
+    // Symmetric: the entries of this row are those of column k.
+    const auto entry = [&](int other) -> double& { return lower ? dense_.column(k)[other] : dense_.column(other)[k]; };
+    if (G.start[i + 1] - G.start[i] == dual_->nblock()) {  // a full row is one panel
+      const double* panel = G.data(G.start[i]) + own;
+      for (int other = lower ? k : 0; other < n; ++other) entry(other) = panel[m * moving_[other].row];
+    } else {
+      for (int other = lower ? k : 0; other < n; ++other) entry(other) = 0.0;
+      for (int e = G.start[i]; e < G.start[i + 1]; ++e) {
+        const int j = G.col[e], first = dual_->blocks.row[j], width = dual_->blocks.size(j);
+        for (int c = 0; c < width; ++c) {
+          const int other = position_[first + c];
+          if (other >= (lower ? k : 0)) entry(other) = G.data(e)[c * m + own];
+        }
+      }
+    }
+    dense_.column(k)[k] += shift;
+  }
+}
+
+// Adds Lambda of the rows [first, end).
+void NewtonSystem::add_lambda(int first, int end) {
+  for (int k = first; k < end; ++k) {
+    const auto [row, i] = moving_[k];
+    const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
+    for (int c = 0; c < m; ++c) {
+      if (position_[r + c] >= 0) dense_.column(position_[r + c])[k] += Lambda.data(i)[c * m + row - r];
+    }
+  }
+}
+
+bool NewtonSystem::factorize_dense(double shift) {
+  const int n = static_cast<int>(moving_.size());
+  if (symmetric_rows_ > 0) {
+    fill_dense(true, shift);
+    add_lambda(0, symmetric_rows_);
+    if (dense_.eliminate(symmetric_rows_)) {
+      add_lambda(symmetric_rows_, n);
+      return dense_.factorize();
+    }
+  }
+  fill_dense(false, shift);
+  add_lambda(0, n);
+  return dense_.factorize();
+}
+
+void NewtonSystem::solve_dense(VectorX& x) {
+  gather_.resize(moving_.size());
+  for (std::size_t k = 0; k < moving_.size(); ++k) gather_[k] = x[moving_[k].row];
+  dense_.solve(gather_.data());
+  x.setZero();
+  for (std::size_t k = 0; k < moving_.size(); ++k) x[moving_[k].row] = gather_[k];
 }
 
 // --- Joint space ---

@@ -3,6 +3,9 @@
 // Method: multifrontal LU of G + Lambda; G is taken as it is, symmetric or not. Lambda regularises: neither a
 //   rank-deficient nor an ill-conditioned G hurts as long as Lambda stays above kFloor.
 // Rows that must not move get Lambda = kFixed, which is exact to rounding.
+// Small: up to kLargestDense rows the matrix is taken as dense, without the rows that must not move. If G is known to
+// be
+//   symmetric, blocks whose Lambda is symmetric are eliminated first, by Cholesky's method.
 // Joint space: with a primal view and fewer degrees of freedom than rows, H = A + J' W J with W = (Lambda + R)^-1 is
 //   factored instead wherever its factor is the smaller one, and by Woodbury
 //       (G + Lambda)^-1 b = W (b - J H^-1 J' W b).
@@ -11,9 +14,12 @@
 // Cost: one factorisation for each Lambda; each solution two triangular solves, in joint space a few times that.
 #pragma once
 
+#include <vector>
+
 #include "touchstone/contact/dual.hpp"
 #include "touchstone/contact/primal_hessian.hpp"
 #include "touchstone/math/block_sparse_lu.hpp"
+#include "touchstone/math/dense_factor.hpp"
 
 namespace touchstone {
 
@@ -21,6 +27,7 @@ class NewtonSystem {
  public:
   static constexpr double kFixed = 1e20;
   static constexpr double kFloor = 1e-13;
+  static constexpr int kLargestDense = 96;
 
   // For a scaled dual problem, which must stay alive. Keeps the symbolic factors while the pattern holds. `problem`, if
   // given, is what `dual` was prepared from, all of it; its primal view is used where that is worth it.
@@ -40,6 +47,12 @@ class NewtonSystem {
   const BlockSparseLu& lu() const { return lu_; }
 
  private:
+  bool is_dense() const { return dual_->nrow() <= kLargestDense; }
+  bool factorize_dense(double shift);
+  void order_moving();
+  void fill_dense(bool lower, double shift);
+  void add_lambda(int first, int end);
+  void solve_dense(VectorX& x);
   bool is_joint_space_cheaper();
   bool factorize_joint();
   void solve_joint(VectorX& x);
@@ -49,6 +62,18 @@ class NewtonSystem {
   const ContactProblem* problem_ = nullptr;  // in joint space
   BlockSparseLu lu_;
   int factorizations_ = 0;
+
+  // --- small ---
+  // A row of the dense matrix: where it is in the problem.
+  struct MovingRow {
+    int row = 0, block = 0;
+  };
+  std::vector<MovingRow> moving_;
+  std::vector<char> symmetric_;  // nblock: whether Lambda's block is
+  std::vector<int> position_;    // nrow: the row in the dense matrix, -1 if it must not move
+  int symmetric_rows_ = 0;       // the first rows of the dense matrix
+  DenseFactor dense_;
+  std::vector<double> gather_;
 
   // --- joint space ---
   PrimalHessian hessian_;

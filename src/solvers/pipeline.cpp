@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace touchstone {
 namespace {
 
-constexpr int kWarmSweeps = 3, kColdSweeps = 4;
-constexpr int kBatch = 8;  // sweeps between two looks at the rate
-constexpr int kModeSteps = 3;
-constexpr double kPromising = 1e-2;   // natv relative to the velocity scale: the modes are nearly right
+constexpr int kWarmSweeps = 1, kColdSweeps = 4;
+constexpr int kBatch = 8;                          // sweeps between two looks at the rate
+constexpr int kModeSteps = 10, kFewModeSteps = 3;  // where factorisations are cheap, and where they are not
+constexpr double kPromising = 1e-2;                // natv relative to the velocity scale: the modes are nearly right
+constexpr double kDamping = 1e-4, kRetryDamping = 1e-2;  // of Newton with guessed modes
+constexpr int kRetries = 2, kRetrySweeps = 4;
 constexpr double kGoodEnough = 1e-3;  // the same: the splitting method hands over to modes
 constexpr int kWarmSmoothingSteps = 10;
-constexpr double kModePatience = 1.0;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
 constexpr double kDiverged = 1e7;    // scaled impulse that no solvable problem of this scale has been seen to need
@@ -22,8 +24,8 @@ constexpr double kBlockSweep = 30.0;
 constexpr double kEntrySweep = 1.0;  // for each number in G
 constexpr double kMultiplication = 0.15;
 constexpr double kBlockNewton = 150.0;
-// Newton steps that sweeps may cost instead: before modes are tried, and before a path is followed.
-constexpr double kStepsOfModes = 2.0, kStepsOfPath = 6.0;
+// Newton steps that sweeps may cost instead: before modes are tried (warm and cold), and before a path is followed.
+constexpr double kWarmStepsOfModes = 0.5, kColdStepsOfModes = 2.0, kStepsOfPath = 6.0;
 constexpr double kStepsOfRestart = 20.0, kFewestSweeps = 60.0, kMostSweeps = 4000.0;  // after a path has failed
 
 class Pipeline {
@@ -36,11 +38,12 @@ class Pipeline {
  private:
   bool done() const { return w_.best_natv <= settings_.tolerance; }
   bool promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
+  bool small() const { return dual_.nrow() <= NewtonSystem::kLargestDense; }
   bool exhausted() const { return done() || w_.steps >= settings_.max_steps; }
   void look();
   void sweep(int count);
   void sweep_while_cheap(double newton_steps);
-  void try_modes(bool minimum_norm);
+  void try_modes(bool minimum_norm, double damping = kDamping);
   void try_splitting();
   void remove_internal_forces();
   bool diverges() const;
@@ -108,12 +111,13 @@ void Pipeline::sweep_while_cheap(double newton_steps) {
   look();
 }
 
-void Pipeline::try_modes(bool minimum_norm) {
+void Pipeline::try_modes(bool minimum_norm, double damping) {
   if (exhausted()) return;
   const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
-                                    .max_steps = kModeSteps,
-                                    .minimum_norm = minimum_norm,
-                                    .patience = kModePatience};
+                                    .max_steps = small() ? kModeSteps : kFewModeSteps,
+                                    .minimum_norm = minimum_norm && !settings_.warm,
+                                    .damping = damping,
+                                    .patience = small() ? std::numeric_limits<double>::infinity() : 1.0};
   compute_velocity(dual_, w_.lambda, w_.u);
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, w_.best_natv, w_.best, w_.best_u);
   w_.steps += w_.modes.steps();
@@ -240,16 +244,20 @@ double Pipeline::run() {
   w_.prepare_equalities();
   w_.contacts.prepare(dual_);
   sweep(settings_.swept ? 2 : settings_.warm ? kWarmSweeps : kColdSweeps);
-  sweep_while_cheap(kStepsOfModes);
+  sweep_while_cheap(settings_.warm ? kWarmStepsOfModes : kColdStepsOfModes);
   if (done()) {
     remove_internal_forces();
     return w_.best_natv;
   }
   w_.system.prepare(dual_, w_.problem);
-  if (promising()) try_modes(true);
-  if (!exhausted()) {
+  if (settings_.warm || promising()) try_modes(true);
+  if (!exhausted() && !settings_.warm) {
     sweep_while_cheap(kStepsOfPath);
     try_modes(true);
+  }
+  for (int k = 0; k < kRetries && small(); ++k) {
+    sweep_from_best(kRetrySweeps);
+    try_modes(true, kRetryDamping);
   }
   try_splitting();
   if (settings_.warm) try_smoothing(0.0, kWarmSmoothingSteps);

@@ -35,12 +35,11 @@ TEST(Islands, ProblemsAreThoseOfDenseAlgebra) {
       const Constraint& constraint = c.list[static_cast<std::size_t>(block)];
       for (int p = 0; p < constraint.part_count; ++p) {
         const TreePart& part = c.parts[static_cast<std::size_t>(constraint.first_part + p)];
-        const int first = model.tree_first_dof[static_cast<std::size_t>(part.tree)];
-        const int end = model.tree_first_dof[static_cast<std::size_t>(part.tree) + 1];
-        for (int k = first; k < end; ++k) {
+        const int stride = c.stride(block);
+        for (int k = 0; k < part.count; ++k) {
           for (int r = 0; r < c.blocks.size(block); ++r) {
-            const std::size_t lane = part.start + static_cast<std::size_t>(c.width(block) * (k - first) + r / 4);
-            J(c.blocks.row[static_cast<std::size_t>(block)] + r, k) = c.J[lane][r % 4];
+            J(c.blocks.row[static_cast<std::size_t>(block)] + r, c.dofs(model, part)[k]) =
+                c.J[part.start + static_cast<std::size_t>(stride * k + r)];
           }
         }
       }
