@@ -64,6 +64,7 @@ void RunStatistics::add(const StepReport& report, double duration) {
   energy_error += report.energy.error();
   energy_jumps += report.warnings.energy_jump ? 1 : 0;
   deep_penetrations += report.warnings.deep_penetration ? 1 : 0;
+  recovery_conflicts += report.warnings.recovery_conflict ? 1 : 0;
   if (report.status != StepStatus::kOk && first_trouble.empty()) {
     first_trouble =
         fmt::format("step {} ({:.4g} s): {}, relative natv {:.1e}{}{}", steps, report.time, to_string(report.status),
@@ -130,6 +131,10 @@ std::string statistics_table(const RunStatistics& s) {
         fmt::format("steps with an energy jump: {}, with a deep penetration: {}; try a smaller time step",
                     s.energy_jumps, s.deep_penetrations));
   }
+  if (s.recovery_conflicts > 0) {
+    row("warnings", styled(std::to_string(s.recovery_conflicts), Style::kWarning),
+        "steps in which violated constraints asked for contradicting recoveries; look for bodies that are squeezed");
+  }
   row("iterations", fmt::format("{:.1f}", static_cast<double>(s.iterations) / std::max(1, s.steps)),
       fmt::format("mean; at most {}", s.most_iterations));
   const auto stage = [&](const char* name, double seconds) {
@@ -182,7 +187,7 @@ std::string statistics_json(const Scene& scene, const RunStatistics& s) {
                                {"constraints", s.work.constraints},
                                {"stabilisation", s.work.stabilisation},
                                {"inelastic", s.work.inelastic}}},
-                             {"warnings", {{"energy_jump", s.energy_jumps}, {"deep_penetration", s.deep_penetrations}}},
+                             {"warnings", {{"energy_jump", s.energy_jumps}, {"deep_penetration", s.deep_penetrations}, {"recovery_conflict", s.recovery_conflicts}}},
                              {"iterations", s.iterations},
                              {"most_iterations", s.most_iterations},
                              {"stage_seconds",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/base/clock.hpp"
+#include "touchstone/solvers/auto.hpp"
 
 namespace touchstone {
 namespace {
@@ -10,6 +11,36 @@ namespace {
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 void raise(StepStatus status, StepReport& report) { report.status = std::max(report.status, status); }
+
+}  // namespace
+
+namespace {
+
+// What a block of an island has in common with the constraints: `member` numbers are those of the island.
+void read_rows(const Constraints& c, const TreeIsland& island, const VectorX& from, VectorX& to) {
+  const Blocks& blocks = island.problem.blocks;
+  to.resize(blocks.rows());
+  for (int k = 0; k < blocks.count(); ++k) {
+    std::copy_n(from.data() + c.blocks.row[at(island.blocks[at(k)])], blocks.size(k), to.data() + blocks.row[at(k)]);
+  }
+}
+
+// Violations stay as they are, but must not grow. Returns whether there was anything to give up.
+bool give_up_recovery(Constraints& c, TreeIsland& island) {
+  bool any = false;
+  const Blocks& blocks = island.problem.blocks;
+  for (int k = 0; k < blocks.count(); ++k) {
+    const int from = c.blocks.row[at(island.blocks[at(k)])];
+    for (int r = 0; r < blocks.size(k); ++r) {
+      double& recovery = c.recovery[from + r];
+      any = any || recovery != 0.0;
+      c.bias[from + r] -= recovery;
+      island.problem.dual.g[blocks.row[at(k)] + r] -= recovery;
+      recovery = 0.0;
+    }
+  }
+  return any;
+}
 
 }  // namespace
 
@@ -25,9 +56,14 @@ IslandSolver::IslandSolver(const SimulatorOptions& options)
   solver_options_->validation = Validation::kData;
   if (options.max_iterations > 0) solver_options_->max_iterations = options.max_iterations;
   for (const std::string& assignment : options.solver_options) set_option(*solver_options_, assignment);
+  if (std::string_view(entry_->name) == "auto") {
+    strict_options_ = solver_->make_options();
+    *static_cast<AutoOptions*>(strict_options_.get()) = *static_cast<const AutoOptions*>(solver_options_.get());
+    static_cast<AutoOptions*>(strict_options_.get())->allow_compliance = false;
+  }
 }
 
-void IslandSolver::solve(const Model& model, const Constraints& c, double h, VectorX& lambda, StepReport& report) {
+void IslandSolver::solve(const Model& model, Constraints& c, double h, VectorX& lambda, StepReport& report) {
   Stopwatch watch;
   islands_.find(model, c, separate_);
   report.islands = islands_.count();
@@ -45,24 +81,20 @@ void IslandSolver::solve(const Model& model, const Constraints& c, double h, Vec
   gather_report(watch.seconds(), report);
 }
 
-// Islands have rows of lambda of their own, so that threads do not meet there.
-void IslandSolver::solve_island(int index, const Model& model, const Constraints& c, double h,
+// Islands have rows of their own, of lambda and of the constraints, so that threads do not meet there.
+void IslandSolver::solve_island(int index, const Model& model, Constraints& c, double h,
                                 TreeIslands::Scratch& scratch, VectorX& lambda) {
   Stopwatch watch;
   Work& work = *work_[at(index)];
   work.times = {};
   work.residuals = {};
+  work.conflict = false;
   islands_.build_problem(index, model, c, h, scratch);
-  const TreeIsland& island = islands_[index];
+  TreeIsland& island = islands_[index];
   const Blocks& blocks = island.problem.blocks;
   VectorX& local = work.solution.lambda;
-  local.resize(blocks.rows());
-  for (int k = 0; k < blocks.count(); ++k) {
-    const double* from = lambda.data() + c.blocks.row[at(island.blocks[at(k)])];
-    std::copy_n(from, blocks.size(k), local.data() + blocks.row[at(k)]);
-  }
   work.times.assembly = watch.restart();
-  work.status = solver_->solve(island.problem, *solver_options_, *work.workspace, work.solution);
+  solve_problem(c, island, lambda, work);
   work.times.solve = watch.restart();
   if (work.status == SolveStatus::kInvalidProblem || work.status == SolveStatus::kUnsupported) {
     local.setZero(blocks.rows());
@@ -76,6 +108,21 @@ void IslandSolver::solve_island(int index, const Model& model, const Constraints
   work.times.certify = watch.restart();
 }
 
+// If there is no solution because violated constraints ask for recoveries that contradict each other, they are given up.
+// A compliance is the last resort.
+void IslandSolver::solve_problem(Constraints& c, TreeIsland& island, const VectorX& warm, Work& work) const {
+  const auto attempt = [&](const SolverOptions& options) {
+    read_rows(c, island, warm, work.solution.lambda);
+    work.status = solver_->solve(island.problem, options, *work.workspace, work.solution);
+    return work.status == SolveStatus::kSolved;
+  };
+  if (strict_options_ != nullptr) {
+    if (attempt(*strict_options_) || work.status == SolveStatus::kInvalidProblem) return;
+    work.conflict = work.solution.infeasible && give_up_recovery(c, island);
+  }
+  attempt(*solver_options_);
+}
+
 void IslandSolver::gather_report(double wall_seconds, StepReport& report) const {
   StageTimes times;
   for (int i = 0; i < islands_.count(); ++i) {
@@ -86,6 +133,7 @@ void IslandSolver::gather_report(double wall_seconds, StepReport& report) const 
     report.iterations += work.solution.iterations;
     report.largest_iterations = std::max(report.largest_iterations, work.solution.iterations);
     report.shift = std::max(report.shift, work.solution.shift);
+    report.warnings.recovery_conflict = report.warnings.recovery_conflict || work.conflict;
     if (work.status == SolveStatus::kInvalidProblem || work.status == SolveStatus::kUnsupported) {
       raise(StepStatus::kInvalidProblem, report);
       report.worst = work.solution.message;

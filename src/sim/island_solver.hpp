@@ -22,8 +22,9 @@ class IslandSolver {
   explicit IslandSolver(const SimulatorOptions& options);
 
   // lambda holds the warm start and gets the answer. Needs solve_constraint_rows. Fills the solver's part of the
-  // report, times of assembly (the problems), solve and certify included.
-  void solve(const Model& model, const Constraints& constraints, double h, VectorX& lambda, StepReport& report);
+  // report, times of assembly (the problems), solve and certify included. Where an island has no solution, its
+  // constraints give up their recovery, and it is solved again.
+  void solve(const Model& model, Constraints& constraints, double h, VectorX& lambda, StepReport& report);
 
   const TreeIslands& islands() const { return islands_; }
   const CatalogueEntry& entry() const { return *entry_; }
@@ -36,15 +37,18 @@ class IslandSolver {
     CertificateWorkspace certificate;
     SolveStatus status = SolveStatus::kSolved;
     Residuals residuals;
+    bool conflict = false;  // recoveries were given up
     StageTimes times;
   };
-  void solve_island(int island, const Model& model, const Constraints& constraints, double h,
-                    TreeIslands::Scratch& scratch, VectorX& lambda);
+  void solve_island(int island, const Model& model, Constraints& constraints, double h, TreeIslands::Scratch& scratch,
+                    VectorX& lambda);
+  void solve_problem(Constraints& constraints, TreeIsland& island, const VectorX& warm, Work& work) const;
   void gather_report(double wall_seconds, StepReport& report) const;
 
   const CatalogueEntry* entry_;
   std::unique_ptr<ContactSolver> solver_;
   std::unique_ptr<SolverOptions> solver_options_;
+  std::unique_ptr<SolverOptions> strict_options_;  // auto: without a compliance for problems that have no solution
   bool separate_;
   TreeIslands islands_;
   std::unique_ptr<ThreadPool> pool_;           // none for one thread

@@ -56,7 +56,10 @@ struct EnergyAccount {
 struct StepWarnings {
   bool energy_jump = false;       // the step added energy that no force did (WatchOptions::energy_jump)
   bool deep_penetration = false;  // beyond WatchOptions::penetration
-  bool any() const { return energy_jump || deep_penetration; }
+  // Violated constraints asked for recoveries that contradict each other, so that no motion satisfied all of them. In
+  // the islands concerned the violations were not reduced in this step, only kept from growing.
+  bool recovery_conflict = false;
+  bool any() const { return energy_jump || deep_penetration || recovery_conflict; }
 };
 
 // Each field the worse of both; worst_block is left alone.

@@ -107,6 +107,7 @@ void Simulator::merge(const StepReport& earlier) {
   report_.energy.add_earlier(earlier.energy);
   report_.warnings.energy_jump |= earlier.warnings.energy_jump;
   report_.warnings.deep_penetration |= earlier.warnings.deep_penetration;
+  report_.warnings.recovery_conflict |= earlier.warnings.recovery_conflict;
   report_.times.add(earlier.times);
 }
 

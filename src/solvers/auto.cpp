@@ -17,11 +17,13 @@ constexpr double kCompliances[] = {1e-8, 1e-6, 1e-4, 1e-2};
 struct Outcome {
   double natv = 0.0;   // m/s, largest of all islands
   double shift = 0.0;  // scaled
+  bool infeasible = false;
 };
 
 void solve_part(const AutoOptions& options, const PipelineSettings& settings, PipelineWorkspace& part,
                 Solution& solution, Outcome& outcome) {
   double value = run_pipeline(settings, part);
+  outcome.infeasible = outcome.infeasible || part.infeasible;
   if (value > settings.tolerance && settings.thorough && options.allow_compliance) {
     for (const double shift : kCompliances) {
       if (run_shifted(settings, shift, part) > settings.tolerance) continue;
@@ -100,7 +102,7 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
   PipelineSettings settings{.tolerance = velocity_tolerance(options, dual),
                             .warm = options.warm_start && !w.lambda.isZero(),
                             .max_steps = options.max_iterations};
-  const auto finish = [&](const VectorX& lambda, double value, double shift) {
+  const auto finish = [&](const VectorX& lambda, double value, double shift, bool infeasible) {
     status = value <= settings.tolerance ? SolveStatus::kSolved : SolveStatus::kStalled;
     if (status != SolveStatus::kSolved && shift > 0.0) {
       // Scaled G is s G s: the largest shift in the problem's units.
@@ -112,6 +114,7 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
           "not solved as given; the impulses are those with a compliance of at most {:.3g} added to the diagonal of G",
           solution.shift);
     }
+    solution.infeasible = infeasible && status != SolveStatus::kSolved;
     if (options.record_history) solution.history.push_back(value / dual.velocity_scale);
     return end_dual_solve(problem, dual, lambda, status, solution);
   };
@@ -119,14 +122,14 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
   if (settings.warm) {
     compute_velocity(dual, w.lambda, w.u);
     const double value = natv(dual, ContactModel::kNcp, w.lambda, w.u);
-    if (value <= settings.tolerance) return finish(w.lambda, value, 0.0);
+    if (value <= settings.tolerance) return finish(w.lambda, value, 0.0, false);
   }
   Outcome outcome;
   const auto solve_whole = [&] {
     settings.thorough = true;
     w.problem = &problem;
     solve_part(options, settings, w, solution, outcome);
-    return finish(w.lambda, outcome.natv, outcome.shift);
+    return finish(w.lambda, outcome.natv, outcome.shift, outcome.infeasible);
   };
   if (dual.nblock() <= kSmall || dual.nrow() <= NewtonSystem::kLargestDense) return solve_whole();
   const int count = choose_blocks(options, settings.warm, w);
@@ -159,7 +162,7 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
     if (round + 1 >= kMaxRounds || outcome.natv > settings.tolerance) w.chosen.assign(w.chosen.size(), 1);
     settings.warm = true;
   }
-  return finish(w.whole, natv(dual, ContactModel::kNcp, w.whole, w.whole_u), outcome.shift);
+  return finish(w.whole, natv(dual, ContactModel::kNcp, w.whole, w.whole_u), outcome.shift, outcome.infeasible);
 }
 
 }  // namespace touchstone

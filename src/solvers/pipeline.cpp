@@ -18,6 +18,8 @@ constexpr int kWarmSmoothingSteps = 10;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
 constexpr double kDiverged = 1e7;    // scaled impulse that no solvable problem of this scale has been seen to need
+constexpr double kLarge = 1e5;       // scaled impulse that is looked at more closely
+constexpr double kRayShare = 0.02;   // of lambda'Glambda to -g'lambda on a ray along which the energy falls for ever
 
 // Costs in nanoseconds of one core; only their ratios matter.
 constexpr double kBlockSweep = 30.0;
@@ -46,7 +48,7 @@ class Pipeline {
   void try_modes(bool minimum_norm, double damping = kDamping);
   void try_splitting();
   void remove_internal_forces();
-  bool diverges() const;
+  bool diverges();
   void try_smoothing(double barrier, int steps);
   void try_interior(double shift, int steps);
   void restart();
@@ -159,9 +161,17 @@ void Pipeline::try_interior(double shift, int steps) {
   w_.steps += w_.interior.iterations();
 }
 
-// Where no solution exists, the barrier's impulses grow without bound.
-bool Pipeline::diverges() const {
-  return !done() && w_.interior.lambda().size() > 0 && w_.interior.lambda().lpNorm<Eigen::Infinity>() > kDiverged;
+// Where no solution exists, the barrier's impulses grow without bound, along a ray of Farkas: lambda in the cones, G
+// lambda nearly zero and g'lambda < 0, so that no velocity satisfies all constraints.
+bool Pipeline::diverges() {
+  const VectorX& ray = w_.interior.lambda();
+  if (done() || ray.size() != dual_.nrow()) return false;
+  const double size = ray.lpNorm<Eigen::Infinity>();
+  if (!(size > kLarge)) return false;
+  compute_velocity(dual_, ray, w_.u);
+  const double gain = -dual_.g.dot(ray), cost = w_.u.dot(ray) + gain;
+  w_.infeasible = size > kDiverged || cost < kRayShare * gain;
+  return w_.infeasible;
 }
 
 void Pipeline::sweep_from_best(double count) {
@@ -282,6 +292,7 @@ double Pipeline::run() {
 double run_pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace) {
   workspace.sweeps = 0;
   workspace.steps = 0;
+  workspace.infeasible = false;
   workspace.system.reset_count();
   Pipeline pipeline(settings, workspace, workspace.dual);
   const double value = pipeline.run();

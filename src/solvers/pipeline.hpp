@@ -34,6 +34,7 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
   VectorX best, best_u;  // scaled
   double best_natv = 0.0;
   int sweeps = 0, steps = 0;
+  bool infeasible = false;  // there is no solution: impulses can grow without bound (Pipeline::diverges)
   // Of the proximal loop: the shifted problem, its centre and its solution.
   DualProblem shifted;
   VectorX centre, inner, inner_u;

@@ -25,6 +25,7 @@ bool begin_dual_solve(const ContactProblem& problem, const SolverOptions& option
   solution.iterations = 0;
   solution.factorizations = 0;
   solution.shift = 0.0;
+  solution.infeasible = false;
   solution.history.clear();
   solution.message.clear();
   Verdict verdict =

@@ -38,6 +38,7 @@ struct Solution {
   int iterations = 0;
   int factorizations = 0;       // of matrices of the size of the problem
   double shift = 0.0;           // largest number that was added to the diagonal of G for good; 0: the problem as given
+  bool infeasible = false;      // the solver saw that no impulses satisfy all laws; only `auto` looks
   std::vector<double> history;  // record_history: natv / velocity scale after each iteration
   std::string message;          // why the status is not kSolved; empty otherwise
 };
