@@ -95,39 +95,28 @@ void TreeIslands::index_uses(const Model& model, const Constraints& c) {
   first_use_[0] = 0;
 }
 
-namespace {
-
-// The pattern of an island of one tree, where everything is coupled. Kept while the blocks stay the same.
-void set_full_pattern(const Blocks& blocks, BlockSparseMatrix& G) {
-  const int n = blocks.count();
-  if (G.entries() == n * n && G.row_begin == blocks.row) return;
-  G.row_begin = blocks.row;
-  G.col_begin = blocks.row;
-  G.start.resize(at(n + 1));
-  G.col.resize(at(n * n));
-  G.offset.resize(at(n * n + 1));
-  G.all_3x3 = true;
-  std::size_t offset = 0;
-  for (int i = 0, entry = 0; i < n; ++i) {
-    G.start[at(i)] = entry;
-    G.all_3x3 = G.all_3x3 && blocks.size(i) == 3;
-    for (int j = 0; j < n; ++j, ++entry) {
-      G.col[at(entry)] = j;
-      G.offset[at(entry)] = offset;
-      offset += at(blocks.size(i) * blocks.size(j));
-    }
+// Whether the blocks join the same trees as in the last problem of this island.
+bool TreeIslands::keeps_pattern(const Constraints& c, TreeIsland& island, Scratch& s) {
+  s.joined.clear();
+  for (const int block : island.blocks) {
+    const Constraint& constraint = c.list[at(block)];
+    s.joined.push_back(c.blocks.size(block));
+    s.joined.push_back(constraint.part_count);
+    for (int i = 0; i < constraint.part_count; ++i) s.joined.push_back(c.parts[at(constraint.first_part + i)].tree);
   }
-  G.start[at(n)] = n * n;
-  G.offset[at(n * n)] = offset;
-  G.values.assign(offset + BlockSparseMatrix::kPadding, 0.0);
+  if (s.joined == island.joined) return true;
+  island.joined.assign(s.joined.begin(), s.joined.end());
+  return false;
 }
-
-}  // namespace
 
 // G joins the blocks that share a tree. Made row by row, already sorted.
 void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch& s) const {
   const Blocks& blocks = island.problem.blocks;
   BlockSparseMatrix& G = island.problem.dual.G_sparse;
+  if (keeps_pattern(c, island, s)) {
+    G.set_zero();
+    return;
+  }
   G.row_begin = blocks.row;
   G.col_begin = blocks.row;
   G.start.assign(1, 0);
@@ -225,15 +214,19 @@ void multiply_packed(int padded, int dofs, TreeIslands::Scratch& s) {
   }
 }
 
-// The rows of G that belong to a block of an island of one tree, as one panel: rows [row, row + m) of C, all n columns.
-void copy_panel(const double* C, int padded, int row, int m, int n, double* panel) {
-  const double* from = C + at(row * padded);  // C is symmetric: its rows are its columns
+// panel += rows [row, row + m) and columns [column, column + n) of C. C is symmetric: its rows are its columns.
+void add_panel(const double* C, int padded, int row, int m, int column, int n, double* __restrict panel) {
+  const double* from = C + at(row * padded + column);
   if (m == 1) {
-    std::copy_n(from, n, panel);
-    return;
-  }
-  for (int c = 0; c < n; ++c, panel += m) {
-    for (int r = 0; r < m; ++r) panel[r] = from[r * padded + c];
+    for (int c = 0; c < n; ++c) panel[c] += from[c];
+  } else if (m == 3) {
+    for (int c = 0; c < n; ++c) {
+      for (int r = 0; r < 3; ++r) panel[3 * c + r] += from[r * padded + c];
+    }
+  } else {
+    for (int c = 0; c < n; ++c) {
+      for (int r = 0; r < m; ++r) panel[m * c + r] += from[r * padded + c];
+    }
   }
 }
 
@@ -264,26 +257,22 @@ int TreeIslands::pack_rows(const Model& model, const Constraints& c, const TreeI
   return padded;
 }
 
-// Adds C to the blocks of G. Uses and the columns of a row of G ascend, so one walk finds all entries of a row.
+// Adds C to the blocks of G. Uses and the columns of a row of G ascend, so one walk finds all entries of a row;
+// neighbours in both lie side by side in G and are added together.
 void TreeIslands::spread_products(TreeIsland& island, int tree, int padded, const Scratch& s) const {
   const Blocks& blocks = island.problem.blocks;
   BlockSparseMatrix& G = island.problem.dual.G_sparse;
   const std::size_t first = first_use(tree), end = first_use(tree + 1);
   for (std::size_t a = first; a < end; ++a) {
     const int i = uses_[a].block, rows = blocks.size(i), row = s.use_row[a - first];
-    if (island.trees.size() == 1) {
-      copy_panel(s.products.data(), padded, row, rows, blocks.rows(), G.data(G.start[at(i)]));
-      continue;
-    }
     int entry = G.start[at(i)];
-    for (std::size_t b = first; b < end; ++b) {
-      const int j = uses_[b].block, columns = blocks.size(j), column = s.use_row[b - first];
+    for (std::size_t b = first; b < end;) {
+      const int j = uses_[b].block, column = s.use_row[b - first];
       while (G.col[at(entry)] < j) ++entry;
-      double* target = G.data(entry);
-      const double* from = s.products.data() + at(column * padded + row);
-      for (int y = 0; y < columns; ++y) {
-        for (int x = 0; x < rows; ++x) target[y * rows + x] += from[y * padded + x];
-      }
+      double* panel = G.data(entry);
+      int columns = 0, next = j;
+      for (; b < end && uses_[b].block == next && G.col[at(entry)] == next; ++b, ++entry) columns += blocks.size(next++);
+      add_panel(s.products.data(), padded, row, rows, column, columns, panel);
     }
   }
 }
@@ -297,11 +286,7 @@ void TreeIslands::build_problem(int index, const Model& model, const Constraints
   problem.time_step = h;
   problem.dual.form = DualData::Form::kSparse;
   problem.dual.symmetric = true;
-  if (island.trees.size() == 1) {
-    set_full_pattern(problem.blocks, G);
-  } else {
-    set_pattern(c, island, scratch);
-  }
+  set_pattern(c, island, scratch);
   for (const int tree : island.trees) {
     const int dofs = model.tree_first_dof[at(tree + 1)] - model.tree_first_dof[at(tree)];
     const int padded = pack_rows(model, c, island, tree, scratch);

@@ -18,6 +18,7 @@ struct TreeIsland {
   std::vector<int> blocks;  // in Constraints::list, ascending
   std::vector<int> trees;   // that have constraints, ascending
   ContactProblem problem;   // of these blocks, dual view; primal.R says what part of G is compliance
+  std::vector<int> joined;  // for each block its size, its number of trees and these: what the pattern of G follows from
 };
 
 class TreeIslands {
@@ -30,7 +31,7 @@ class TreeIslands {
 
   // Memory for build_problem: one for each thread.
   struct Scratch {
-    std::vector<int> neighbours;
+    std::vector<int> neighbours, joined;
     // Of one tree: first row of each use, the rows of Y packed dof by dof, dofs that a strip of them moves, products.
     std::vector<int> use_row;
     std::vector<double> packed;
@@ -52,6 +53,7 @@ class TreeIslands {
   int root(int tree);
   void index_uses(const Model& model, const Constraints& constraints);
   void set_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
+  static bool keeps_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch);
   int pack_rows(const Model& model, const Constraints& constraints, const TreeIsland& island, int tree,
                 Scratch& scratch) const;
   void spread_products(TreeIsland& island, int tree, int padded, const Scratch& scratch) const;
