@@ -82,8 +82,8 @@ void IslandSolver::solve(const Model& model, Constraints& c, double h, VectorX& 
 }
 
 // Islands have rows of their own, of lambda and of the constraints, so that threads do not meet there.
-void IslandSolver::solve_island(int index, const Model& model, Constraints& c, double h,
-                                TreeIslands::Scratch& scratch, VectorX& lambda) {
+void IslandSolver::solve_island(int index, const Model& model, Constraints& c, double h, TreeIslands::Scratch& scratch,
+                                VectorX& lambda) {
   Stopwatch watch;
   Work& work = *work_[at(index)];
   work.times = {};
@@ -108,8 +108,8 @@ void IslandSolver::solve_island(int index, const Model& model, Constraints& c, d
   work.times.certify = watch.restart();
 }
 
-// If there is no solution because violated constraints ask for recoveries that contradict each other, they are given up.
-// A compliance is the last resort.
+// If there is no solution because violated constraints ask for recoveries that contradict each other, they are given
+// up. A compliance is the last resort.
 void IslandSolver::solve_problem(Constraints& c, TreeIsland& island, const VectorX& warm, Work& work) const {
   const auto attempt = [&](const SolverOptions& options) {
     read_rows(c, island, warm, work.solution.lambda);

@@ -271,7 +271,8 @@ void TreeIslands::spread_products(TreeIsland& island, int tree, int padded, cons
       while (G.col[at(entry)] < j) ++entry;
       double* panel = G.data(entry);
       int columns = 0, next = j;
-      for (; b < end && uses_[b].block == next && G.col[at(entry)] == next; ++b, ++entry) columns += blocks.size(next++);
+      for (; b < end && uses_[b].block == next && G.col[at(entry)] == next; ++b, ++entry)
+        columns += blocks.size(next++);
       add_panel(s.products.data(), padded, row, rows, column, columns, panel);
     }
   }

@@ -18,7 +18,8 @@ struct TreeIsland {
   std::vector<int> blocks;  // in Constraints::list, ascending
   std::vector<int> trees;   // that have constraints, ascending
   ContactProblem problem;   // of these blocks, dual view; primal.R says what part of G is compliance
-  std::vector<int> joined;  // for each block its size, its number of trees and these: what the pattern of G follows from
+  std::vector<int>
+      joined;  // for each block its size, its number of trees and these: what the pattern of G follows from
 };
 
 class TreeIslands {

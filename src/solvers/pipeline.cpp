@@ -9,11 +9,11 @@ namespace {
 
 constexpr int kWarmSweeps = 1, kColdSweeps = 4;
 constexpr int kBatch = 8;                          // sweeps between two looks at the rate
-constexpr int kModeSteps = 10, kFewModeSteps = 3;  // where factorisations are cheap, and where they are not
+constexpr int kModeSteps = 10, kFewModeSteps = 3;  // usually, and from a cold start where factorisations are dear
 constexpr double kPromising = 1e-2;                // natv relative to the velocity scale: the modes are nearly right
 constexpr double kDamping = 1e-4, kRetryDamping = 1e-2;  // of Newton with guessed modes
 constexpr int kRetries = 2, kRetrySweeps = 4;
-constexpr double kGoodEnough = 1e-3;  // the same: the splitting method hands over to modes
+constexpr double kGoodEnough = 1e-3;  // natv relative to the velocity scale: the splitting method hands over to modes
 constexpr int kWarmSmoothingSteps = 10;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
@@ -116,7 +116,7 @@ void Pipeline::sweep_while_cheap(double newton_steps) {
 void Pipeline::try_modes(bool minimum_norm, double damping) {
   if (exhausted()) return;
   const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
-                                    .max_steps = small() ? kModeSteps : kFewModeSteps,
+                                    .max_steps = small() || settings_.warm ? kModeSteps : kFewModeSteps,
                                     .minimum_norm = minimum_norm && !settings_.warm,
                                     .damping = damping,
                                     .patience = small() ? std::numeric_limits<double>::infinity() : 1.0};

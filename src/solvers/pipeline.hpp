@@ -2,7 +2,9 @@
 //
 // Methods from cheap to safe, each from the best point so far, until natv is small enough:
 //   1. exact-local Gauss-Seidel sweeps, as long as the observed rate says that they are cheaper than Newton;
-//   2. Newton with guessed modes, the first step towards impulses of minimum norm;
+//   2. Newton with guessed modes, damped; cold: the first step towards impulses of minimum norm; where factorisations
+//   are
+//      cheap, again after a few sweeps, with more damping;
 //   3. cold: a few steps of the splitting method, then 2; warm: smoothing Newton;
 //      then interior point, the two paths polished by 2;
 //   4. restarts: more sweeps, larger barriers, starts further inside;

@@ -105,8 +105,8 @@ TEST(Islands, SameBitsForAnyNumberOfThreads) {
   }
 }
 
-// A ball that is 5 mm deep in the walls on both sides cannot leave both. Violations stay, nothing explodes, and the step
-// says why; with a little room on one side the ball goes there.
+// A ball that is 5 mm deep in the walls on both sides cannot leave both. Violations stay, nothing explodes, and the
+// step says why; with a little room on one side the ball goes there.
 TEST(Islands, ContradictingRecoveriesAreGivenUp) {
   const auto squeezed = [](double right) {
     return load_mjcf_string(fmt::format(R"(

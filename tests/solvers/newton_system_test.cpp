@@ -85,6 +85,54 @@ TEST(NewtonSystem, StaysInContactSpaceWhereThatIsCheaper) {
   }
 }
 
+// Small systems are dense; one that knows G to be symmetric reads half of it and eliminates by Cholesky's method.
+TEST(NewtonSystem, SmallSystemsWithAndWithoutSymmetry) {
+  for (const ContactProblem& problem : {make_box_stack(2), make_chain(9), make_wall(3)}) {
+    DualProblem dual;
+    ASSERT_TRUE(prepare_dual(problem, {}, dual).usable());
+    ASSERT_LE(dual.nrow(), NewtonSystem::kLargestDense);
+    const VectorX b = VectorX::LinSpaced(dual.nrow(), -1.0, 1.0);
+    for (const bool symmetric : {false, true}) {
+      dual.symmetric = symmetric;
+      NewtonSystem system;
+      system.prepare(dual);
+      for (const double stick : {1e-2, 1e-5, 1e-9}) {
+        fill_lambda(dual, stick, 3, system.Lambda);
+        ASSERT_TRUE(system.factorize());
+        VectorX x = b;
+        system.solve(x);
+        // Rows that must not move do not; the others obey their equations.
+        VectorX moving = b;
+        for (int i = 0; i < dual.nblock(); ++i) {
+          const int r = dual.blocks.row[i], m = dual.blocks.size(i);
+          if (system.Lambda.data(i)[0] < NewtonSystem::kFixed) continue;
+          EXPECT_TRUE(x.segment(r, m).isZero(0.0));
+          moving.segment(r, m) = (dual.G * x).segment(r, m);
+        }
+        EXPECT_LE(largest_residual(dual, system.Lambda, x, moving), 1e-13 / stick) << symmetric << ' ' << stick;
+      }
+    }
+  }
+}
+
+// Two bodies that must leave each other in opposite ways: impulses grow along a ray and no velocity will do.
+TEST(NewtonSystem, TheDefaultSolverSeesThatThereIsNoSolution) {
+  ContactProblem problem;
+  problem.blocks.add_nonnegative();
+  problem.blocks.add_nonnegative();
+  MatrixX G(2, 2);
+  G << 1.0, -1.0, -1.0, 1.0;
+  problem.dual.set(G, Vector2(-1.0, -1.0));
+  const test::Solved squeezed = test::solve("auto", problem, {});
+  EXPECT_EQ(squeezed.status, SolveStatus::kStalled);
+  EXPECT_TRUE(squeezed.solution.infeasible);
+  EXPECT_GT(squeezed.solution.shift, 0.0);
+  problem.dual.set(G, Vector2(-1.0, 1.5));
+  const test::Solved free = test::solve("auto", problem, {});
+  EXPECT_EQ(free.status, SolveStatus::kSolved);
+  EXPECT_FALSE(free.solution.infeasible);
+}
+
 TEST(NewtonSystem, TheDefaultSolverAgreesWithBothViews) {
   for (const char* name : {"auto", "ncp-ipm", "ncp-newton"}) {
     const ContactProblem problem = make_wall(150);
