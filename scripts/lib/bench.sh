@@ -18,19 +18,24 @@ ensure_siconos() {
     echo "run: no libsiconos-numerics-dev: bench fclib will show our own solvers alone" >&2
 }
 
+# run_benchmarks [NAME...] [OPTION...]: options from the first that starts with "-" on go to the programs.
 run_benchmarks() {
-  local name names=("$@") peers=OFF
-  [ ${#names[@]} -gt 0 ] || mapfile -t names < <(list_benchmarks)
-  [ ${#names[@]} -gt 0 ] || fail "there are no benchmarks in bench/"
+  local name names=() known peers=OFF
+  while [ $# -gt 0 ] && [[ $1 != -* ]]; do
+    names+=("$1")
+    shift
+  done
+  mapfile -t known < <(list_benchmarks)
+  [ ${#known[@]} -gt 0 ] || fail "there are no benchmarks in bench/"
+  [ ${#names[@]} -gt 0 ] || names=("${known[@]}")
   for name in "${names[@]}"; do
-    list_benchmarks | grep -qx -- "$name" ||
-      fail "no benchmark '$name'; there are: $(list_benchmarks | paste -sd ' ')"
+    [[ " ${known[*]} " == *" $name "* ]] || fail "no benchmark '$name'; there are: ${known[*]}"
     if [ -f "bench/$name/run.py" ] && [ "$name" != python ]; then peers=ON; fi
   done
 
   ensure_packages "${build_packages[@]}"
   if [ $peers = ON ]; then ensure_venv build/venv-peers tests/peers/requirements.txt; fi
-  if printf '%s\n' "${names[@]}" | grep -qx fclib; then ensure_siconos; fi
+  if [[ " ${names[*]} " == *" fclib "* ]]; then ensure_siconos; fi
   configure release -DTOUCHSTONE_PEERS=$peers
   build release
   export TOUCHSTONE_BUILD=$root/build/release
@@ -38,11 +43,11 @@ run_benchmarks() {
     echo "== $name"
     if [ "$name" = python ]; then
       build_python
-      PYTHONPATH=$root/build/release/python "$python_venv/bin/python" bench/python/run.py
+      PYTHONPATH=$root/build/release/python "$python_venv/bin/python" bench/python/run.py "$@"
     elif [ -f "bench/$name/run.py" ]; then
-      build/venv-peers/bin/python "bench/$name/run.py"
+      build/venv-peers/bin/python "bench/$name/run.py" "$@"
     else
-      "build/release/bin/bench_$name"
+      "build/release/bin/bench_$name" "$@"
     fi
   done
 }
