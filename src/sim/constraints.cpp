@@ -75,6 +75,7 @@ void ConstraintWriter::move_part(TreePart& part, int path) {
   part.count =
       path >= 0 ? model_.row_length[at(path)] : model_.tree_first_dof[at(tree + 1)] - model_.tree_first_dof[at(tree)];
   part.start = c_.J.size();
+  part.first = old.count == 0 ? part.count : 0;
   c_.J.resize(c_.J.size() + at(part.count * stride), 0.0);
   const int* dofs = c_.dofs(model_, old);
   for (int i = 0; i < old.count; ++i) {
@@ -100,14 +101,17 @@ TreePart& ConstraintWriter::part(int leaf) {
 }
 
 void ConstraintWriter::add_dof(int dof, int row, double value) {
-  const TreePart& own = part(dof);
-  c_.J[own.start + at(c_.stride(c_.count() - 1) * position(own, dof) + row)] += value;
+  TreePart& own = part(dof);
+  const int i = position(own, dof);
+  own.first = std::min(own.first, i);
+  c_.J[own.start + at(c_.stride(c_.count() - 1) * i + row)] += value;
 }
 
 void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows) {
   const int leaf = model_.body_last_dof[at(body)];
   if (leaf < 0) return;
-  const TreePart& own = part(leaf);
+  TreePart& own = part(leaf);
+  own.first = 0;
   const int stride = c_.stride(c_.count() - 1);
   double* x = c_.J.data() + own.start;
   const Vec3 arm = p - data_.reference_point[at(own.tree)];
@@ -257,12 +261,12 @@ void constraint_velocity(const Model& model, const Constraints& c, const ConstVe
     for (int i = 0; i < constraint.part_count; ++i) {
       const TreePart& part = c.parts[at(constraint.first_part + i)];
       const int* dofs = c.dofs(model, part);
-      const double* J = c.J.data() + part.start;
+      const double* J = c.J.data() + part.start + at(stride * part.first);
       if (stride == 1) {
-        for (int k = 0; k < part.count; ++k) sums[0][0] += J[k] * v[dofs[k]];
+        for (int k = part.first; k < part.count; ++k) sums[0][0] += *J++ * v[dofs[k]];
         continue;
       }
-      for (int k = 0; k < part.count; ++k, J += stride) {
+      for (int k = part.first; k < part.count; ++k, J += stride) {
         const Lanes factor = broadcast(v[dofs[k]]);
         sums[0] += load_lanes(J) * factor;
         if (stride == 8) sums[1] += load_lanes(J + 4) * factor;
@@ -281,8 +285,8 @@ void add_constraint_force(const Model& model, const Constraints& c, const ConstV
     for (int i = 0; i < constraint.part_count; ++i) {
       const TreePart& part = c.parts[at(constraint.first_part + i)];
       const int* dofs = c.dofs(model, part);
-      const double* J = c.J.data() + part.start;
-      for (int k = 0; k < part.count; ++k, J += stride) {
+      const double* J = c.J.data() + part.start + at(stride * part.first);
+      for (int k = part.first; k < part.count; ++k, J += stride) {
         if (stride == 1) {
           tau[dofs[k]] += *J * impulse[0][0];
           continue;

@@ -44,6 +44,7 @@ struct TreePart {
   int tree = 0;
   int path = -1;          // last dof of the path whose dofs are stored; -1: all dofs of the tree are
   int count = 0;          // number of dofs stored
+  int first = 0;          // those before it are zero in J
   std::size_t start = 0;  // in Constraints::J: stored dof i has its rows at start + stride * i
 };
 

@@ -87,8 +87,10 @@ bool ModeNewton::guess(const DualProblem& dual, const VectorX& lambda, const Vec
 // Lambda and the right-hand side for a step from point_, whose velocity is point_u_.
 void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double theta) {
   const Blocks& blocks = dual.blocks;
-  const double pull = epsilon_ * (1.0 - theta);
   for (int i = 0; i < dual.nblock(); ++i) {
+    // An equality is no guess, and may be all but singular (a loop that is planar): it is not damped.
+    const double epsilon = blocks.type[i] == BlockType::kEquality ? kEpsilon : epsilon_;
+    const double pull = epsilon * (1.0 - theta);
     const int r = blocks.row[i], m = blocks.size(i), last = r + m - 1;
     double* block = system.Lambda.data(i);
     std::fill(block, block + m * m, 0.0);
@@ -97,7 +99,7 @@ void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double th
       step_[row] = 0.0;
     };
     const auto free = [&](int row) {
-      block[(row - r) * (m + 1)] = epsilon_;
+      block[(row - r) * (m + 1)] = epsilon;
       step_[row] = -point_u_[row] - pull * point_[row];
     };
     const bool contact = blocks.type[i] == BlockType::kCoulomb;
@@ -111,7 +113,7 @@ void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double th
     const ConeView cone(blocks, i);
     double along = 0.0;
     for (int k = 1; k <= cone.n; ++k) along -= direction_[cone.index[k]] * cone.mu[k] * point_u_[cone.index[k]];
-    const double stiffness = std::max(along, 0.0) / std::max(point_[last], kSmallImpulse) + epsilon_;
+    const double stiffness = std::max(along, 0.0) / std::max(point_[last], kSmallImpulse) + epsilon;
     for (int a = 1; a <= cone.n; ++a) {
       const int row = cone.index[a];
       const double e_a = direction_[row];
