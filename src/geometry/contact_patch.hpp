@@ -63,6 +63,8 @@ struct PatchWorkspace {
   std::vector<double> distances;
   std::vector<PatchPoint> points, kept;
   std::vector<int> hull;
+  std::vector<int> cells, next_in_cell;  // of kept points, when there are many
+  std::size_t comparisons = 0;           // of points with kept ones, ever
 
   PatchWorkspace();
 };

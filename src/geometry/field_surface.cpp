@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/geometry/minkowski.hpp"
@@ -23,6 +25,8 @@ void check(const HeightField& field) {
   };
   require(field.radius_x, field.radius_x > 0.0, "a radius that is not positive:");
   require(field.radius_y, field.radius_y > 0.0, "a radius that is not positive:");
+  const double narrowest = std::min(field.radius_x / (field.columns - 1), field.radius_y / (field.rows - 1));
+  require(2.0 * narrowest, 2.0 * narrowest >= kShortest, "cells too narrow to have normals:");
   require(field.elevation, field.elevation >= 0.0, "a negative elevation:");
   require(field.base, field.base >= 0.0, "a negative base:");
   for (const double value : field.values) require(value, true, "a value that is not finite:");

@@ -158,12 +158,12 @@ class MeshSurface final : public TriangleSurface {
     }
   }
 
-  // Slivers thinner than 1e-12 of their length have no normal.
+  // Slivers thinner than 1e-12 of their length have no normal, nor have specks.
   void add_triangle(const Eigen::Vector3i& t) {
     const Vec3 a = vertex(t[0]), b = vertex(t[1]), c = vertex(t[2]), n = cross(b - a, c - a);
     const double area = norm(n);
     const double longest2 = std::max({dot(b - a, b - a), dot(c - a, c - a), dot(c - b, c - b)});
-    if (!(area > 1e-12 * longest2)) return;
+    if (!(area > 1e-12 * longest2) || area < kShortest * kShortest) return;
     Face face{{t[0], t[1], t[2]}, {-1, -1, -1}, {EdgeKind::kBorder, EdgeKind::kBorder, EdgeKind::kBorder}, Vec3()};
     face.normal = n * (1.0 / area);
     triangles_.push_back(face);

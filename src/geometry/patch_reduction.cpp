@@ -3,6 +3,9 @@
 // The four of largest area are found exactly, in O(n^2): the vertices of a convex polygon in order, every diagonal, and
 // the farthest vertex on either side of it, which moves on monotonically with the diagonal's end. Area is a question of
 // geometry alone, hence noise in the depths of a flat contact does not change the answer.
+//
+// Cost: O(n log n) for n points: those near each other are merged with the help of a grid, and a polygon of many
+// corners is thinned out before the search.
 #include <algorithm>
 #include <cmath>
 
@@ -15,6 +18,10 @@ namespace {
 constexpr double kMerge = 1e-2;
 // Corners of a polygon with less area than this fraction of the patch's square are straight.
 constexpr double kStraight = 1e-9;
+// More points than these are merged with the help of a grid,
+constexpr std::size_t kMany = 128;
+// with so many cells to either side of the first point: the patch has 1 / kMerge at most, and their neighbours.
+constexpr int kReach = 104, kSide = 2 * kReach + 1;
 // Polygons of more corners are thinned out first.
 constexpr int kDirections = 16;
 // The previous points stay while they span this fraction of the patch (the largest four have at least 2/pi of it),
@@ -78,15 +85,59 @@ class Reduction {
 
   void merge() {
     work_.kept.clear();
-    const double radius = merge_radius(), radius2 = radius * radius;
+    const bool by_cells = points_.size() > kMany;
+    if (by_cells) clear_cells();
     for (int wanted = 0; wanted < kRanks; ++wanted) {
       for (const PatchPoint& p : points_) {
-        if (rank(p) != wanted) continue;
-        const bool is_new = std::none_of(work_.kept.begin(), work_.kept.end(),
-                                         [&](const PatchPoint& q) { return distance2(p, q) <= radius2; });
-        if (is_new) work_.kept.push_back(p);
+        if (rank(p) != wanted || (by_cells ? near_in_cells(p) : near_a_kept_point(p))) continue;
+        if (by_cells) enter_cell(p);
+        work_.kept.push_back(p);
       }
     }
+  }
+
+  // The grid of kept points: cells a little wider than the radius, so that all that is near lies in neighbouring cells.
+  // The points of one cell are linked; as they are not near each other they are few.
+  void clear_cells() {
+    work_.cells.assign(at(kSide) * at(kSide), -1);
+    work_.next_in_cell.clear();
+    cell_width_ = 1.01 * merge_radius();
+  }
+
+  void enter_cell(const PatchPoint& p) {
+    int& first = work_.cells[cell_of(p)];
+    work_.next_in_cell.push_back(first);
+    first = static_cast<int>(work_.kept.size());
+  }
+
+  std::size_t cell_of(const PatchPoint& p) const {
+    const auto along = [&](double offset) {
+      const double cell = std::floor(offset / cell_width_);
+      if (!(cell > 1 - kReach)) return at(1);  // also for NaN
+      return cell < kReach - 1 ? at(static_cast<int>(cell) + kReach) : at(kSide - 2);
+    };
+    return along(p.x - points_[0].x) * at(kSide) + along(p.y - points_[0].y);
+  }
+
+  bool near_in_cells(const PatchPoint& p) {
+    const double radius = merge_radius(), radius2 = radius * radius;
+    const std::size_t centre = cell_of(p);
+    for (const std::size_t row : {centre - at(kSide), centre, centre + at(kSide)}) {
+      for (const std::size_t cell : {row - 1, row, row + 1}) {
+        for (int k = work_.cells[cell]; k >= 0; k = work_.next_in_cell[at(k)]) {
+          ++work_.comparisons;
+          if (distance2(p, kept(k)) <= radius2) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  bool near_a_kept_point(const PatchPoint& p) {
+    const double radius = merge_radius(), radius2 = radius * radius;
+    work_.comparisons += work_.kept.size();
+    return std::any_of(work_.kept.begin(), work_.kept.end(),
+                       [&](const PatchPoint& q) { return distance2(p, q) <= radius2; });
   }
 
   const PatchPoint& kept(int i) const { return work_.kept[at(i)]; }
@@ -197,7 +248,7 @@ class Reduction {
     for (const PatchPoint& p : work_.kept) {
       if (p.gap() <= deepest_.gap() + kDepthTie * size_) return;
     }
-    if (work_.kept.size() < 4 && !near_a_kept_point()) {
+    if (work_.kept.size() < 4 && !near_a_kept_point(deepest_)) {
       work_.kept.push_back(deepest_);
       return;
     }
@@ -208,17 +259,11 @@ class Reduction {
     work_.kept[nearest] = deepest_;
   }
 
-  bool near_a_kept_point() const {
-    const double radius = merge_radius(), radius2 = radius * radius;
-    return std::any_of(work_.kept.begin(), work_.kept.end(),
-                       [&](const PatchPoint& q) { return distance2(deepest_, q) <= radius2; });
-  }
-
   const double size_;
   PatchWorkspace& work_;
   std::vector<PatchPoint>& points_;
   PatchPoint deepest_;
-  double span_ = 0.0;
+  double span_ = 0.0, cell_width_ = 0.0;
   bool keeps_previous_ = false;
 };
 

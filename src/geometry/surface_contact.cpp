@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+
+#include "touchstone/geometry/surface_explained.hpp"
 
 namespace touchstone {
 namespace {
@@ -262,24 +263,6 @@ class TriangleContact {
   double size_ = 0.0;
 };
 
-// Drops batches that nobody has proved when another one with less depth frees the shape from their triangle as well.
-void drop_explained(const SurfacePartner& partner, std::size_t first, SurfaceWorkspace& work) {
-  const double tolerance = kTie * partner.shape.extent();
-  for (std::size_t i = first; i < work.batches.size(); ++i) {
-    Batch& doubtful = work.batches[i];
-    for (std::size_t j = first; j < work.batches.size() && !doubtful.proven && !doubtful.dropped; ++j) {
-      const Batch& shorter = work.batches[j];
-      if (shorter.dropped || shorter.least < doubtful.least + tolerance) continue;
-      int vertex = -1;
-      const Vec3 lowest =
-          partner.X_SB * partner.shape.support(transpose_times(partner.X_SB.R, -shorter.normal), vertex);
-      double highest = dot(shorter.normal, doubtful.corners[0]);
-      for (int k = 1; k < 3; ++k) highest = std::max(highest, dot(shorter.normal, doubtful.corners[k]));
-      doubtful.dropped = dot(shorter.normal, lowest) - highest >= shorter.least - tolerance;
-    }
-  }
-}
-
 // A half-space touches the lowest vertices of a surface.
 void half_space_contacts(const TriangleSurface& surface, const SurfacePartner& partner, const SurfaceSettings& settings,
                          SurfaceWorkspace& work) {
@@ -305,101 +288,6 @@ void half_space_contacts(const TriangleSurface& surface, const SurfacePartner& p
   if (batch.count > 0) work.batches.push_back(batch);
 }
 
-bool in_one_group(const Batch& a, const Batch& b) {
-  const Vec3 change = a.normal - b.normal;
-  return a.sub_shape_B == b.sub_shape_B && dot(change, change) <= kOneNormal * kOneNormal;
-}
-
-// The batch that leads the next group, so that the deepest point keeps its own normal; past the end when none is left.
-std::size_t deepest_left(const SurfaceWorkspace& work) {
-  std::size_t best = work.batches.size();
-  for (std::size_t i = 0; i < work.batches.size(); ++i) {
-    const Batch& batch = work.batches[i];
-    if (batch.grouped || batch.dropped) continue;
-    if (best == work.batches.size() || batch.least < work.batches[best].least) best = i;
-  }
-  return best;
-}
-
-class GroupBuilder {
- public:
-  GroupBuilder(const Pose& X_WS, const SurfaceSettings& settings, double other_radius, bool swapped,
-               const QueryCache* cache, QueryWorkspace& query, SurfaceWorkspace& work)
-      : X_WS_(X_WS),
-        settings_(settings),
-        other_radius_(other_radius),
-        swapped_(swapped),
-        cache_(cache),
-        query_(query),
-        work_(work) {}
-
-  // The manifold of all batches with the normal of the head.
-  Manifold build(std::size_t index) {
-    const Batch& head = work_.batches[index];
-    frame_ = {work_.points[head.first].a, contact_frame(head.normal)};
-    query_.patch.points.clear();
-    double size = norm(head.corners[1] - head.corners[0]);
-    Manifold m;
-    m.status = QueryStatus::kConverged;
-    for (Batch& batch : work_.batches) {
-      if (batch.grouped || batch.dropped || !in_one_group(head, batch)) continue;
-      batch.grouped = true;
-      if (batch.status != QueryStatus::kConverged) m.status = batch.status;
-      for (std::size_t k = batch.first; k < batch.first + batch.count; ++k) size = std::max(size, add(work_.points[k]));
-    }
-    const double core_margin = settings_.margin + settings_.radius + other_radius_;
-    m.count = reduce_patch(core_margin, size, cache_ != nullptr ? cache_->features : nullptr,
-                           cache_ != nullptr ? cache_->feature_count : 0, query_.patch);
-    m.normal = X_WS_.R * head.normal;
-    m.active = head.active;
-    m.sub_shape_A = head.triangle;
-    m.sub_shape_B = head.sub_shape_B;
-    for (int k = 0; k < m.count; ++k) place(query_.patch.points[static_cast<std::size_t>(k)], m.points[k], head);
-    for (const ManifoldPoint& p : m) {
-      if (!finite(p.point_A) || !finite(p.point_B) || !finite(m.normal)) m.status = QueryStatus::kInvalid;
-    }
-    if (swapped_) swap(m);
-    return m;
-  }
-
- private:
-  // Returns its distance from the origin of the frame.
-  double add(const SurfaceWorkspace::Point& p) {
-    const Vec3 a = transpose_times(frame_.axes, p.a - frame_.origin);
-    const Vec3 b = transpose_times(frame_.axes, p.b - frame_.origin);
-    query_.patch.points.push_back({b.x(), b.y(), a.z(), b.z(), p.A, p.B});
-    return norm(a);
-  }
-
-  void place(const PatchPoint& p, ManifoldPoint& point, const Batch& head) const {
-    point.point_A = X_WS_ * frame_.point(p.x, p.y, p.z_A + settings_.radius);
-    point.point_B = X_WS_ * frame_.point(p.x, p.y, p.z_B - other_radius_);
-    point.distance = p.gap() - (settings_.radius + other_radius_);
-    point.active = {p.A, p.B};
-    point.feature = feature_id(p.A, p.B);
-    if (head.sub_shape_B != 0) point.feature = mix_ids(point.feature, static_cast<std::uint64_t>(head.sub_shape_B));
-  }
-
-  static void swap(Manifold& m) {
-    m.normal = -m.normal;
-    std::swap(m.active.A, m.active.B);
-    std::swap(m.sub_shape_A, m.sub_shape_B);
-    for (int k = 0; k < m.count; ++k) {
-      std::swap(m.points[k].point_A, m.points[k].point_B);
-      std::swap(m.points[k].active.A, m.points[k].active.B);
-    }
-  }
-
-  const Pose& X_WS_;
-  const SurfaceSettings& settings_;
-  const double other_radius_;
-  const bool swapped_;
-  const QueryCache* cache_;
-  QueryWorkspace& query_;
-  SurfaceWorkspace& work_;
-  PatchFrame frame_;
-};
-
 }  // namespace
 
 void find_surface_contacts(const TriangleSurface& surface, const SurfacePartner& partner,
@@ -418,43 +306,6 @@ void find_surface_contacts(const TriangleSurface& surface, const SurfacePartner&
   if (workspace.batches.size() > first) return;
   const int above = surface.triangle_above(partner.X_SB * partner.shape.centre());
   if (above >= 0) contact.force(surface.triangle(above));
-}
-
-void flush_surface_contacts(const Pose& X_WS, const SurfaceSettings& settings, double other_radius, bool swapped,
-                            QueryCache* cache, QueryWorkspace& query, SurfaceWorkspace& workspace,
-                            std::vector<Manifold>& out) {
-  const std::size_t first = out.size();
-  GroupBuilder builder(X_WS, settings, other_radius, swapped, cache, query, workspace);
-  for (std::size_t head = deepest_left(workspace); head < workspace.batches.size(); head = deepest_left(workspace)) {
-    const Manifold m = builder.build(head);
-    if (m.count > 0 && m.valid()) out.push_back(m);
-  }
-  workspace.batches.clear();
-  workspace.points.clear();
-  if (cache == nullptr) return;
-  cache->feature_count = 0;
-  const auto full = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
-                                 [](const Manifold& m) { return m.count == 4; });
-  if (full == out.end()) return;
-  cache->feature_count = 4;
-  for (int k = 0; k < 4; ++k) cache->features[k] = full->points[k].feature;
-}
-
-void number_equal_ids(std::size_t first, SurfaceWorkspace& workspace, std::vector<Manifold>& out) {
-  std::vector<SurfaceWorkspace::Identity>& all = workspace.identities;
-  all.clear();
-  for (std::size_t i = first; i < out.size(); ++i) {
-    for (int k = 0; k < out[i].count; ++k) all.push_back({out[i].points[k].feature, out[i].normal, i, k});
-  }
-  std::sort(all.begin(), all.end(), [](const SurfaceWorkspace::Identity& a, const SurfaceWorkspace::Identity& b) {
-    return std::make_tuple(a.id, a.normal.x(), a.normal.y(), a.normal.z(), a.manifold, a.point) <
-           std::make_tuple(b.id, b.normal.x(), b.normal.y(), b.normal.z(), b.manifold, b.point);
-  });
-  std::uint64_t number = 0;
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    number = all[i].id == all[i - 1].id ? number + 1 : 0;
-    if (number > 0) out[all[i].manifold].points[all[i].point].feature = mix_ids(all[i].id, number);
-  }
 }
 
 }  // namespace touchstone

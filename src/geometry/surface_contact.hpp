@@ -17,6 +17,7 @@
 //   the four points it has on a plane.
 // Ids name the convex's vertices and the surface's vertices and edges, but not its faces: a corner keeps its id over
 //   the whole floor. The same name in two groups (a ball in a valley) is told apart by the order of the normals.
+// Cost: O(n log n) for n triangles that touch (surface_explained.hpp, surface_manifolds.cpp), beside one GJK for each.
 // A convex that is a triangle of another surface is treated alike; then faces that look the same way do not touch.
 #pragma once
 
@@ -53,10 +54,34 @@ struct SurfaceWorkspace {
     std::size_t manifold;
     int point;
   };
+  // What one batch says: the plane `least` below the lowest point of the shape.
+  struct Plane {
+    Vec3 normal, lowest;
+    double least;
+    std::size_t batch;
+  };
+  struct PlaneNode {  // of a tree of planes, see surface_explained.hpp
+    Vec3 lower, upper, origin;
+    double height = 0.0, least = 0.0;
+  };
+  // Batches in the order of a number: the cell of the normal, or the depth.
+  template <typename Number>
+  struct Place {
+    Number key;
+    std::size_t batch;
+
+    friend bool operator<(const Place& a, const Place& b) { return a.key != b.key ? a.key < b.key : a.batch < b.batch; }
+  };
   std::vector<int> triangles, other_triangles;
   std::vector<Point> points;
   std::vector<Batch> batches;
   std::vector<Identity> identities;
+  std::vector<Plane> planes;
+  std::vector<PlaneNode> plane_nodes;
+  std::vector<Place<double>> by_depth;
+  std::vector<Place<std::uint64_t>> by_normal;
+  std::vector<std::size_t> group;
+  std::size_t comparisons = 0;  // of batches with each other, ever: the part of the work that could grow with a square
 };
 
 // A convex shape near a surface, in the frame of the surface.

@@ -22,6 +22,10 @@ enum class EdgeKind : std::uint8_t {
 // Sine of the angle between normals below which an edge is flat.
 inline constexpr double kFlatEdge = 1e-4;
 
+// Edges shorter than this (m) make normals whose squares are no normal numbers. Queries refuse what is larger than its
+// inverse.
+inline constexpr double kShortest = 1e-70;
+
 struct SurfaceTriangle {
   int index = 0;
   Vec3 vertices[3];                                                               // counter-clockwise from the front
@@ -67,7 +71,7 @@ std::unique_ptr<const TriangleSurface> make_mesh_surface(const TriangleMesh& mes
 
 // Makes a surface from a height field: two triangles for each cell, split along the diagonal from the corner of least x
 // and y; solid down to the base, with vertical walls at the border (walls give normals to border edges, but are no
-// faces). Throws Error for a grid smaller than 2 x 2 and for data that does not fit it.
+// faces). Throws Error for a grid smaller than 2 x 2, for cells narrower than kShortest and for data that does not fit.
 std::unique_ptr<const TriangleSurface> make_field_surface(std::shared_ptr<const HeightField> field);
 
 namespace surface {

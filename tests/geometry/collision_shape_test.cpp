@@ -420,16 +420,18 @@ TEST(CollisionShape, BadInputIsAnError) {
   bad(test::mesh_shape(mesh, MeshCollision::kTriangles));
   mesh = test::grid_mesh(2, 0.0, test::flat);  // all in one place
   bad(test::mesh_shape(mesh, MeshCollision::kTriangles));
+  bad(test::mesh_shape(test::grid_mesh(2, 1e-80, test::flat), MeshCollision::kTriangles));  // nearly so
   Shape field_shape;
   field_shape.type = ShapeType::kHeightField;
   bad(field_shape);
-  for (int k = 0; k < 5; ++k) {
+  for (int k = 0; k < 6; ++k) {
     auto field = test::grid_field(3, 1.0, test::flat);
     if (k == 0) field->rows = 1;
     if (k == 1) field->values.pop_back();
     if (k == 2) field->radius_x = -1.0;
     if (k == 3) field->values[0] = std::numeric_limits<double>::infinity();
     if (k == 4) field->base = -1.0;
+    if (k == 5) field->radius_x = 8e-255;
     field_shape.height_field = field;
     bad(field_shape);
   }
