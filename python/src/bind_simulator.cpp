@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
 #include "bindings.hpp"
@@ -13,6 +14,7 @@
 #include "touchstone/io/fclib.hpp"
 #include "touchstone/sim/islands.hpp"
 #include "touchstone/sim/option_fields.hpp"
+#include "viewer.hpp"
 
 namespace touchstone::python {
 namespace {
@@ -309,6 +311,17 @@ void bind_simulator(nb::module_& m) {
            "Moves on by count steps without holding the GIL; stops early when a step diverges. Returns the report of "
            "the "
            "last step.")
+      .def(
+          "view", &make_viewer, nb::kw_only(), nb::arg("host") = "127.0.0.1", nb::arg("port") = 0,
+          nb::arg("token") = false, nb::arg("paused") = true, nb::arg("speed") = 1.0, nb::arg("browser") = nb::none(),
+          nb::arg("height") = 560, nb::keep_alive<0, 1>(),
+          nb::sig("def view(self, *, host: str = '127.0.0.1', port: int = 0, token: bool = False, paused: bool = True, "
+                  "speed: float = 1.0, browser: bool | None = None, height: int = 560) -> Viewer"),
+          "Shows the simulator live, in a browser or below the cell of a notebook. host, port: where to listen (port "
+          "0: a free one); a host other than loopback needs the token in the address, and `token` asks for it on "
+          "loopback too. paused: the page's play button starts it; what you step is shown anyway. speed: simulated "
+          "seconds for a second while it plays. browser: open one (default: where there is a display, but not in a "
+          "notebook). height: pixels, in a notebook. Solver and time step stay those of the simulator.")
       .def("reset", &reset, nb::arg("to") = nb::none(),
            "To the start of the scene or the reference configuration, to a keyframe (name or index) or to a State; "
            "contacts are forgotten.")

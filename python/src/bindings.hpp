@@ -58,6 +58,7 @@ Quaternion quaternion_argument(const Numbers& wxyz, const char* name);
 Transform pose_argument(const std::optional<Numbers>& position, const std::optional<Numbers>& quaternion);
 
 void bind_errors(nb::module_& m);
+void bind_viewer(nb::module_& m);
 void bind_transform(nb::module_& m);
 void bind_shapes(nb::module_& m);
 void bind_queries(nb::module_& m);

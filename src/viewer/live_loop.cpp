@@ -50,7 +50,7 @@ void LiveLoop::run() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      const bool running = pace_.playing && clients_ > 0;
+      const bool running = (pace_.playing || source_.moves_by_itself()) && clients_ > 0;
       const auto until = running ? next_frame : Clock::now() + kIdleTime;
       wake_.wait_until(lock, until, [this] { return stop_ || !requests_.empty(); });
       if (stop_) return;
@@ -58,10 +58,11 @@ void LiveLoop::run() {
     }
     for (const Request& request : requests) handle(request);
     requests.clear();
-    if (!pace_.playing || clients_ == 0 || Clock::now() < next_frame) continue;
+    if (clients_ == 0 || Clock::now() < next_frame) continue;
+    const bool news = source_.moves_by_itself() && source_.time() != frame_.time;
     try {
-      advance();
-      publish_frame();
+      if (pace_.playing) advance();
+      if (pace_.playing || news) publish_frame();
     } catch (const std::exception& error) {
       pace_.playing = false;
       output_.text(shared(error_message(error.what())));

@@ -55,6 +55,7 @@ class LiveSource {
   virtual void reset() = 0;         // back to the start, time 0; choices and controls stay
   virtual void read(Frame& frame) = 0;
   virtual State initial_state() const { return State(*model()); }
+  virtual bool moves_by_itself() const { return false; }  // others step it too: a paused view looks for news
 
   // --- what the user sets; arguments are checked against choices() and the model before the call ---
   virtual LiveChoices choices() const { return {}; }

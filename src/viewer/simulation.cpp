@@ -147,19 +147,13 @@ std::vector<CertificateItem> step_certificate(const StepReport& report, double t
            .unit = "m or rad"}};
 }
 
-Simulation::Simulation(Scene scene)
-    : run_(std::move(scene)), data_(*run_.scene().model), friction_(largest_friction(*run_.scene().model)) {}
+SimulatorSource::SimulatorSource(const Model& model) : data_(model), friction_(largest_friction(model)) {}
 
-std::vector<Channel> Simulation::channels() const { return step_channels(); }
+std::vector<Channel> SimulatorSource::channels() const { return step_channels(); }
 
-LiveChoices Simulation::choices() const {
+LiveChoices SimulatorSource::choices() const {
   const Model& m = *model();
   LiveChoices choices;
-  for (const CatalogueEntry& entry : solver_catalogue()) choices.solvers.emplace_back(entry.name);
-  choices.solver = run_.simulator().options().solver;
-  const double step = run_.simulator().time_step();
-  choices.time_step =
-      LiveRange{.value = step, .minimum = std::min(step, kShortestStep), .maximum = std::max(step, kLongestStep)};
   if (m.nshape > 0)
     choices.friction = LiveRange{.value = friction_, .minimum = 0.0, .maximum = std::max(friction_, kLargestFriction)};
   choices.controls = m.nu > 0;
@@ -167,38 +161,25 @@ LiveChoices Simulation::choices() const {
   return choices;
 }
 
-std::vector<double> Simulation::controls() const {
-  const VectorX& control = run_.simulator().input().control;
+std::vector<double> SimulatorSource::controls() const {
+  const VectorX& control = simulator().input().control;
   return {control.begin(), control.end()};
 }
 
-void Simulation::set_solver(std::string_view name) {
-  SimulatorOptions options = run_.simulator().options();
-  options.solver = name;
-  options.solver_options.clear();  // they belong to the solver before
-  run_.set_options(options);
-}
-
-void Simulation::set_time_step(double seconds) {
-  SimulatorOptions options = run_.simulator().options();
-  options.time_step = seconds;
-  run_.set_options(options);
-}
-
-void Simulation::set_friction(double coefficient) {
+void SimulatorSource::set_friction(double coefficient) {
   friction_ = coefficient;
-  for (Material& material : run_.simulator().parameters().shape_material) material.friction.x() = coefficient;
+  for (Material& material : simulator().parameters().shape_material) material.friction.x() = coefficient;
 }
 
-void Simulation::pull() {
-  Input& input = run_.simulator().input();
+void SimulatorSource::pull() {
+  Input& input = simulator().input();
   if (pulled_ >= 0) input.applied_wrench[at(pulled_)].setZero();
-  run_.apply_pushes();
+  apply_pushes();
   pulled_ = drag_ ? drag_->body : -1;
   if (!drag_) return;
   const Model& m = *model();
-  const State& now = state();
-  forward_kinematics(m, m.defaults, now, data_);
+  const State& now = simulator().state();
+  forward_kinematics(m, simulator().parameters(), now, data_);
   forward_velocity(m, now.v, data_);
   const Transform X_WB = body_pose(data_, drag_->body);
   const Vector3 point = X_WB * drag_->point;
@@ -212,33 +193,60 @@ void Simulation::pull() {
   wrench.tail<3>() += arm.cross(force);
 }
 
-void Simulation::step() {
-  if (run_.simulator().report().status == StepStatus::kDiverged) return;
+void SimulatorSource::step() {
+  if (simulator().report().status == StepStatus::kDiverged) return;
   pull();
-  run_.simulator().step();
+  move();
 }
 
-void Simulation::reset() {
-  const VectorX control = run_.simulator().input().control;  // the sliders stay where they are
-  run_.reset();
-  run_.simulator().input().control = control;
+void SimulatorSource::reset() {
+  const VectorX control = simulator().input().control;  // the sliders stay where they are
+  go_to_start();
+  simulator().input().control = control;
+  if (pulled_ >= 0) simulator().input().applied_wrench[at(pulled_)].setZero();
   drag_.reset();
   pulled_ = -1;
 }
 
-void Simulation::read(Frame& frame) {
+void SimulatorSource::read(Frame& frame) {
   const Model& m = *model();
-  const Simulator& sim = run_.simulator();
-  forward_kinematics(m, sim.parameters(), state(), data_);
-  forward_velocity(m, state().v, data_);
-  frame.time = state().time;
+  const Simulator& sim = simulator();
+  const State& state = sim.state();
+  forward_kinematics(m, sim.parameters(), state, data_);
+  forward_velocity(m, state.v, data_);
+  frame.time = state.time;
   frame.poses.resize(data_.X_WB.size());
   std::transform(data_.X_WB.begin(), data_.X_WB.end(), frame.poses.begin(),
                  [](const Pose& X) { return X.transform(); });
   fill_contacts(m, data_, sim.contacts(), frame.contacts);
-  frame.values = step_values(sim.report(), kinetic_energy(m, sim.parameters(), state().v, data_),
-                             potential_energy(m, sim.parameters(), state().q, data_));
+  frame.values = step_values(sim.report(), kinetic_energy(m, sim.parameters(), state.v, data_),
+                             potential_energy(m, sim.parameters(), state.q, data_));
   frame.certificate = step_certificate(sim.report(), sim.options().tolerance);
+}
+
+Simulation::Simulation(Scene scene) : SimulatorSource(*scene.model), run_(std::move(scene)) {}
+
+LiveChoices Simulation::choices() const {
+  LiveChoices choices = SimulatorSource::choices();
+  for (const CatalogueEntry& entry : solver_catalogue()) choices.solvers.emplace_back(entry.name);
+  choices.solver = run_.simulator().options().solver;
+  const double step = run_.simulator().time_step();
+  choices.time_step =
+      LiveRange{.value = step, .minimum = std::min(step, kShortestStep), .maximum = std::max(step, kLongestStep)};
+  return choices;
+}
+
+void Simulation::set_solver(std::string_view name) {
+  SimulatorOptions options = run_.simulator().options();
+  options.solver = name;
+  options.solver_options.clear();  // they belong to the solver before
+  run_.set_options(options);
+}
+
+void Simulation::set_time_step(double seconds) {
+  SimulatorOptions options = run_.simulator().options();
+  options.time_step = seconds;
+  run_.set_options(options);
 }
 
 }  // namespace touchstone

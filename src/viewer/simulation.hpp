@@ -1,4 +1,4 @@
-// The live source of the viewer: a scene in the simulator, with the user's pull.
+// Live sources of the viewer: a simulator, and a scene in one, with the user's pull.
 #pragma once
 
 #include "touchstone/scenes/scene_run.hpp"
@@ -6,42 +6,66 @@
 
 namespace touchstone {
 
-class Simulation : public LiveSource {
+// What all live views of a simulator have in common. Whose simulator it is, and what reset means, is up to others.
+class SimulatorSource : public LiveSource {
+ public:
+  std::vector<Channel> channels() const override;
+  double time() const override { return simulator().state().time; }
+  // Nothing happens any more after a step that diverged; the certificate says so.
+  void step() override;
+  void reset() override;
+  void read(Frame& frame) override;
+
+  // Friction, controls and drag.
+  LiveChoices choices() const override;
+  std::vector<double> controls() const override;
+  void set_friction(double coefficient) override;
+  void set_control(int index, double value) override { simulator().input().control[index] = value; }
+  void set_drag(const LiveDrag& drag) override { drag_ = drag; }
+  void release_drag() override { drag_.reset(); }
+
+ protected:
+  explicit SimulatorSource(const Model& model);
+  virtual Simulator& simulator() = 0;
+  virtual const Simulator& simulator() const = 0;
+  virtual void go_to_start() = 0;              // for reset(); controls are kept
+  virtual void apply_pushes() {}               // wrenches of the coming step, before the drag's
+  virtual void move() { simulator().step(); }  // after them
+
+ private:
+  void pull();  // the spring of the drag, as a wrench of the input
+
+  Data data_;  // of the drawn moment; the simulator's own is that of its last step
+  double friction_;
+  std::optional<LiveDrag> drag_;
+  int pulled_ = -1;  // the body whose wrench is set
+};
+
+// A scene, with a choice of solver and time step.
+class Simulation : public SimulatorSource {
  public:
   explicit Simulation(Scene scene);
 
   const ModelPtr& model() const override { return run_.scene().model; }
   std::string title() const override { return run_.scene().name; }
   std::string subtitle() const override { return run_.scene().description; }
-  std::vector<Channel> channels() const override;
-
-  double time() const override { return run_.simulator().state().time; }
-  // Nothing happens any more after a step that diverged; the certificate says so.
-  void step() override;
-  void reset() override;
-  void read(Frame& frame) override;
   State initial_state() const override { return run_.scene().start; }
   const State& state() const { return run_.simulator().state(); }
   SceneRun& run() { return run_; }
   const SceneRun& run() const { return run_; }
 
   LiveChoices choices() const override;
-  std::vector<double> controls() const override;
   void set_solver(std::string_view name) override;
   void set_time_step(double seconds) override;
-  void set_friction(double coefficient) override;
-  void set_control(int index, double value) override { run_.simulator().input().control[index] = value; }
-  void set_drag(const LiveDrag& drag) override { drag_ = drag; }
-  void release_drag() override { drag_.reset(); }
+
+ protected:
+  Simulator& simulator() override { return run_.simulator(); }
+  const Simulator& simulator() const override { return run_.simulator(); }
+  void go_to_start() override { run_.reset(); }
+  void apply_pushes() override { run_.apply_pushes(); }
 
  private:
-  void pull();  // the spring of the drag, as a wrench of the input
-
   SceneRun run_;
-  Data data_;  // of the drawn moment; the simulator's own is that of its last step
-  double friction_;
-  std::optional<LiveDrag> drag_;
-  int pulled_ = -1;  // the body whose wrench is set
 };
 
 // --- for whoever fills frames from a simulator: live views, replays of runs and of recordings ---
