@@ -8,6 +8,8 @@
 namespace touchstone {
 namespace {
 
+constexpr int kSmallest = 24;            // rows: below, nothing is cheaper than a dense matrix
+constexpr double kFullShare = 0.15;      // of entries that are not empty, above which a small matrix counts as dense
 constexpr double kWorthJoint = 0.7;      // share of the factorisation's cost below which joint space is worth it
 constexpr int kMostRefinements = 6;      // of one solution in joint space
 constexpr double kRefined = 1e-12;       // relative residual at which refinement ends
@@ -22,6 +24,12 @@ double cost_of(const BlockSparseSymbolic& symbolic) {
   for (const BlockSparseSymbolic::Supernode& node : symbolic.supernodes)
     sum += static_cast<double>(node.pivots) * node.size * node.size;
   return sum;
+}
+
+bool is_small_and_full(const DualProblem& dual) {
+  const double n = dual.nrow();
+  if (n > NewtonSystem::kLargestDense) return false;
+  return n <= kSmallest || static_cast<double>(dual.G.values.size()) >= kFullShare * n * n;
 }
 
 // y += B x, block by block.
@@ -41,7 +49,8 @@ void NewtonSystem::prepare(const DualProblem& dual, const ContactProblem* proble
   dual_ = &dual;
   Lambda.set_partition(dual.blocks.row);
   problem_ = nullptr;
-  if (problem == nullptr || !problem->has_primal || is_dense()) return;
+  is_dense_ = is_small_and_full(dual);
+  if (problem == nullptr || !problem->has_primal || dual.nrow() <= kLargestDense) return;
   if (problem->primal.nv() >= dual.nrow()) return;
   problem_ = problem;
   hessian_.set_pattern(*problem);
@@ -61,7 +70,7 @@ bool NewtonSystem::is_joint_space_cheaper() {
 }
 
 double NewtonSystem::cost() const {
-  if (dual_ != nullptr && is_dense()) return std::pow(dense_.size(), 3) / 3.0;
+  if (is_dense_) return std::pow(dense_.size(), 3) / 3.0;
   return cost_of(problem_ != nullptr ? joint_lu_.symbolic() : lu_.symbolic());
 }
 
@@ -71,16 +80,16 @@ bool NewtonSystem::factorize() {
     if (factorize_joint()) return true;
     problem_ = nullptr;
   }
-  if (is_dense()) order_moving();
+  if (is_dense_) order_moving();
   for (double shift = kFloor; shift < 1e-6; shift *= 1e3) {
     ++factorizations_;
-    if (is_dense() ? factorize_dense(shift) : lu_.factorize(dual_->G, shift, &Lambda)) return true;
+    if (is_dense_ ? factorize_dense(shift) : lu_.factorize(dual_->G, shift, &Lambda)) return true;
   }
   return false;
 }
 
 void NewtonSystem::solve(VectorX& x) {
-  if (is_dense()) {
+  if (is_dense_) {
     solve_dense(x);
     return;
   }

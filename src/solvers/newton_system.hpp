@@ -3,9 +3,8 @@
 // Method: multifrontal LU of G + Lambda; G is taken as it is, symmetric or not. Lambda regularises: neither a
 //   rank-deficient nor an ill-conditioned G hurts as long as Lambda stays above kFloor.
 // Rows that must not move get Lambda = kFixed, which is exact to rounding.
-// Small: up to kLargestDense rows the matrix is taken as dense, without the rows that must not move. If G is known to
-// be
-//   symmetric, blocks whose Lambda is symmetric are eliminated first, by Cholesky's method.
+// Small: up to kLargestDense rows the matrix is taken as dense, without the rows that must not move, unless G is mostly
+//   empty. If G is known to be symmetric, blocks whose Lambda is symmetric are eliminated first, by Cholesky's method.
 // Joint space: with a primal view and fewer degrees of freedom than rows, H = A + J' W J with W = (Lambda + R)^-1 is
 //   factored instead wherever its factor is the smaller one, and by Woodbury
 //       (G + Lambda)^-1 b = W (b - J H^-1 J' W b).
@@ -40,6 +39,7 @@ class NewtonSystem {
   void solve(VectorX& x);
 
   bool in_joint_space() const { return problem_ != nullptr; }
+  bool is_dense() const { return is_dense_; }
   // Multiplications of one factorisation; 0 before the first.
   double cost() const;
   int factorizations() const { return factorizations_; }
@@ -47,7 +47,6 @@ class NewtonSystem {
   const BlockSparseLu& lu() const { return lu_; }
 
  private:
-  bool is_dense() const { return dual_->nrow() <= kLargestDense; }
   bool factorize_dense(double shift);
   void order_moving();
   void fill_dense(bool lower, double shift);
@@ -59,6 +58,7 @@ class NewtonSystem {
   bool refine_joint(VectorX& x);
 
   const DualProblem* dual_ = nullptr;
+  bool is_dense_ = false;
   const ContactProblem* problem_ = nullptr;  // in joint space
   BlockSparseLu lu_;
   int factorizations_ = 0;

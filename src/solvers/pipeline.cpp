@@ -40,7 +40,7 @@ class Pipeline {
  private:
   bool done() const { return w_.best_natv <= settings_.tolerance; }
   bool promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
-  bool small() const { return dual_.nrow() <= NewtonSystem::kLargestDense; }
+  bool small() const { return w_.system.is_dense(); }
   bool exhausted() const { return done() || w_.steps >= settings_.max_steps; }
   void look();
   void sweep(int count);
