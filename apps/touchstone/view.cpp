@@ -31,9 +31,10 @@ namespace {
 struct ViewOptions {
   SceneOptions scene;
   ServerOptions server;
-  std::string html, png;
+  std::string html, png, mp4;
   double duration = 0.0;  // s; 0: the scene's
   double png_time = 0.0;  // s
+  double rate = 30.0;     // pictures a second of the film
   bool dark = false;
   bool paused = false;
   bool no_browser = false;
@@ -42,6 +43,10 @@ struct ViewOptions {
 bool is_recording(const std::string& name) {
   const std::string extension = std::filesystem::path(name).extension().string();
   return extension == ".h5" || extension == ".hdf5";
+}
+
+bool writes_files(const ViewOptions& options) {
+  return !options.html.empty() || !options.png.empty() || !options.mp4.empty();
 }
 
 void write_files(const Replay& replay, const ViewOptions& options) {
@@ -53,6 +58,11 @@ void write_files(const Replay& replay, const ViewOptions& options) {
   if (!options.png.empty()) {
     write_png(replay, options.png, {.time = options.png_time, .dark = options.dark});
     print(fmt::format("picture: {}\n", options.png));
+  }
+  if (!options.mp4.empty()) {
+    write_mp4(replay, options.mp4, {.rate = options.rate, .dark = options.dark});
+    print(fmt::format("film: {} ({:.2f} s, {:.1f} MB)\n", options.mp4, replay.frames.back().time,
+                      1e-6 * static_cast<double>(std::filesystem::file_size(options.mp4))));
   }
 }
 
@@ -99,7 +109,7 @@ void view_recording(const ViewOptions& options) {
   const Recording recording(options.scene.model.model);
   const Replay replay = replay_of(recording);
   if (!recording.complete()) print("the recording ends early: its writer was stopped\n");
-  if (options.html.empty() && options.png.empty()) {
+  if (!writes_files(options)) {
     serve(replay, replay.title, options);
   } else {
     write_files(replay, options);
@@ -109,12 +119,12 @@ void view_recording(const ViewOptions& options) {
 void view_scene(const ViewOptions& options) {
   const Scene scene = load(options.scene);
   Simulation simulation(scene);
-  if (options.html.empty() && options.png.empty()) {
+  if (!writes_files(options)) {
     serve<LiveSource>(simulation, simulation.title(), options);
     return;
   }
   double duration = options.duration > 0.0 ? options.duration : scene.duration;
-  if (options.html.empty()) duration = options.png_time;
+  if (options.html.empty() && options.mp4.empty()) duration = options.png_time;
   write_files(record(simulation, std::max(duration, options.png_time)), options);
 }
 
@@ -138,18 +148,25 @@ void add_view_command(CLI::App& app, Context& /*context*/) {
   command->add_flag("--paused", options->paused, "Do not start by itself");
   command->add_option("--html", options->html, "Write a replay into one HTML file instead")->option_text("FILE");
   command->add_option("--png", options->png, "Write a picture instead, through headless Chromium")->option_text("FILE");
+  command->add_option("--mp4", options->mp4, "Write a film instead, through headless Chromium and ffmpeg")
+      ->option_text("FILE");
+  command->add_option("--fps", options->rate, "Pictures a second of the film")
+      ->option_text("N")
+      ->capture_default_str()
+      ->check(number_between(1.0, 120.0));
   command->add_option("--time", options->duration, "Length of the replay in seconds (default: the scene's)")
       ->option_text("S")
       ->check(number_between(0.0, 600.0));
   command->add_option("--at", options->png_time, "Time of the picture in seconds")
       ->option_text("S")
       ->check(number_between(0.0, 600.0));
-  command->add_flag("--dark", options->dark, "A dark picture");
+  command->add_flag("--dark", options->dark, "A dark picture or film");
   command->footer(R"(Examples:
   touchstone view quadruped
   touchstone view pile:100 --solver ncp-admm
   touchstone view run.h5                      a recording of 'touchstone run --record'
   touchstone view hand --html hand.html --time 2
+  touchstone view domino --mp4 domino.mp4 --fps 60
   touchstone view robot.urdf --floating --ground --hold --png robot.png --at 1
   ssh -L 8000:localhost:8000 HOST touchstone view arch --port 8000   then open localhost:8000 here
 

@@ -29,19 +29,27 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kPatience{90};  // software rendering on a busy machine is slow
 
-// The first browser of the path that can make pictures; empty if there is none.
+// Where a program is in the path; empty if it is not.
+std::string find_program(const char* name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
+    if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate.string();
+  }
+  return {};
+}
+
+// The first browser of the path that can make pictures.
 std::string find_browser() {
   constexpr std::array kNames{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"};
   if (const char* given = std::getenv("TOUCHSTONE_CHROMIUM"); given != nullptr && *given != '\0') return given;
-  const char* path = std::getenv("PATH");
   for (const char* name : kNames) {
-    std::istringstream folders(path != nullptr ? path : "");
-    for (std::string folder; std::getline(folders, folder, ':');) {
-      const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
-      if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate.string();
-    }
+    if (std::string found = find_program(name); !found.empty()) return found;
   }
-  return {};
+  throw Error(ErrorDetail{.where = {},
+                          .message = "pictures need Chromium or Chrome, and there is none in the path",
+                          .remedy = "install it (Debian: apt install chromium), or write --html and open that"});
 }
 
 std::string file_url(const fs::path& file) {
@@ -53,8 +61,10 @@ std::string file_url(const fs::path& file) {
   return url;
 }
 
-// Exit status of the program; -1 if it cannot run or takes too long (then it is ended).
-int run_quietly(std::vector<std::string> words) {
+// Exit status of the program; -1 if it cannot run or takes too long (then it is ended). What it prints goes to
+// `output`.
+int run_quietly(std::vector<std::string> words, std::chrono::seconds patience = kPatience,
+                const std::string& output = "/dev/null") {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
@@ -62,13 +72,13 @@ int run_quietly(std::vector<std::string> words) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
   const int problem = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (problem != 0) return -1;
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > deadline) {
@@ -97,19 +107,8 @@ struct TemporaryFolder {
   fs::path path;
 };
 
-}  // namespace
-
-void write_png(const Replay& replay, const fs::path& file, const ScreenshotOptions& options) {
-  const std::string browser = find_browser();
-  if (browser.empty()) {
-    throw Error(ErrorDetail{.where = {},
-                            .message = "pictures need Chromium or Chrome, and there is none in the path",
-                            .remedy = "install it (Debian: apt install chromium), or write --html and open that"});
-  }
-  const TemporaryFolder folder;
-  const fs::path page = folder.path / "replay.html";
-  const fs::path picture = folder.path / "picture.png";
-  write_html(replay, page);
+// The browser without a window, on a page with the replay.
+std::vector<std::string> browser_command(const std::string& browser, const fs::path& folder, int width, int height) {
   std::vector<std::string> words{browser,
                                  "--headless",
                                  "--hide-scrollbars",
@@ -118,21 +117,100 @@ void write_png(const Replay& replay, const fs::path& file, const ScreenshotOptio
                                  "--use-angle=swiftshader",  // WebGL without a graphics card
                                  "--enable-unsafe-swiftshader",
                                  "--virtual-time-budget=2000",
-                                 fmt::format("--user-data-dir={}", (folder.path / "profile").string()),
-                                 fmt::format("--window-size={},{}", options.width, options.height),
-                                 fmt::format("--screenshot={}", picture.string())};
+                                 fmt::format("--user-data-dir={}", (folder / "profile").string()),
+                                 fmt::format("--window-size={},{}", width, height)};
   if (geteuid() == 0) words.emplace_back("--no-sandbox");  // its sandbox does not work for root
-  words.push_back(
-      fmt::format("{}#ui=0&play=0&t={}&theme={}", file_url(page), options.time, options.dark ? "dark" : "light"));
-  const int status = run_quietly(std::move(words));
-  if (status != 0 || !fs::exists(picture)) {
-    throw Error(ErrorDetail{.where = {},
-                            .message = fmt::format("{} made no picture (status {})", browser, status),
-                            .remedy = "write --html and open that in a browser"});
+  return words;
+}
+
+std::string page_address(const fs::path& page, bool dark, const std::string& wishes) {
+  return fmt::format("{}#ui=0&play=0&theme={}&{}", file_url(page), dark ? "dark" : "light", wishes);
+}
+
+[[noreturn]] void fail_with(const std::string& program, const char* what, int status) {
+  throw Error(ErrorDetail{.where = {},
+                          .message = fmt::format("{} made no {} (status {})", program, what, status),
+                          .remedy = "write --html and open that in a browser"});
+}
+
+std::string read_file(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+std::string decode_base64(std::string_view text) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  bytes.reserve(text.size() / 4 * 3);
+  unsigned bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const std::size_t digit = kDigits.find(c);
+    if (digit == std::string_view::npos) break;
+    bits = bits << 6 | static_cast<unsigned>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes.push_back(static_cast<char>(bits >> count & 0xff));
   }
-  std::ifstream stream(picture, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  viewer::write_atomically(file, bytes);
+  return bytes;
+}
+
+// The pictures of the document (web/src/film.ts), one after the other; returns how many.
+int gather_pictures(const std::string& document, std::string& film) {
+  constexpr std::string_view kMark = "data:image/jpeg;base64,";
+  int count = 0;
+  for (std::size_t at = document.find(kMark); at != std::string::npos; at = document.find(kMark, at)) {
+    at += kMark.size();
+    film += decode_base64(std::string_view(document).substr(at, document.find_first_of("\n<", at) - at));
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+void write_png(const Replay& replay, const fs::path& file, const ScreenshotOptions& options) {
+  const std::string browser = find_browser();
+  const TemporaryFolder folder;
+  const fs::path page = folder.path / "replay.html", picture = folder.path / "picture.png";
+  write_html(replay, page);
+  std::vector<std::string> words = browser_command(browser, folder.path, options.width, options.height);
+  words.push_back(fmt::format("--screenshot={}", picture.string()));
+  words.push_back(page_address(page, options.dark, fmt::format("t={}", options.time)));
+  const int status = run_quietly(std::move(words));
+  if (status != 0 || !fs::exists(picture)) fail_with(browser, "picture", status);
+  viewer::write_atomically(file, read_file(picture));
+}
+
+void write_mp4(const Replay& replay, const fs::path& file, const FilmOptions& options) {
+  const std::string browser = find_browser(), encoder = find_program("ffmpeg");
+  if (encoder.empty()) {
+    throw Error(ErrorDetail{.where = {},
+                            .message = "films need ffmpeg, and it is not in the path",
+                            .remedy = "install it (Debian: apt install ffmpeg), or write --html"});
+  }
+  const TemporaryFolder folder;
+  const fs::path page = folder.path / "replay.html", document = folder.path / "document.html";
+  const fs::path pictures = folder.path / "pictures.mjpeg", film = folder.path / "film.mp4";
+  write_html(replay, page);
+  const double length = replay.frames.empty() ? 0.0 : replay.frames.back().time - replay.frames.front().time;
+  const std::chrono::seconds patience = kPatience + std::chrono::seconds(static_cast<int>(2.0 * length * options.rate));
+  std::vector<std::string> words = browser_command(browser, folder.path, options.width, options.height);
+  words.emplace_back("--dump-dom");
+  words.push_back(
+      page_address(page, options.dark, fmt::format("film={}&size={}x{}", options.rate, options.width, options.height)));
+  int status = run_quietly(std::move(words), patience, document.string());
+  std::string bytes;
+  if (status != 0 || gather_pictures(read_file(document), bytes) == 0) fail_with(browser, "pictures", status);
+  viewer::write_atomically(pictures, bytes);
+  // Even sizes and four-two-zero colours: what every player can show.
+  status = run_quietly({encoder, "-loglevel", "error", "-f", "mjpeg", "-framerate", fmt::format("{}", options.rate),
+                        "-i", pictures.string(), "-vf", "scale=trunc(iw/2)*2:trunc(ih/2)*2", "-c:v", "libx264",
+                        "-pix_fmt", "yuv420p", "-movflags", "+faststart", film.string()},
+                       patience);
+  if (status != 0 || !fs::exists(film)) fail_with(encoder, "film", status);
+  viewer::write_atomically(file, read_file(film));
 }
 
 }  // namespace touchstone

@@ -1,4 +1,4 @@
-// Pictures of a replay, made by a browser without a window.
+// Pictures and films of a replay, made by a browser without a window.
 #pragma once
 
 #include <filesystem>
@@ -16,5 +16,14 @@ struct ScreenshotOptions {
 // Writes a PNG. Throws Error that names the package if there is no Chromium or Chrome in the path (the environment
 // variable TOUCHSTONE_CHROMIUM names another one), or if it fails.
 void write_png(const Replay& replay, const std::filesystem::path& file, const ScreenshotOptions& options = {});
+
+struct FilmOptions {
+  double rate = 30.0;  // pictures a second
+  int width = 1280, height = 720;
+  bool dark = false;
+};
+
+// Writes an MP4 (H.264) of the whole replay. Needs ffmpeg in the path too; throws Error that says what is missing.
+void write_mp4(const Replay& replay, const std::filesystem::path& file, const FilmOptions& options = {});
 
 }  // namespace touchstone

@@ -212,6 +212,10 @@ TEST_F(CommandLine, ViewSaysWhatIsMissing) {
   EXPECT_EQ(elsewhere.exit_code, 2);
   EXPECT_THAT(elsewhere.error, HasSubstr("192.0.2.1"));
   expect_error(run("view pendulum --png x.png", "PATH=/nonexistent"), "chromium");
+  expect_error(run("view pendulum --mp4 x.mp4 --time 0.1", "PATH=/nonexistent"), "chromium");
+  expect_error(run("view pendulum --mp4 x.mp4 --time 0.1", "PATH=/nonexistent TOUCHSTONE_CHROMIUM=/bin/true"),
+               "ffmpeg");
+  expect_error(run("view pendulum --mp4 x.mp4 --fps 0"), "--fps");
 }
 
 TEST_F(CommandLine, DemoChoosesAReport) {

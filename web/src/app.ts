@@ -213,9 +213,8 @@ export class App {
     }
   }
 
-  private resize(): void {
-    const width = window.innerWidth;
-    const height = window.innerHeight;
+  // By default the window's size.
+  resize(width = window.innerWidth, height = window.innerHeight): void {
     this.stage.resize(width, height);
     // The middle of the picture is the middle of what the panel leaves free.
     if (this.panelOpen && width > narrow)
@@ -420,6 +419,12 @@ export class App {
     if (!this.dirty) return;
     this.dirty = false;
     this.draw();
+  }
+
+  // What is drawn now, as a data URL. Right after drawing, since the browser forgets the picture when the task ends.
+  picture(quality: number): string {
+    this.draw();
+    return this.stage.renderer.domElement.toDataURL("image/jpeg", quality);
   }
 
   draw(): void {

@@ -5,6 +5,7 @@ import type { ViewerDocument } from "./data/document";
 import { LiveConnection, type Hello } from "./data/live";
 import { readReplay } from "./data/replay";
 import { FrameStore, type Frame } from "./data/store";
+import { writeFilm } from "./film";
 import type { Theme } from "./scene/stage";
 import { el } from "./ui/dom";
 
@@ -23,7 +24,7 @@ function fail(message: string): void {
 }
 
 // Wishes after the # of the address: theme=dark, t=1.5, play=0, panel=0, ui=0 (the picture alone),
-// quality=low (no shadows, coarse edges: for machines without a graphics card).
+// quality=low (no shadows, coarse edges: for machines without a graphics card), film=30 and size=1280x720 (film.ts).
 function optionsFor(title: string, subtitle: string): AppOptions {
   const wishes = new URLSearchParams(window.location.hash.slice(1));
   const preferred: Theme = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -111,6 +112,9 @@ async function main(): Promise<void> {
     const app = await App.create(root, content.scene, store, null, optionsFor(content.title, content.subtitle));
     app.setCertificate(content.certificate);
     window.__touchstone = app;
+    const wishes = new URLSearchParams(window.location.hash.slice(1));
+    const rate = Number(wishes.get("film"));
+    if (rate > 0) writeFilm(app, rate, wishes.get("size"));
   }
 }
 

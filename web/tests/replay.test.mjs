@@ -167,6 +167,32 @@ test("a thousand bodies are a few draw calls", async () => {
   await view.close();
 });
 
+test("a film has a picture for every moment, of the size that was asked for", async () => {
+  const view = await open(
+    "film.html",
+    pageWith(replayOf(5, 31)),
+    "play=0&ui=0&theme=light&quality=low&film=10&size=320x180",
+  );
+  await view.page.waitForSelector("#film", { state: "attached" });
+  const { start, end } = await view.page.evaluate(() => {
+    const { store } = window.__touchstone;
+    return { start: store.start, end: store.end };
+  });
+  const pictures = (await view.page.textContent("#film")).split("\n");
+  assert.equal(pictures.length, Math.floor((end - start) * 10 + 1e-6) + 1);
+  assert.ok(pictures.every((picture) => picture.startsWith("data:image/jpeg;base64,")));
+  assert.notEqual(pictures[0], pictures.at(-1), "something moves");
+  const size = await view.page.evaluate(async (picture) => {
+    const image = new Image();
+    image.src = picture;
+    await image.decode();
+    return [image.naturalWidth, image.naturalHeight];
+  }, pictures[0]);
+  assert.deepEqual(size, [160, 90], "half of it at low quality");
+  assert.deepEqual(view.problems, []);
+  await view.close();
+});
+
 test("a page without a document says so", async () => {
   const opened = await openPage(browser);
   await opened.page.goto(new URL("../../build/web/viewer.html", import.meta.url).href);
