@@ -55,9 +55,10 @@ def section(rows):
         [row["boxes"], row.get("pairs", ""), *(text(row[engine]) for engine in ENGINES), ratio(row)] for row in rows
     ]
     return (
-        "<h2>Broad phase</h2><p>Boxes of 0.5 to 1 m that drift at up to 1 m/s in a cube, 2 ms a step; mean time of a "
+        "Broad phase",
+        "<p>Boxes of 0.5 to 1 m that drift at up to 1 m/s in a cube, 2 ms a step; mean time of a "
         "step, every box moving. Every engine must find all pairs that overlap. MuJoCo's time is that of its own timer "
-        "of the broad phase.</p>" + table(head, cells)
+        "of the broad phase.</p>" + table(head, cells),
     )
 
 
