@@ -10,6 +10,7 @@ namespace touchstone::hdf5 {
 namespace {
 
 constexpr std::size_t kMaxCompression = 1024;  // HDF5's deflate filter cannot do better
+constexpr std::size_t kWidestNumber = 16;      // bytes
 constexpr const char* kRewrite = "write the file again; it may be truncated or damaged";
 
 const char* kind_name(H5T_class_t kind) {
@@ -72,6 +73,9 @@ Handle Reader::open(const std::string& path, H5T_class_t kind, const char* what,
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
   const std::size_t size = H5Tget_size(type.get());
   if (points < 0 || size == 0) fail(path, "its size cannot be read", kRewrite);
+  // HDF5 would make room for whatever one entry claims to be.
+  if (kind == H5T_STRING ? size / kMaxCompression > bytes_ : size > kWidestNumber)
+    fail(path, fmt::format("one entry claims to have {} bytes", size), kRewrite);
   count = static_cast<std::size_t>(points);
   const hsize_t stored = H5Dget_storage_size(dataset.get());
   if (stored > bytes_ || count / kMaxCompression > bytes_ / size)

@@ -243,6 +243,27 @@ TEST_F(DamagedFclib, ClaimsMoreThanTheFileHolds) {
   EXPECT_THAT(message_of([&] { load_problem(file("bad.hdf5")); }), HasSubstr("it claims 1099511627776 entries"));
 }
 
+// HDF5 would make room for one entry, however large its type says it is.
+TEST_F(DamagedFclib, ClaimsHugeEntries) {
+  for (const bool text : {false, true}) {
+    const hid_t type = H5Tcopy(text ? H5T_C_S1 : H5T_STD_I64LE);
+    H5Tset_size(type, text ? std::size_t{1} << 31 : 64);
+    fs::copy_file(file("good.hdf5"), file("bad.hdf5"), fs::copy_options::overwrite_existing);
+    const hid_t id = H5Fopen(file("bad.hdf5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    const char* path = text ? "/fclib_local/info/title" : "/fclib_local/spacedim";
+    if (H5Lexists(id, "/fclib_local/info", H5P_DEFAULT) <= 0)
+      H5Gclose(H5Gcreate2(id, "/fclib_local/info", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    if (H5Lexists(id, path, H5P_DEFAULT) > 0) H5Ldelete(id, path, H5P_DEFAULT);
+    const hid_t space = H5Screate(H5S_SCALAR);
+    H5Dclose(H5Dcreate2(id, path, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Fclose(id);
+    H5Tclose(type);
+    EXPECT_THAT(message_of([&] { load_problem(file("bad.hdf5")); }),
+                HasSubstr(text ? "claims to have 2147483648 bytes" : "claims to have 64 bytes"));
+  }
+}
+
 TEST_F(DamagedFclib, TruncatedAnywhere) {
   const std::string bytes = bytes_of(file("good.hdf5"));
   ASSERT_GT(bytes.size(), 2000u);
