@@ -153,7 +153,7 @@ fuzz() {
     seeds=tests/fuzz/corpus/${name%_fuzz}
     [ ! -d "$seeds" ] || set -- "$corpus" "$seeds"
     echo "   $name"
-    quietly "fuzz-$name" "$target" -max_total_time=$fuzz_seconds -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=0 \
+    quietly "fuzz-$name" "$target" -max_total_time=$fuzz_seconds -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=1000000 \
       -artifact_prefix="build/log/$name-" "$@"
   done
 }

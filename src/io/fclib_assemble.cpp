@@ -41,7 +41,7 @@ void require_finite(const std::string& name, const char* what, const Matrix& mat
 
 void add_blocks(const std::string& name, const std::vector<double>& mu, int equalities, Blocks& blocks) {
   for (std::size_t k = 0; k < mu.size(); ++k) {
-    if (!(mu[k] >= 0.0))
+    if (!(mu[k] >= 0.0 && std::isfinite(mu[k])))
       fail(name, "mu", fmt::format("the friction of contact {} is {}", k, mu[k]), "give a number >= 0");
     blocks.add_coulomb(mu[k]);
   }

@@ -221,6 +221,7 @@ TEST_F(DamagedFclib, IsNamed) {
   EXPECT_THAT(with_numbers("vectors/q", {1.0, 2.0}), HasSubstr("q: it has 2 numbers, expected 12"));
   EXPECT_THAT(with_numbers("vectors/q", std::vector<double>(12, NAN)), HasSubstr("q: number 0 is nan"));
   EXPECT_THAT(with_numbers("vectors/mu", {0.1, 0.1, 0.1, -0.1}), HasSubstr("the friction of contact 3 is -0.1"));
+  EXPECT_THAT(with_numbers("vectors/mu", {0.1, INFINITY, 0.1, 0.1}), HasSubstr("the friction of contact 1 is inf"));
   EXPECT_THAT(with_numbers("vectors/mu", {0.1}), HasSubstr("expected 3 x 3"));
   EXPECT_THAT(with_integers("vectors", {1}), HasSubstr("/fclib_local/vectors/q: it is missing"));
   EXPECT_THAT(with("/fclib_local", H5T_NATIVE_INT, std::vector<int>{}),
