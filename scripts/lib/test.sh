@@ -139,9 +139,6 @@ fuzz_seconds=60
 # Every fuzz target for a minute, from its committed seeds; what it finds is kept in build/fuzz-corpus.
 fuzz() {
   local target name corpus seeds
-  # HDF5 asks for what a damaged file says, and copes with the refusal; what is really used is limited below.
-  export ASAN_OPTIONS=$ASAN_OPTIONS:allocator_may_return_null=1
-  export LSAN_OPTIONS=suppressions=$root/tests/fuzz/leaks.supp:print_suppressions=0
   configure fuzz
   build fuzz
   for target in build/fuzz/fuzz/*_fuzz; do
@@ -153,7 +150,7 @@ fuzz() {
     seeds=tests/fuzz/corpus/${name%_fuzz}
     [ ! -d "$seeds" ] || set -- "$corpus" "$seeds"
     echo "   $name"
-    quietly "fuzz-$name" "$target" -max_total_time=$fuzz_seconds -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=1000000 \
+    quietly "fuzz-$name" "$target" -max_total_time=$fuzz_seconds -timeout=10 -rss_limit_mb=2048 \
       -artifact_prefix="build/log/$name-" "$@"
   done
 }
