@@ -125,8 +125,8 @@ TEST_F(CommandLine, RunKilledLeavesARecording) {
     execl(binary_.c_str(), "touchstone", "run", "stack:5", "--time", "1000", "--record", file.c_str(), "-q", nullptr);
     _exit(127);
   }
-  // Until there is something to lose.
-  for (int i = 0; i < 600 && (!fs::exists(file) || fs::file_size(file) < 200'000); ++i)
+  // Until there is something to lose: the model and room for the first rows are there before they are.
+  for (int i = 0; i < 1200 && (!fs::exists(file) || fs::file_size(file) < 1'000'000); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   kill(child, SIGKILL);
   int status = 0;

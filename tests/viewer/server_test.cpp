@@ -429,7 +429,8 @@ TEST(LiveServer, NeedsItsToken) {
   EXPECT_EQ(upgrade(server.port()), 403);
   EXPECT_EQ(upgrade(server.port(), "/live?token=" + server.token()), 101);
   EXPECT_TRUE(Client(server.port(), "/live?x=1&token=" + server.token()).connected);
-  const ViewerServer second(source, {.require_token = true});
+  Simulation other(make_scene("pendulum"));  // a source has one server
+  const ViewerServer second(other, {.require_token = true});
   EXPECT_NE(server.token(), second.token());
 }
 
