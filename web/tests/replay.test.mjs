@@ -183,7 +183,7 @@ test("a film has a picture for every moment, of the size that was asked for", as
   assert.ok(pictures.every((picture) => picture.startsWith("data:image/jpeg;base64,")));
   assert.notEqual(pictures[0], pictures.at(-1), "something moves");
   const size = await view.page.evaluate(async (picture) => {
-    const image = new Image();
+    const image = new window.Image();
     image.src = picture;
     await image.decode();
     return [image.naturalWidth, image.naturalHeight];
