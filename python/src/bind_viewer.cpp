@@ -30,7 +30,7 @@ class SharedSource final : public SimulatorSource {
 
   double time() const override {
     const nb::gil_scoped_acquire acquire;
-    return SimulatorSource::time();
+    return own_.busy ? frame_.time : SimulatorSource::time();
   }
   void step() override {
     alone([this] { SimulatorSource::step(); });
@@ -47,12 +47,10 @@ class SharedSource final : public SimulatorSource {
     return SimulatorSource::controls();
   }
   void set_friction(double coefficient) override {
-    const nb::gil_scoped_acquire acquire;
-    SimulatorSource::set_friction(coefficient);
+    alone([&] { SimulatorSource::set_friction(coefficient); });
   }
   void set_control(int index, double value) override {
-    const nb::gil_scoped_acquire acquire;
-    SimulatorSource::set_control(index, value);
+    alone([&] { SimulatorSource::set_control(index, value); });
   }
 
  protected:

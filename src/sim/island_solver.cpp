@@ -16,7 +16,7 @@ void raise(StepStatus status, StepReport& report) { report.status = std::max(rep
 
 namespace {
 
-// What a block of an island has in common with the constraints: `member` numbers are those of the island.
+// The rows of an island out of those of all constraints.
 void read_rows(const Constraints& c, const TreeIsland& island, const VectorX& from, VectorX& to) {
   const Blocks& blocks = island.problem.blocks;
   to.resize(blocks.rows());
