@@ -41,7 +41,7 @@ void CliqueFactor::solve(const PrimalData& primal, VectorX& x) const {
   }
 }
 
-void CliqueFactor::half_solve_jacobian(const PrimalData& primal, std::vector<double>& Y) const {
+void CliqueFactor::half_solve_jacobian(const PrimalData& primal, AlignedVector& Y) const {
   const BlockSparseMatrix& J = primal.J;
   Y.resize(J.offset.back());
   for (int i = 0; i < J.block_rows(); ++i) {

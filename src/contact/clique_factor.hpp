@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "touchstone/contact/problem.hpp"
+#include "touchstone/math/aligned.hpp"
 
 namespace touchstone {
 
 struct CliqueFactor {
-  std::vector<double> L;  // A = L L', layout of PrimalData::A, lower triangles
+  AlignedVector L;  // A = L L', layout of PrimalData::A, lower triangles
 
   // Returns the first clique whose inertia is not positive definite, or -1.
   int factorize(const PrimalData& primal);
@@ -18,7 +19,7 @@ struct CliqueFactor {
 
   // Y = L^-1 J': column-major blocks of clique size x block size, layout of J. Then G_ij = sum over cliques of Y_i'
   // Y_j.
-  void half_solve_jacobian(const PrimalData& primal, std::vector<double>& Y) const;
+  void half_solve_jacobian(const PrimalData& primal, AlignedVector& Y) const;
 };
 
 }  // namespace touchstone

@@ -15,15 +15,16 @@
 #include <vector>
 
 #include "touchstone/contact/validate.hpp"
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
 
 namespace touchstone {
 
 struct DefinitenessScratch {
-  std::vector<int> next;         // nblock: the next entry of a row that mirrors one above the diagonal
-  std::vector<double> part;      // a diagonal part, column-major
-  std::vector<double> saved;     // the same before its factorisation
-  std::vector<double> diagonal;  // nrow
+  std::vector<int> next;   // nblock: the next entry of a row that mirrors one above the diagonal
+  AlignedVector part;      // a diagonal part, column-major
+  AlignedVector saved;     // the same before its factorisation
+  AlignedVector diagonal;  // nrow
   VectorX lanczos[3];
 };
 

@@ -16,6 +16,7 @@
 #include "touchstone/contact/definiteness.hpp"
 #include "touchstone/contact/problem.hpp"
 #include "touchstone/contact/validate.hpp"
+#include "touchstone/math/aligned.hpp"
 
 namespace touchstone {
 
@@ -48,7 +49,7 @@ struct DualProblem {
   struct Primal {
     BlockSparseMatrix J_pattern;    // J of the last problem, to see whether the pattern still holds
     CliqueFactor factor;            // of A
-    std::vector<double> Y;          // L^-1 J', column-major clique size x block size, layout of J
+    AlignedVector Y;                // L^-1 J', column-major clique size x block size, layout of J
     std::vector<int> clique_start;  // nclique + 1
     std::vector<int> clique_entry;  // entries of J by clique
     std::vector<int> clique_block;  // their block rows

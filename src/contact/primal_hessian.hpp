@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "touchstone/contact/problem.hpp"
+#include "touchstone/math/aligned.hpp"
 
 namespace touchstone {
 
@@ -22,7 +23,7 @@ struct PrimalHessian {
  private:
   BlockSparseMatrix J_pattern_;  // without values
   std::vector<int> target_;      // for each block row of J and each pair of its entries: the entry of H
-  std::vector<double> product_;  // scratch: W J of one entry
+  AlignedVector product_;        // scratch: W J of one entry
   std::vector<std::pair<int, int>> pattern_;
 };
 

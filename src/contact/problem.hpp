@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "touchstone/contact/blocks.hpp"
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
 #include "touchstone/math/types.hpp"
 
@@ -53,7 +54,7 @@ struct DualData {
 struct PrimalData {
   std::vector<int> clique{0};            // nclique + 1: first dof of a clique, then the number of dofs
   std::vector<std::size_t> A_offset{0};  // nclique + 1: where the block of a clique begins in A
-  std::vector<double> A;                 // column-major blocks one after another
+  AlignedVector A;                       // column-major blocks one after another
   BlockSparseMatrix J;                   // block rows: the constraint blocks; block columns: the cliques
   VectorX v_free;                        // nv
   VectorX R;                             // nrow or empty (zero): compliance of each row, >= 0

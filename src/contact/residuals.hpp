@@ -13,6 +13,7 @@
 
 #include "touchstone/contact/clique_factor.hpp"
 #include "touchstone/contact/problem.hpp"
+#include "touchstone/math/aligned.hpp"
 
 namespace touchstone {
 
@@ -38,7 +39,7 @@ struct CertificateWorkspace {
   Blocks blocks;
   VectorX lambda, u, diagonal, change;
   CliqueFactor factor;
-  std::vector<double> Y;
+  AlignedVector Y;
   VectorX v;
 };
 

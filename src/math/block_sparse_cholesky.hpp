@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
 #include "touchstone/math/block_sparse_symbolic.hpp"
 
@@ -25,8 +26,8 @@ class BlockSparseCholesky {
  private:
   BlockSparseSymbolic symbolic_;
   FrontStack stack_;
-  std::vector<double> lower_;   // lower panels
-  std::vector<double> gather_;  // the part of x that a front touches
+  AlignedVector lower_;   // lower panels
+  AlignedVector gather_;  // the part of x that a front touches
 };
 
 }  // namespace touchstone

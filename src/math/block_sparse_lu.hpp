@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
 #include "touchstone/math/block_sparse_symbolic.hpp"
 
@@ -35,9 +36,9 @@ class BlockSparseLu {
   BlockSparseSymbolic symbolic_;
   bool allocated_ = false;
   FrontStack stack_;
-  std::vector<double> lower_, upper_;  // panels
-  std::vector<int> exchange_;          // pivots: the row that a pivot row was exchanged with, within its supernode
-  std::vector<double> gather_;
+  AlignedVector lower_, upper_;  // panels
+  std::vector<int> exchange_;    // pivots: the row that a pivot row was exchanged with, within its supernode
+  AlignedVector gather_;
   VectorX residual_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/math/types.hpp"
 #include "touchstone/math/vec3.hpp"
 
@@ -17,13 +18,13 @@ struct BlockSparseMatrix {
   using Block = Eigen::Map<MatrixX>;
   using ConstBlock = Eigen::Map<const MatrixX>;
 
-  std::vector<int> row_begin{0};           // block_rows + 1: first scalar row of a block row, then their number
-  std::vector<int> col_begin{0};           // block_cols + 1: first scalar column of a block column, then their number
-  std::vector<int> start{0};               // block_rows + 1: first entry of a block row
-  std::vector<int> col;                    // entries: block column, ascending within a block row
-  std::vector<std::size_t> offset{0};      // entries + 1: where the values of an entry begin
-  std::vector<double> values = {0, 0, 0};  // column-major blocks one after another, then kPadding zeros
-  bool all_3x3 = false;                    // set_pattern: every block is 3x3, so offset[k] = 9 k
+  std::vector<int> row_begin{0};       // block_rows + 1: first scalar row of a block row, then their number
+  std::vector<int> col_begin{0};       // block_cols + 1: first scalar column of a block column, then their number
+  std::vector<int> start{0};           // block_rows + 1: first entry of a block row
+  std::vector<int> col;                // entries: block column, ascending within a block row
+  std::vector<std::size_t> offset{0};  // entries + 1: where the values of an entry begin
+  AlignedVector values = {0, 0, 0};    // column-major blocks one after another, then kPadding zeros
+  bool all_3x3 = false;                // set_pattern: every block is 3x3, so offset[k] = 9 k
 
   // Values behind the last block, so that a column of three may be read as four lanes.
   static constexpr std::size_t kPadding = 3;
@@ -66,7 +67,7 @@ struct BlockSparseMatrix {
 // Square diagonal blocks, to be added to a matrix.
 struct BlockDiagonal {
   std::vector<std::size_t> offset{0};  // blocks + 1
-  std::vector<double> values;          // column-major blocks one after another
+  AlignedVector values;                // column-major blocks one after another
 
   // Zero blocks of the sizes of a partition (first rows, then the number of rows).
   void set_partition(const std::vector<int>& row_begin);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
 
 namespace touchstone {
@@ -71,7 +72,7 @@ class FrontStack {
   void keep_update(const BlockSparseSymbolic& symbolic, int supernode);
 
  private:
-  std::vector<double> values_;
+  AlignedVector values_;
   std::vector<std::size_t> update_;  // by supernode: where its update begins
   std::size_t top_ = 0;              // end of the waiting updates; the front in work begins here
 };

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "touchstone/math/aligned.hpp"
+
 namespace touchstone {
 
 class DenseFactor {
@@ -30,9 +32,9 @@ class DenseFactor {
 
  private:
   int n_ = 0, leading_ = 0, pivots_ = 0;
-  std::vector<double> values_;   // column-major, columns `leading_` apart
-  std::vector<int> exchange_;    // n: the row that a pivot row was exchanged with, both counted in the rest
-  std::vector<double> inverse_;  // n: of the factor's diagonal
+  AlignedVector values_;       // column-major, columns `leading_` apart
+  std::vector<int> exchange_;  // n: the row that a pivot row was exchanged with, both counted in the rest
+  AlignedVector inverse_;      // n: of the factor's diagonal
 };
 
 }  // namespace touchstone

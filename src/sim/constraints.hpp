@@ -16,6 +16,7 @@
 #include "touchstone/collision/contact.hpp"
 #include "touchstone/contact/blocks.hpp"
 #include "touchstone/dynamics/data.hpp"
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/math/vec3.hpp"
 
 namespace touchstone {
@@ -54,9 +55,9 @@ struct Constraints {
   std::vector<Constraint> list;  // nblock
   std::vector<TreePart> parts;
   std::vector<int> all_dofs;       // nv: 0, 1, 2, ...
-  std::vector<double> J;           // the Jacobians of all parts
-  std::vector<double> Y;           // D^-1/2 L^-T J', same layout; solve_constraint_rows
-  std::vector<double> root;        // nv: D^-1/2
+  AlignedVector J;                 // the Jacobians of all parts
+  AlignedVector Y;                 // D^-1/2 L^-T J', same layout; solve_constraint_rows
+  AlignedVector root;              // nv: D^-1/2
   std::vector<double> position;    // nrow: gap of contacts and limits, error of equalities, else 0
   std::vector<double> row_length;  // nrow: m for rotational rows, 1 for others
   std::vector<double> drift;       // nrow: dJ/dt v where the law wants it (connect and weld in MuJoCo's model), else 0

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "touchstone/contact/problem.hpp"
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/sim/constraints.hpp"
 
 namespace touchstone {
@@ -35,9 +36,9 @@ class TreeIslands {
     std::vector<int> neighbours, joined;
     // Of one tree: first row of each use, the rows of Y packed dof by dof, dofs that a strip of them moves, products.
     std::vector<int> use_row;
-    std::vector<double> packed;
+    AlignedVector packed;
     std::vector<int> moved;
-    std::vector<double> products;
+    AlignedVector products;
   };
   // The problem of one island: G = Y' Y + R and g = J v_free + b. Needs solve_constraint_rows. May run for different
   // islands in different threads, each with a scratch of its own.

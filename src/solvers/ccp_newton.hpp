@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/math/block_sparse_cholesky.hpp"
 #include "touchstone/solvers/solver.hpp"
 
@@ -43,7 +44,7 @@ struct CcpNewtonWorkspace : SolverWorkspace {
   BlockSparseCholesky factor;
   VectorX R;  // nrow, scaled
   VectorX x, lambda, c, dx, dc, residual, product, u;
-  std::vector<double> V;  // nblock x 36, column-major
+  AlignedVector V;  // nblock x 36, column-major
 };
 
 class CcpNewtonSolver final : public TypedSolver<CcpNewtonOptions, CcpNewtonWorkspace> {

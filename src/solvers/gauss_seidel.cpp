@@ -47,7 +47,7 @@ void GaussSeidelWorkspace::prepare_equalities() {
   }
 }
 
-void solve_simple_block(const DualProblem& dual, const std::vector<double>& pseudoinverse, int block, const double* u,
+void solve_simple_block(const DualProblem& dual, const AlignedVector& pseudoinverse, int block, const double* u,
                         double* lambda) {
   const int r = dual.blocks.row[block], m = dual.blocks.size(block);
   if (dual.blocks.type[block] == BlockType::kEquality) {

@@ -16,6 +16,7 @@
 #include <limits>
 #include <vector>
 
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/solvers/solver.hpp"
 
 namespace touchstone {
@@ -29,15 +30,15 @@ struct GaussSeidelOptions : SolverOptions {
 };
 
 struct GaussSeidelWorkspace : SolverWorkspace {
-  VectorX lambda, u;                  // nrow, scaled
-  std::vector<double> pseudoinverse;  // of the diagonal blocks of equalities, layout of dual.G
+  VectorX lambda, u;            // nrow, scaled
+  AlignedVector pseudoinverse;  // of the diagonal blocks of equalities, layout of dual.G
 
   // Of the scaled diagonal blocks of all equalities.
   void prepare_equalities();
 };
 
 // One block that is no contact: lambda <- its solution for own velocity u (which includes the block's own lambda).
-void solve_simple_block(const DualProblem& dual, const std::vector<double>& pseudoinverse, int block, const double* u,
+void solve_simple_block(const DualProblem& dual, const AlignedVector& pseudoinverse, int block, const double* u,
                         double* lambda);
 
 // Watches the largest change of each sweep.

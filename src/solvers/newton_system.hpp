@@ -17,6 +17,7 @@
 
 #include "touchstone/contact/dual.hpp"
 #include "touchstone/contact/primal_hessian.hpp"
+#include "touchstone/math/aligned.hpp"
 #include "touchstone/math/block_sparse_lu.hpp"
 #include "touchstone/math/dense_factor.hpp"
 
@@ -73,7 +74,7 @@ class NewtonSystem {
   std::vector<int> position_;    // nrow: the row in the dense matrix, -1 if it must not move
   int symmetric_rows_ = 0;       // the first rows of the dense matrix
   DenseFactor dense_;
-  std::vector<double> gather_;
+  AlignedVector gather_;
 
   // --- joint space ---
   PrimalHessian hessian_;

@@ -7,6 +7,7 @@
 namespace touchstone {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kWarmSweeps = 1, kColdSweeps = 4;
 constexpr int kBatch = 8;                          // sweeps between two looks at the rate
 constexpr int kModeSteps = 10, kFewModeSteps = 3;  // usually, and from a cold start where factorisations are dear
@@ -14,6 +15,11 @@ constexpr double kPromising = 1e-2;                // natv relative to the veloc
 constexpr double kDamping = 1e-4, kRetryDamping = 1e-2;  // of Newton with guessed modes
 constexpr int kRetries = 2, kRetrySweeps = 4;
 constexpr double kGoodEnough = 1e-3;  // natv relative to the velocity scale: the splitting method hands over to modes
+// Rounds of a large problem: one Newton step with guessed modes, repair of patches, sweeps.
+constexpr int kMostRounds = 40, kRoundsOfPatience = 12, kRoundSweeps = 10;
+constexpr double kRoundProgress = 0.5;  // of natv in so many rounds
+constexpr double kRoundDamping = 30.0;  // epsilon for each unit of natv relative to the velocity scale,
+constexpr double kMostRoundDamping = 0.1;
 constexpr int kWarmSmoothingSteps = 10;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
@@ -42,10 +48,11 @@ class Pipeline {
   bool promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
   bool small() const { return w_.system.is_dense(); }
   bool exhausted() const { return done() || w_.steps >= settings_.max_steps; }
-  void look();
+  double look();
   void sweep(int count);
   void sweep_while_cheap(double newton_steps);
   void try_modes(bool minimum_norm, double damping = kDamping);
+  void try_rounds();
   void try_splitting();
   void remove_internal_forces();
   bool diverges();
@@ -64,14 +71,15 @@ class Pipeline {
   double change_ = 0.0, rate_ = 1.0;  // of the last sweeps
 };
 
-// The current point against the best.
-void Pipeline::look() {
+// The current point against the best. Returns its natv.
+double Pipeline::look() {
   compute_velocity(dual_, w_.lambda, w_.u);
   const double value = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
-  if (!(value < w_.best_natv)) return;
+  if (!(value < w_.best_natv)) return value;
   w_.best_natv = value;
   w_.best = w_.lambda;
   w_.best_u = w_.u;
+  return value;
 }
 
 void Pipeline::sweep(int count) {
@@ -119,10 +127,41 @@ void Pipeline::try_modes(bool minimum_norm, double damping) {
                                     .max_steps = small() || settings_.warm ? kModeSteps : kFewModeSteps,
                                     .minimum_norm = minimum_norm && !settings_.warm,
                                     .damping = damping,
-                                    .patience = small() ? std::numeric_limits<double>::infinity() : 1.0};
+                                    .patience = small() ? kInfinity : 1.0};
   compute_velocity(dual_, w_.lambda, w_.u);
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, w_.best_natv, w_.best, w_.best_u);
   w_.steps += w_.modes.steps();
+}
+
+// For a large problem, where some mode is always wrong. The step is taken even if natv, which is that of the worst
+// block, grows: what it spoils is local, and so is the repair.
+void Pipeline::try_rounds() {
+  if (exhausted() || dual_.nrow() <= NewtonSystem::kLargestDense) return;
+  w_.lambda = w_.best;
+  w_.u = w_.best_u;
+  double value = w_.best_natv, mark = value;
+  int since = 0;
+  for (int round = 0; round < kMostRounds && !exhausted(); ++round) {
+    const double relative = value / dual_.velocity_scale;
+    const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
+                                      .max_steps = 1,
+                                      .damping = std::min(kRoundDamping * relative, kMostRoundDamping)};
+    w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, kInfinity, w_.lambda, w_.u);
+    w_.steps += w_.modes.steps();
+    look();
+    if (done()) return;
+    w_.patches.repair(dual_, {.tolerance = settings_.tolerance}, w_.lambda, w_.u);
+    for (int k = 0; k < kRoundSweeps; ++k) gauss_seidel_sweep(w_, 1.0, w_.contacts);
+    w_.sweeps += kRoundSweeps;
+    value = look();
+    if (!std::isfinite(value)) return;
+    if (w_.best_natv <= kRoundProgress * mark) {
+      mark = w_.best_natv;
+      since = 0;
+    } else if (++since == kRoundsOfPatience) {
+      return;
+    }
+  }
 }
 
 void Pipeline::try_splitting() {
@@ -269,12 +308,14 @@ double Pipeline::run() {
     sweep_from_best(kRetrySweeps);
     try_modes(true, kRetryDamping);
   }
+  if (settings_.warm) try_rounds();
   try_splitting();
   if (settings_.warm) try_smoothing(0.0, kWarmSmoothingSteps);
   if (!settings_.warm) sweep_from_best(std::min(sweeps_of_a_step(), kFewestSweeps));
   try_interior(3.0, 60);
   if (diverges()) return w_.best_natv;
   try_smoothing(0.0, 50);
+  if (!settings_.warm) try_rounds();
   if (!settings_.thorough) return w_.best_natv;
   if (!exhausted()) restart();
   proximal_loop();

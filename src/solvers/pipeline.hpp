@@ -12,6 +12,7 @@
 // Costs are counted, not timed, so that the same problem takes the same way on every machine.
 #pragma once
 
+#include "touchstone/solvers/patches.hpp"
 #include "touchstone/solvers/path_following.hpp"
 #include "touchstone/solvers/splitting.hpp"
 
@@ -33,6 +34,7 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
   SmoothingNewton smoothing;
   ModeNewton modes;
   Splitting splitting;
+  Patches patches;
   VectorX best, best_u;  // scaled
   double best_natv = 0.0;
   int sweeps = 0, steps = 0;
