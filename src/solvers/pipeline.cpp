@@ -34,6 +34,8 @@ constexpr double kMultiplication = 0.15;
 constexpr double kBlockNewton = 150.0;
 // Newton steps that sweeps may cost instead: before modes are tried (warm and cold), and before a path is followed.
 constexpr double kWarmStepsOfModes = 0.5, kColdStepsOfModes = 2.0, kStepsOfPath = 6.0;
+constexpr double kDearStep = 100.0;                           // sweeps that a Newton step costs, above which
+constexpr double kStepsOfSweeps = 4.0, kSweepProgress = 0.3;  // sweeps go on, so many at once, while natv falls by this
 constexpr double kStepsOfRestart = 20.0, kFewestSweeps = 60.0, kMostSweeps = 4000.0;  // after a path has failed
 
 class Pipeline {
@@ -60,6 +62,7 @@ class Pipeline {
   void try_interior(double shift, int steps);
   void restart();
   void sweep_from_best(double count);
+  void sweep_where_steps_are_dear();
   double sweeps_of_a_step() const { return kMultiplication * w_.system.cost() / sweep_cost(); }
   void proximal_loop();
   double sweep_cost() const;
@@ -220,6 +223,19 @@ void Pipeline::sweep_from_best(double count) {
   look();
 }
 
+// Before a path. In three dimensions a factorisation costs hundreds of sweeps: these go on as long as they help, and
+// modes finish.
+void Pipeline::sweep_where_steps_are_dear() {
+  sweep_from_best(std::min(sweeps_of_a_step(), kFewestSweeps));
+  if (sweeps_of_a_step() < kDearStep) return;
+  for (double before = kInfinity; !exhausted() && w_.best_natv < kSweepProgress * before;) {
+    before = w_.best_natv;
+    sweep_from_best(std::min(kStepsOfSweeps * sweeps_of_a_step(), kMostSweeps));
+    try_modes(false);
+  }
+  try_rounds();
+}
+
 void Pipeline::restart() {
   const auto barrier = [&](double factor) {
     const double size = scaled_residual(dual_, w_.best, w_.best_u);
@@ -311,7 +327,7 @@ double Pipeline::run() {
   if (settings_.warm) try_rounds();
   try_splitting();
   if (settings_.warm) try_smoothing(0.0, kWarmSmoothingSteps);
-  if (!settings_.warm) sweep_from_best(std::min(sweeps_of_a_step(), kFewestSweeps));
+  if (!settings_.warm) sweep_where_steps_are_dear();
   try_interior(3.0, 60);
   if (diverges()) return w_.best_natv;
   try_smoothing(0.0, 50);
