@@ -21,6 +21,8 @@ constexpr double kTolerance = 1e-13;
 constexpr double kRounding = 1e-9;
 // Velocities below are nothing, m/s or rad/s.
 constexpr double kStill = 1e-15;
+// A correction is at most doubled by what the last one taught.
+constexpr double kLeastUpdate = 0.5;
 // Half the rotation of a step, rad. z/sinh z has a pole at pi.
 constexpr double kLargestHalfTurn = 1.5;
 
@@ -207,7 +209,7 @@ double VariationalStep::improve(const Step& step, int iteration) {
       if (k + 1 < iteration) {
         s += share * old(k + 1);
       } else {
-        s /= std::max(1.0 - share, 0.1);
+        s /= std::max(1.0 - share, kLeastUpdate);
       }
     }
     const double scale = w_.segment(first, count).lpNorm<Eigen::Infinity>() +
