@@ -56,11 +56,11 @@ Vector3 stretched(const Vector3& x, const Vector3& p) {
   return p + c * (squared * p - x * x.dot(p));
 }
 
-// (1 - tanh(z/2)) f.
-Vector3 halved(const Vector3& x, const Vector3& f) {
+// (1 - tanh(z/2))/2 f = (1 + exp(z))^-1 f: half of it, carried along by half of the rotation.
+Vector3 half_carried(const Vector3& x, const Vector3& f) {
   const double angle = x.norm();
   const double c = angle < 1e-4 ? 0.5 : std::tan(0.5 * angle) / angle;
-  return f - c * x.cross(f);
+  return 0.5 * (f - c * x.cross(f));
 }
 
 }  // namespace
@@ -193,7 +193,7 @@ double VariationalStep::improve(const Step& step, int iteration) {
   for (const int i : rotations_) {
     const Vector3 x = 0.5 * step.h * w_.segment<3>(i);
     correction_.segment<3>(i) = so3_exp(x).conjugate() * Vector3(start_momentum_.segment<3>(i)) +
-                                0.5 * halved(x, impulse_.segment<3>(i)) - stretched(x, momentum_.segment<3>(i));
+                                half_carried(x, impulse_.segment<3>(i)) - stretched(x, momentum_.segment<3>(i));
   }
   ::touchstone::solve(model, step.data, correction_);
   double worst = 0.0;

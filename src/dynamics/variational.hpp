@@ -22,7 +22,8 @@
 //
 // Method. Quasi-Newton with the factor of A of compute_free_motion and Broyden's rank-one updates, tree by tree
 // (Kelley, "Iterative Methods for Linear and Nonlinear Equations", 1995, ch. 7: only the steps are stored). An
-// iteration costs kinematics and two passes over the bodies; 4 to 10 are usual. No allocation.
+// iteration costs kinematics and a few passes over the bodies; 1 to 6 are usual, 10 for rotations of 0.1 rad a step.
+// For rotations of many tenths of a radian a step there may be no solution near by. No allocation.
 #pragma once
 
 #include <vector>

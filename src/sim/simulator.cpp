@@ -220,8 +220,8 @@ void Simulator::bound_servos(double remaining) {
 void Simulator::integrate(double remaining) {
   const Stopwatch watch;
   if (variational_ && !report_.warnings.variational_fallback) {
-    impulse_ = variational_->velocity() + 0.5 * (v_next_ - data_.v_free);
-    ::touchstone::integrate(*model_, state_.q, impulse_, h_, work_.q);
+    v_mean_ = variational_->velocity() + 0.5 * (v_next_ - data_.v_free);
+    ::touchstone::integrate(*model_, state_.q, v_mean_, h_, work_.q);
   } else {
     ::touchstone::integrate(*model_, work_.q, v_next_, remaining, work_.q);
   }

@@ -144,6 +144,7 @@ class Simulator {
   EnergyMeter meter_;
   double total_mass_;
   VectorX lambda_, v_next_, impulse_;
+  VectorX v_mean_;  // variational rule: what moves the configuration
   VectorX acceleration_, actuator_force_;
   Sensors sensors_;
   bool sensors_known_ = true;
