@@ -91,8 +91,9 @@ void add_scene_options(CLI::App& command, SceneOptions& options) {
       ->check(number_between(1e-6, 1.0));
   command.add_option("--solver", options.solver, "Contact solver; 'touchstone solvers' lists them")
       ->option_text("NAME [auto]");
-  command.add_option("--integrator", options.integrator, "Semi-implicit Euler or Moreau's midpoint rule")
-      ->option_text("euler|midpoint [euler]");
+  command
+      .add_option("--integrator", options.integrator, "Semi-implicit Euler, Moreau's or the variational midpoint rule")
+      ->option_text("euler|midpoint|variational [euler]");
   command
       .add_option("--option", options.options,
                   "Any option of the simulator or the solver; may be repeated. Simulator: tolerance, max_iterations, "

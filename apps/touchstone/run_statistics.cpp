@@ -65,6 +65,7 @@ void RunStatistics::add(const StepReport& report, double duration) {
   energy_jumps += report.warnings.energy_jump ? 1 : 0;
   deep_penetrations += report.warnings.deep_penetration ? 1 : 0;
   recovery_conflicts += report.warnings.recovery_conflict ? 1 : 0;
+  variational_fallbacks += report.warnings.variational_fallback ? 1 : 0;
   if (report.status != StepStatus::kOk && first_trouble.empty()) {
     first_trouble =
         fmt::format("step {} ({:.4g} s): {}, relative natv {:.1e}{}{}", steps, report.time, to_string(report.status),
@@ -135,6 +136,10 @@ std::string statistics_table(const RunStatistics& s) {
     row("warnings", styled(std::to_string(s.recovery_conflicts), Style::kWarning),
         "steps in which violated constraints asked for contradicting recoveries; look for bodies that are squeezed");
   }
+  if (s.variational_fallbacks > 0) {
+    row("warnings", styled(std::to_string(s.variational_fallbacks), Style::kWarning),
+        "steps made by Moreau's rule because the variational one was not solved; try a smaller time step");
+  }
   row("iterations", fmt::format("{:.1f}", static_cast<double>(s.iterations) / std::max(1, s.steps)),
       fmt::format("mean; at most {}", s.most_iterations));
   const auto stage = [&](const char* name, double seconds) {
@@ -190,7 +195,8 @@ std::string statistics_json(const Scene& scene, const RunStatistics& s) {
                              {"warnings",
                               {{"energy_jump", s.energy_jumps},
                                {"deep_penetration", s.deep_penetrations},
-                               {"recovery_conflict", s.recovery_conflicts}}},
+                               {"recovery_conflict", s.recovery_conflicts},
+                               {"variational_fallback", s.variational_fallbacks}}},
                              {"iterations", s.iterations},
                              {"most_iterations", s.most_iterations},
                              {"stage_seconds",

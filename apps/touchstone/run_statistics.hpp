@@ -30,8 +30,9 @@ struct RunStatistics {
   double first_energy = 0.0, last_energy = 0.0, lowest_energy = 0.0, highest_energy = 0.0;  // J
   EnergyAccount work;         // J, sums of the works and of what impacts lost
   double energy_error = 0.0;  // J: the change of energy that no force explains, summed
-  int energy_jumps = 0, deep_penetrations = 0, recovery_conflicts = 0;  // steps with these warnings
-  std::string first_trouble;                                            // the first step that was not solved, in words
+  // Steps with these warnings.
+  int energy_jumps = 0, deep_penetrations = 0, recovery_conflicts = 0, variational_fallbacks = 0;
+  std::string first_trouble;  // the first step that was not solved, in words
 
   void begin(Simulator& sim);
   void add(const StepReport& report, double duration);

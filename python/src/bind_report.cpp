@@ -112,6 +112,7 @@ void bind_report(nb::module_& m) {
           "The step added energy that no force did; a smaller time step may help.")
       .def_prop_ro("deep_penetration", [](const StepReport& r) { return r.warnings.deep_penetration; })
       .def_prop_ro("recovery_conflict", [](const StepReport& r) { return r.warnings.recovery_conflict; })
+      .def_prop_ro("variational_fallback", [](const StepReport& r) { return r.warnings.variational_fallback; })
       .def_ro("times", &StepReport::times)
       .def("_repr_html_", &report_html)
       .def("__repr__", [](const StepReport& r) {

@@ -1,6 +1,8 @@
 // Passive forces, actuators, applied wrenches, and the free motion that the contact problem starts from.
 #pragma once
 
+#include <cstdint>
+
 #include "touchstone/dynamics/data.hpp"
 
 namespace touchstone {
@@ -29,6 +31,9 @@ void add_applied_wrenches(const Model& model, const Parameters& parameters, cons
 // The activation after a step h with the given rate, within its range.
 double next_activation(const Actuator& actuator, double activation, double rate, double h);
 
+// Where in a step the springs of joints and tendons are taken (compute_free_motion).
+enum class SpringRule : std::uint8_t { kEnd, kMiddle };
+
 // Everything above in order, for one state: kinematics, M, bias, passive, actuation -> data.smooth_force.
 void compute_smooth_force(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                           double h, Data& data);
@@ -48,9 +53,13 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
 // actuator) gets the mode `near_limits`: kExplicit, the clamped force of the start; or kBounded, then it takes no part
 // in A and v_free, and the caller adds it to the contact problem as a block
 //   Box[h lo, h hi],   R = 1/servo_gain,   b = -(h servo_force / servo_gain + m v).
+// Springs at the middle (SpringRule::kMiddle) are for a state whose configuration is that of the step's start moved by
+// h v/2: there they are taken where the mean of both velocities would have led. That adds h^2 K/4 to A, takes nothing
+// from smooth_force, and loses no energy.
 [[nodiscard]] bool compute_free_motion(const Model& model, const Parameters& parameters, const State& state,
                                        const Input& input, double h, Data& data,
-                                       ServoMode near_limits = ServoMode::kExplicit);
+                                       ServoMode near_limits = ServoMode::kExplicit,
+                                       SpringRule springs = SpringRule::kEnd);
 // Again with other servo modes, for the same state and forces.
 [[nodiscard]] bool repeat_free_motion(const Model& model, const State& state, double h, Data& data);
 // Makes implicit servos bounded whose force exceeds its limits if the step ends with v_next. False if there are none.

@@ -15,7 +15,18 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // --- joints and tendons ---
 
-void begin_joint_terms(const Model& model, const Parameters& parameters, const State& state, double h, Data& data) {
+// A spring of stiffness k that is taken at the end of the step, or at its middle, adds gain k to A and -rate k v to the
+// force (forces.hpp).
+struct SpringTerms {
+  double gain, rate;
+};
+
+SpringTerms spring_terms(SpringRule rule, double h) {
+  return rule == SpringRule::kEnd ? SpringTerms{h * h, h} : SpringTerms{0.25 * h * h, 0.0};
+}
+
+void begin_joint_terms(const Model& model, const Parameters& parameters, const State& state, double h,
+                       const SpringTerms& springs, Data& data) {
   data.joint_gain.setZero();
   if (model.options.dampers_enabled) data.joint_gain = h * parameters.dof_damping;
   for (int j = 0; j < model.njoint; ++j) {
@@ -23,12 +34,13 @@ void begin_joint_terms(const Model& model, const Parameters& parameters, const S
     if (k == 0.0 || !model.options.springs_enabled) continue;
     const int n = dof_count(model.joints[at(j)].type);
     const int dof = model.joint_dof[at(j)];
-    data.joint_gain.segment(dof, n).array() += h * h * k;
-    data.smooth_force.segment(dof, n) -= h * k * state.v.segment(dof, n);
+    data.joint_gain.segment(dof, n).array() += springs.gain * k;
+    data.smooth_force.segment(dof, n) -= springs.rate * k * state.v.segment(dof, n);
   }
 }
 
-void begin_tendon_terms(const Model& model, const Parameters& parameters, double h, Data& data) {
+void begin_tendon_terms(const Model& model, const Parameters& parameters, double h, const SpringTerms& springs,
+                        Data& data) {
   for (int t = 0; t < model.ntendon; ++t) {
     data.tendon_gain[t] = 0.0;
     if (data.tendon_on_path[at(t)] == 0) continue;
@@ -37,10 +49,11 @@ void begin_tendon_terms(const Model& model, const Parameters& parameters, double
     const bool stretched = model.options.springs_enabled && (length < band[0] || length > band[1]);
     const double k = stretched ? parameters.tendon_stiffness[t] : 0.0;
     const double d = model.options.dampers_enabled ? parameters.tendon_damping[t] : 0.0;
-    data.tendon_gain[t] = h * d + h * h * k;
+    data.tendon_gain[t] = h * d + springs.gain * k;
     if (k == 0.0) continue;
     for (const Tendon::Term& term : model.tendons[at(t)].terms) {
-      data.smooth_force[model.joint_dof[at(term.joint)]] -= h * k * term.coefficient * data.tendon_velocity[t];
+      data.smooth_force[model.joint_dof[at(term.joint)]] -=
+          springs.rate * k * term.coefficient * data.tendon_velocity[t];
     }
   }
 }
@@ -183,10 +196,10 @@ Vector2 servo_range(const Model& model, const Data& data, int u) {
 }
 
 bool compute_free_motion(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                         double h, Data& data, ServoMode near_limits) {
+                         double h, Data& data, ServoMode near_limits, SpringRule springs) {
   compute_smooth_force(model, parameters, state, input, h, data);
-  begin_joint_terms(model, parameters, state, h, data);
-  begin_tendon_terms(model, parameters, h, data);
+  begin_joint_terms(model, parameters, state, h, spring_terms(springs, h), data);
+  begin_tendon_terms(model, parameters, h, spring_terms(springs, h), data);
   begin_servos(model, parameters, h, near_limits, data);
   data.passive_force = data.smooth_force - data.actuation;
   return repeat_free_motion(model, state, h, data);

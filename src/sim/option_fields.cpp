@@ -38,7 +38,8 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
   constexpr double kLarge = std::numeric_limits<double>::max();
   OptionList list;
   list.add("time_step", options.time_step, 0.0, 1.0, "s; 0: that of the model");
-  list.add("integrator", options.integrator, {"euler", "midpoint"}, "semi-implicit Euler or Moreau's midpoint rule");
+  list.add("integrator", options.integrator, {"euler", "midpoint", "variational"},
+           "semi-implicit Euler, Moreau's or the variational midpoint rule");
   list.add("tolerance", options.tolerance, 1e-15, 1.0, "relative natv that the solver is asked for");
   list.add("max_iterations", options.max_iterations, 0, std::numeric_limits<int>::max(), "0: the solver's own limit");
   list.add("constraints", options.constraints, {"rigid", "mujoco"}, "hard, or softened as MuJoCo's");

@@ -12,6 +12,7 @@ namespace touchstone {
 enum class Integrator : std::uint8_t {
   kSemiImplicitEuler,  // forces and constraints at the start of the step
   kMoreauMidpoint,     // at the configuration half a step ahead (Moreau's time stepping)
+  kVariational,        // the same, with free motion by the variational midpoint rule (dynamics/variational.hpp)
 };
 
 enum class ConstraintModel : std::uint8_t {

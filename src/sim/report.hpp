@@ -31,7 +31,7 @@ struct StageTimes {
 };
 
 // Where the energy of a step went, J. Work is force times the displacement of the step: h v' for Euler's rule, the mean
-// of both velocities for the midpoint rule. `error` is what remains, of the order of the squared time step: what the
+// of both velocities for the midpoint rules. `error` is what remains, of the order of the squared time step: what the
 // motion of the configuration within the step adds to or takes from the total.
 struct EnergyAccount {
   double kinetic_before = 0.0, potential_before = 0.0;
@@ -59,7 +59,9 @@ struct StepWarnings {
   // Violated constraints asked for recoveries that contradict each other, so that no motion satisfied all of them. In
   // the islands concerned the violations were not reduced in this step, only kept from growing.
   bool recovery_conflict = false;
-  bool any() const { return energy_jump || deep_penetration || recovery_conflict; }
+  // The equation of the variational integrator was not solved: Moreau's midpoint rule made the step instead.
+  bool variational_fallback = false;
+  bool any() const { return energy_jump || deep_penetration || recovery_conflict || variational_fallback; }
 };
 
 // Each field the worse of both; worst_block is left alone.

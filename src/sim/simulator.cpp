@@ -58,13 +58,17 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::share
       impulse_(VectorX::Zero(model_->nv)),
       acceleration_(VectorX::Zero(model_->nv)),
       actuator_force_(VectorX::Zero(model_->nu)),
-      sensors_(*model_) {}
+      sensors_(*model_) {
+  if (options.integrator == Integrator::kVariational) variational_.emplace(*model_);
+}
 
 // One step. Semi-implicit Euler evaluates everything at the start and moves on by h v'. Moreau's midpoint rule goes
 // half a step with the old velocity, evaluates there, and goes the other half with the new one. `remaining` is how long
-// the new velocity acts on the configuration: what a gap may close in.
+// the new velocity acts on the configuration: what a gap may close in. The variational rule has the constraints of
+// Moreau's, with another v_free; without constraints it moves by its own velocity w, and an impulse, which changes the
+// velocity in the middle of the step, moves by half of what it does to v'.
 void Simulator::advance() {
-  const bool midpoint = options_.integrator == Integrator::kMoreauMidpoint;
+  const bool midpoint = options_.integrator != Integrator::kSemiImplicitEuler;
   const double remaining = midpoint ? 0.5 * h_ : h_;
   report_ = StepReport();
   contact_forces_.clear();
@@ -108,6 +112,7 @@ void Simulator::merge(const StepReport& earlier) {
   report_.warnings.energy_jump |= earlier.warnings.energy_jump;
   report_.warnings.deep_penetration |= earlier.warnings.deep_penetration;
   report_.warnings.recovery_conflict |= earlier.warnings.recovery_conflict;
+  report_.warnings.variational_fallback |= earlier.warnings.variational_fallback;
   report_.times.add(earlier.times);
 }
 
@@ -120,13 +125,25 @@ const StepReport& Simulator::step(int count) {
 
 bool Simulator::free_motion() {
   const Stopwatch watch;
-  const bool computed = is_soft()
-                            ? compute_explicit_motion(*model_, parameters_, work_, input_, h_, data_)
-                            : compute_free_motion(*model_, parameters_, work_, input_, h_, data_, ServoMode::kBounded);
+  const SpringRule springs = variational_ ? SpringRule::kMiddle : SpringRule::kEnd;
+  const bool computed =
+      is_soft() ? compute_explicit_motion(*model_, parameters_, work_, input_, h_, data_)
+                : compute_free_motion(*model_, parameters_, work_, input_, h_, data_, ServoMode::kBounded, springs);
   const bool ok = computed && data_.v_free.allFinite();
+  if (ok) refine_free_motion();
   report_.times.dynamics = watch.seconds();
   if (!ok) report_.status = StepStatus::kDiverged;
   return ok;
+}
+
+// Puts the variational rule's velocity in the place of Moreau's, if that is asked for and succeeds.
+void Simulator::refine_free_motion() {
+  if (!variational_) return;
+  const bool solved = variational_->solve(*model_, parameters_, state_, input_, h_, is_soft(), data_);
+  report_.warnings.variational_fallback = !solved;
+  if (!solved || !is_soft()) return;
+  acceleration_ = (data_.v_free - state_.v) / h_;
+  multiply_mass(*model_, data_, acceleration_, data_.smooth_force);
 }
 
 void Simulator::detect() {
@@ -192,6 +209,7 @@ void Simulator::bound_servos(double remaining) {
   for (int i = 0; i < kRounds; ++i) {
     if (!bound_exceeding_servos(*model_, state_.v, v_next_, h_, data_)) return;
     if (!repeat_free_motion(*model_, work_, h_, data_)) return;
+    refine_free_motion();
     report_.status = StepStatus::kOk;
     report_.residuals = Residuals();
     assemble(remaining);
@@ -201,7 +219,12 @@ void Simulator::bound_servos(double remaining) {
 
 void Simulator::integrate(double remaining) {
   const Stopwatch watch;
-  ::touchstone::integrate(*model_, work_.q, v_next_, remaining, work_.q);
+  if (variational_ && !report_.warnings.variational_fallback) {
+    v_mean_ = variational_->velocity() + 0.5 * (v_next_ - data_.v_free);
+    ::touchstone::integrate(*model_, state_.q, v_mean_, h_, work_.q);
+  } else {
+    ::touchstone::integrate(*model_, work_.q, v_next_, remaining, work_.q);
+  }
   if (!work_.q.allFinite() || !v_next_.allFinite() || report_.status == StepStatus::kDiverged) {
     report_.status = StepStatus::kDiverged;
     return;

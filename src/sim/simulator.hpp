@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 
 #include "touchstone/collision/detector.hpp"
 #include "touchstone/dynamics/data.hpp"
+#include "touchstone/dynamics/variational.hpp"
 #include "touchstone/model/state.hpp"
 #include "touchstone/sim/assemble.hpp"
 #include "touchstone/sim/contact_cache.hpp"
@@ -102,7 +104,7 @@ class Simulator {
   double kinetic_energy() { return meter_.measure(*model_, parameters_, state_).kinetic; }
   double potential_energy() { return meter_.measure(*model_, parameters_, state_).potential; }
 
-  // Of the last step, at its start (kMoreauMidpoint: half a step later).
+  // Of the last step, at its start (kMoreauMidpoint, kVariational: moved by half a step with the old velocity).
   const Data& data() const { return data_; }
   const Constraints& constraints() const { return constraints_; }
   const VectorX& impulses() const { return lambda_; }
@@ -113,6 +115,7 @@ class Simulator {
   void merge(const StepReport& earlier);
   bool is_soft() const { return options_.constraints == ConstraintModel::kMujoco; }
   bool free_motion();
+  void refine_free_motion();
   void detect();
   void assemble(double remaining);
   void solve();
@@ -132,6 +135,7 @@ class Simulator {
   State work_;    // where forces are evaluated, and then the new state
   Input input_;
   Data data_;
+  std::optional<VariationalStep> variational_;  // if that is the integrator
   ReferenceWeights weights_;
   CollisionDetector detector_;
   Constraints constraints_;
@@ -140,6 +144,7 @@ class Simulator {
   EnergyMeter meter_;
   double total_mass_;
   VectorX lambda_, v_next_, impulse_;
+  VectorX v_mean_;  // variational rule: what moves the configuration
   VectorX acceleration_, actuator_force_;
   Sensors sensors_;
   bool sensors_known_ = true;

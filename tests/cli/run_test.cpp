@@ -94,7 +94,7 @@ TEST_F(CommandLine, RunRefusesBadInput) {
   expect_error(run("run stack --time -1"), "--time");
   expect_error(run("run stack --option erpp=1"), "did you mean 'erp'");
   expect_error(run("run stack --option erp=7"), "[0, 1]");
-  expect_error(run("run stack --integrator rk4"), "euler|midpoint");
+  expect_error(run("run stack --integrator rk4"), "euler|midpoint|variational");
   expect_error(run("run quadruped --keyframe hom"), "'home'");
   expect_error(run("run stack --record no/such/folder/run.h5"), "no/such/folder/run.h5");
   expect_error(run("run stack --record x.h5 --every 0"), "--every");

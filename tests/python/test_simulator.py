@@ -39,8 +39,9 @@ def test_a_sliding_box_brakes_with_coulomb(box: ts.Model) -> None:
     assert force[0] == pytest.approx(-0.6 * 9.81, rel=1e-6)
 
 
-def test_free_fall_and_energy(ball: ts.Model) -> None:
-    sim = ts.Simulator(ball, dt=1e-4, integrator="midpoint")
+@pytest.mark.parametrize("integrator", ["midpoint", "variational"])
+def test_free_fall_and_energy(ball: ts.Model, integrator: str) -> None:
+    sim = ts.Simulator(ball, dt=1e-4, integrator=integrator)
     sim.reset("up")
     energy = sim.kinetic_energy() + sim.potential_energy()
     assert energy == pytest.approx(2 * 9.81 * 1.0, rel=1e-12)
@@ -122,7 +123,7 @@ def test_solver_options_and_errors(box: ts.Model) -> None:
         ts.Simulator(box, solver="nbg")
     with pytest.raises(ts.Error, match=r"maximum_iterations"):
         ts.Simulator(box, solver="nbgs", maximum_iterations=7)
-    with pytest.raises(ts.Error, match=r"euler\|midpoint"):
+    with pytest.raises(ts.Error, match=r"euler\|midpoint\|variational"):
         ts.Simulator(box, integrator="rk4")
     with pytest.raises(ts.Error, match="time_step is -1"):
         ts.Simulator(box, dt=-1)

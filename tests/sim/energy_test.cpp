@@ -68,19 +68,21 @@ TEST(Energy, WorkOfForcesAndMotors) {
   EXPECT_LT(dampers, 0.0);
 }
 
-// The midpoint rule moves by the mean velocity and keeps the energy of a thrown body.
+// The midpoint rules move by the mean velocity and keep the energy of a thrown body.
 TEST(Energy, MidpointRuleLosesNoneInFlight) {
-  SimulatorOptions options = options_of(0.01);
-  options.integrator = Integrator::kMoreauMidpoint;
-  Simulator sim(
-      load_mjcf_string("<mujoco><worldbody><body pos='0 0 10'><freejoint/><geom size='0.1'/></body></worldbody>"
-                       "</mujoco>"),
-      options);
-  sim.state().v << 1, 2, 3, 4, 5, 6;
-  for (int i = 0; i < 100; ++i) {
-    const EnergyAccount& e = sim.step().energy;
-    ASSERT_NEAR(e.total(), e.before(), 1e-10);
-    ASSERT_EQ(e.inelastic, 0.0);
+  for (const Integrator integrator : {Integrator::kMoreauMidpoint, Integrator::kVariational}) {
+    SimulatorOptions options = options_of(0.01);
+    options.integrator = integrator;
+    Simulator sim(
+        load_mjcf_string("<mujoco><worldbody><body pos='0 0 10'><freejoint/><geom size='0.1'/></body></worldbody>"
+                         "</mujoco>"),
+        options);
+    sim.state().v << 1, 2, 3, 4, 5, 6;
+    for (int i = 0; i < 100; ++i) {
+      const EnergyAccount& e = sim.step().energy;
+      ASSERT_NEAR(e.total(), e.before(), 1e-10);
+      ASSERT_EQ(e.inelastic, 0.0);
+    }
   }
 }
 

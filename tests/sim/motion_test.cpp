@@ -272,7 +272,7 @@ TEST(Motion, PlankTowerStands) {
   }
 }
 
-// Free fall is a parabola: the midpoint rule hits it, Euler's is off by g h t / 2.
+// Free fall is a parabola: the midpoint rules hit it, Euler's is off by g h t / 2.
 TEST(Motion, MidpointRuleIsExactInFreeFall) {
   const auto height = [&](Integrator integrator) {
     SimulatorOptions options = options_of(0.01);
@@ -282,18 +282,21 @@ TEST(Motion, MidpointRuleIsExactInFreeFall) {
     return sim.state().q[2];
   };
   EXPECT_NEAR(height(Integrator::kMoreauMidpoint), 10.0 - 0.5 * kGravity, 1e-12);
+  EXPECT_NEAR(height(Integrator::kVariational), 10.0 - 0.5 * kGravity, 1e-12);
   EXPECT_NEAR(height(Integrator::kSemiImplicitEuler), 10.0 - 0.5 * kGravity * (1.0 + 0.01), 1e-12);
 }
 
 TEST(Motion, MidpointRuleRests) {
-  SimulatorOptions options = options_of(0.002);
-  options.integrator = Integrator::kMoreauMidpoint;
-  Simulator sim(scene("<geom type='plane' size='5 5 1'/><body pos='0 0 0.15'><freejoint/>"
-                      "<geom type='box' size='.1 .1 .1'/></body>"),
-                options);
-  sim.step(1000);
-  EXPECT_NEAR(sim.state().q[2], 0.1, 5e-4);
-  EXPECT_LT(sim.state().v.norm(), 1e-6);
+  for (const Integrator integrator : {Integrator::kMoreauMidpoint, Integrator::kVariational}) {
+    SimulatorOptions options = options_of(0.002);
+    options.integrator = integrator;
+    Simulator sim(scene("<geom type='plane' size='5 5 1'/><body pos='0 0 0.15'><freejoint/>"
+                        "<geom type='box' size='.1 .1 .1'/></body>"),
+                  options);
+    sim.step(1000);
+    EXPECT_NEAR(sim.state().q[2], 0.1, 5e-4);
+    EXPECT_LT(sim.state().v.norm(), 1e-6);
+  }
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ TEST(SimulatorOptionFields, SetBothKinds) {
   EXPECT_EQ(options.solver, "nbgs");
   EXPECT_EQ(options.stabilisation.erp, 0.125);
   EXPECT_EQ(options.integrator, Integrator::kMoreauMidpoint);
+  set_option(options, "integrator=variational");
+  EXPECT_EQ(options.integrator, Integrator::kVariational);
   EXPECT_EQ(options.solver_options, std::vector<std::string>{"relaxation=0.75"});
 }
 
@@ -56,7 +58,7 @@ TEST(SimulatorOptionFields, MistakesAreExplained) {
   EXPECT_THAT(message_of("erp=nan"), HasSubstr("[0, 1]"));
   EXPECT_THAT(message_of("erp"), HasSubstr("name=value"));
   EXPECT_THAT(message_of("solver=ncp-pgz"), HasSubstr("ncp-pgs"));
-  EXPECT_THAT(message_of("integrator=rk4"), HasSubstr("euler|midpoint"));
+  EXPECT_THAT(message_of("integrator=rk4"), HasSubstr("euler|midpoint|variational"));
   EXPECT_THAT(message_of("time_step=-1"), HasSubstr("time_step"));
 }
 

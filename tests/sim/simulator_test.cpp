@@ -23,6 +23,9 @@ constexpr const char* kStack =
 
 ModelPtr stack() { return load_mjcf_string(kStack); }
 
+constexpr Integrator kIntegrators[] = {Integrator::kSemiImplicitEuler, Integrator::kMoreauMidpoint,
+                                       Integrator::kVariational};
+
 std::string error_of(const SimulatorOptions& options) {
   try {
     Simulator sim(stack(), options);
@@ -56,17 +59,21 @@ TEST(Simulator, RestoredGoesOnBitForBit) {
 }
 
 TEST(Simulator, ContactForcesCarryTheWeight) {
-  Simulator sim(stack());
-  sim.step(1000);
-  EXPECT_EQ(sim.report().status, StepStatus::kOk);
-  EXPECT_EQ(sim.report().islands, 2);
-  EXPECT_LT(sim.report().residuals.natv_relative, 1e-6);
-  EXPECT_LT(sim.report().penetration, 1e-3);
-  const int low = sim.model().body("low"), high = sim.model().body("high"), ball = sim.model().body("ball");
-  EXPECT_NEAR(sim.contact_wrench(low)[2], 2 * 9.81, 1e-3);  // its own weight: the load above is passed on
-  EXPECT_NEAR(sim.contact_wrench(high)[2], 1 * 9.81, 1e-3);
-  EXPECT_NEAR(sim.contact_wrench(ball)[2], 1 * 9.81, 1e-3);
-  EXPECT_NEAR(sim.contact_wrench(0)[2], -4 * 9.81, 3e-3);
+  for (const Integrator integrator : kIntegrators) {
+    SimulatorOptions options;
+    options.integrator = integrator;
+    Simulator sim(stack(), options);
+    sim.step(1000);
+    EXPECT_EQ(sim.report().status, StepStatus::kOk);
+    EXPECT_EQ(sim.report().islands, 2);
+    EXPECT_LT(sim.report().residuals.natv_relative, 1e-6);
+    EXPECT_LT(sim.report().penetration, 1e-3);
+    const int low = sim.model().body("low"), high = sim.model().body("high"), ball = sim.model().body("ball");
+    EXPECT_NEAR(sim.contact_wrench(low)[2], 2 * 9.81, 1e-3);  // its own weight: the load above is passed on
+    EXPECT_NEAR(sim.contact_wrench(high)[2], 1 * 9.81, 1e-3);
+    EXPECT_NEAR(sim.contact_wrench(ball)[2], 1 * 9.81, 1e-3);
+    EXPECT_NEAR(sim.contact_wrench(0)[2], -4 * 9.81, 3e-3);
+  }
 }
 
 TEST(Simulator, KeyframesAndReset) {
@@ -115,13 +122,16 @@ TEST(Simulator, NotANumberIsAStatusAndKeepsTheState) {
 
 TEST(Simulator, DoesNotAllocateOnceWarm) {
   if (!test::AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
-  SimulatorOptions options;
-  options.solver = "nbgs";  // auto makes room for a method when it first needs it
-  Simulator sim(stack(), options);
-  sim.step(500);
-  const test::AllocationGuard guard;
-  sim.step(200);
-  EXPECT_EQ(guard.allocations(), 0u);
+  for (const Integrator integrator : kIntegrators) {
+    SimulatorOptions options;
+    options.integrator = integrator;
+    options.solver = "nbgs";  // auto makes room for a method when it first needs it
+    Simulator sim(stack(), options);
+    sim.step(500);
+    const test::AllocationGuard guard;
+    sim.step(200);
+    EXPECT_EQ(guard.allocations(), 0u);
+  }
 }
 
 TEST(Simulator, IslandsDoNotChangeTheMotion) {
@@ -136,20 +146,23 @@ TEST(Simulator, IslandsDoNotChangeTheMotion) {
   EXPECT_LT((one.state().q - two.state().q).lpNorm<Eigen::Infinity>(), 1e-7);
 }
 
-// Every solver of the catalogue keeps a box at rest.
+// Every solver of the catalogue keeps a box at rest, with every integrator.
 TEST(Simulator, EverySolverRuns) {
   for (const CatalogueEntry& entry : solver_catalogue()) {
-    SimulatorOptions options;
-    options.solver = std::string(entry.name);
-    options.max_iterations = 5000;
-    Simulator sim(
-        load_mjcf_string("<mujoco><worldbody><geom type='plane' size='5 5 1'/><body pos='0 0 0.1'><freejoint/>"
-                         "<geom type='box' size='.1 .1 .1'/></body></worldbody></mujoco>"),
-        options);
-    sim.step(50);
-    EXPECT_NE(sim.report().status, StepStatus::kInvalidProblem) << entry.name << ": " << sim.report().worst;
-    EXPECT_NEAR(sim.state().q[2], 0.1, 1e-3) << entry.name;
-    EXPECT_LT(sim.state().v.norm(), 1e-2) << entry.name;
+    for (const Integrator integrator : kIntegrators) {
+      SimulatorOptions options;
+      options.solver = std::string(entry.name);
+      options.max_iterations = 5000;
+      options.integrator = integrator;
+      Simulator sim(
+          load_mjcf_string("<mujoco><worldbody><geom type='plane' size='5 5 1'/><body pos='0 0 0.1'><freejoint/>"
+                           "<geom type='box' size='.1 .1 .1'/></body></worldbody></mujoco>"),
+          options);
+      sim.step(50);
+      EXPECT_NE(sim.report().status, StepStatus::kInvalidProblem) << entry.name << ": " << sim.report().worst;
+      EXPECT_NEAR(sim.state().q[2], 0.1, 1e-3) << entry.name;
+      EXPECT_LT(sim.state().v.norm(), 1e-2) << entry.name;
+    }
   }
 }
 
