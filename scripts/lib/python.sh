@@ -45,9 +45,11 @@ build_wheels() {
     case "$done" in *" $tag "*) continue ;; esac
     done="$done$tag "
     echo "Building the wheel for $("$interpreter" --version)"
-    CC=$(command -v cc) CXX=$(command -v c++) quietly "wheel-$tag" "$tools/bin/python" -m pip --python "$interpreter" wheel . --no-deps -w build/wheels \
-      -C build-dir=build/release -C cmake.define.TOUCHSTONE_WERROR=ON -C cmake.define.TOUCHSTONE_BUILD_TESTS=ON \
-      -C cmake.define.TOUCHSTONE_BUILD_BENCH=ON
+    # --config-settings, not -C: Debian's pip is older than the short name.
+    CC=$(command -v cc) CXX=$(command -v c++) quietly "wheel-$tag" "$tools/bin/python" -m pip --python "$interpreter" \
+      wheel . --no-deps -w build/wheels --config-settings=build-dir=build/release \
+      --config-settings=cmake.define.TOUCHSTONE_WERROR=ON --config-settings=cmake.define.TOUCHSTONE_BUILD_TESTS=ON \
+      --config-settings=cmake.define.TOUCHSTONE_BUILD_BENCH=ON
   done
   for wheel in build/wheels/*.whl; do
     PATH=$root/$tools/bin:$PATH quietly auditwheel "$tools/bin/auditwheel" repair "$wheel" -w dist
