@@ -516,11 +516,26 @@ export class App {
       panel: this.panelOpen,
       help: this.help.open,
       contacts: this.store.frames[index]?.contacts?.count ?? 0,
+      visible: this.visible(),
+      camera: { position: this.stage.camera.position.toArray(), target: this.stage.controls.target.toArray() },
+      charts: this.charts.map((chart) => chart.title),
+      certificate: this.certificate.items,
       drawCalls: this.stage.renderer.info.render.calls,
       triangles: this.stage.renderer.info.render.triangles,
       renders: this.renders,
       live: this.live,
       poses: Array.from(this.poses),
+    };
+  }
+
+  // What the picture holds, which the toggles ask for.
+  private visible(): object {
+    return {
+      ...this.bodies.shown,
+      ...this.overlays.counts,
+      ground: this.ground.group.visible,
+      shadows: this.stage.renderer.shadowMap.enabled,
+      colors: this.scene.bodies.map((_, b) => this.bodies.colorOf(b)),
     };
   }
 
