@@ -422,9 +422,9 @@ export class App {
   }
 
   // What is drawn now, as a data URL. Right after drawing, since the browser forgets the picture when the task ends.
-  picture(quality: number): string {
+  picture(type: "image/jpeg" | "image/png", quality?: number): string {
     this.draw();
-    return this.stage.renderer.domElement.toDataURL("image/jpeg", quality);
+    return this.stage.renderer.domElement.toDataURL(type, quality);
   }
 
   draw(): void {

@@ -1,7 +1,7 @@
 // The self-contained page, opened from disk as a user does: it loads quietly, moves in time, and asks nobody.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -71,6 +71,14 @@ describe("a replay", () => {
       // Turning at 0.3 rad/s about z: body 37 has factor 37 % 3 = 1.
       near(2 * Math.atan2(poses[37 * 7 + 6], poses[37 * 7 + 3]), 0.3 * time, 1e-4);
     }
+  });
+
+  test("shows the contacts of the nearest frame", async () => {
+    const shown = (time) => view.page.evaluate((t) => window.__touchstone.store.interpolate(t, new Float32Array(357)), time);
+    assert.equal(await shown(0.1 - 1e-12), 5);
+    assert.equal(await shown(0.1), 5);
+    assert.equal(await shown(0.108), 5);
+    assert.equal(await shown(0.112), 6);
   });
 
   test("steps, scrubs and resets", async () => {
@@ -288,6 +296,19 @@ test("a film has a picture for every moment, of the size that was asked for", as
   assert.deepEqual(size, [160, 90], "half of it at low quality");
   assert.deepEqual(view.problems, []);
   await view.close();
+});
+
+test("pictures and films of the program", { skip: program ? false : "TOUCHSTONE_BUILD is not set" }, () => {
+  const picture = join(folder, "slide.png");
+  execFileSync(program, ["view", "cube-slide", "--png", picture, "--at", "0.1"]);
+  const bytes = readFileSync(picture);
+  assert.equal(bytes.toString("latin1", 1, 4), "PNG");
+  assert.deepEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20)], [1280, 800]);
+  assert.ok(bytes.length > 10000, `an empty picture of ${bytes.length} bytes?`);
+  if (spawnSync("ffmpeg", ["-version"]).error) return;
+  const film = join(folder, "slide.mp4");
+  execFileSync(program, ["view", "cube-slide", "--mp4", film, "--time", "0.1", "--fps", "20"]);
+  assert.equal(readFileSync(film).toString("latin1", 4, 8), "ftyp");
 });
 
 test("a page without a document says so", async () => {
