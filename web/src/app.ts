@@ -344,8 +344,8 @@ export class App {
   }
 
   setSpeed(speed: number): void {
-    if (this.send) this.send({ type: "speed", value: speed });
-    else this.speed = speed;
+    this.send?.({ type: "speed", value: speed });
+    this.speed = speed; // at once, so that the next key counts from here; the server has the last word
     this.dirty = true;
   }
 

@@ -74,7 +74,8 @@ describe("a replay", () => {
   });
 
   test("shows the contacts of the nearest frame", async () => {
-    const shown = (time) => view.page.evaluate((t) => window.__touchstone.store.interpolate(t, new Float32Array(357)), time);
+    const shown = (time) =>
+      view.page.evaluate((t) => window.__touchstone.store.interpolate(t, new Float32Array(357)), time);
     assert.equal(await shown(0.1 - 1e-12), 5);
     assert.equal(await shown(0.1), 5);
     assert.equal(await shown(0.108), 5);
