@@ -16,6 +16,7 @@ set(TOUCHSTONE_ARCH "x86-64-v3" CACHE STRING
 set_property(CACHE TOUCHSTONE_ARCH PROPERTY STRINGS x86-64-v3 native x86-64)
 set(TOUCHSTONE_WEB_BUNDLE "${PROJECT_SOURCE_DIR}/build/web" CACHE PATH
     "Folder with viewer.html, made by 'npm run build' in web/; may be absent")
+option(TOUCHSTONE_BUILD_WEB "Make viewer.html with npm when it is missing (pip install)" OFF)
 set(TOUCHSTONE_SANITIZE "" CACHE STRING "Sanitizers, such as address,undefined or thread")
 
 if(NOT TOUCHSTONE_ARCH MATCHES "^(x86-64-v3|native|x86-64)$")

@@ -165,7 +165,7 @@ Json equality_json(const Model& model, const Equality& equality) {
   return {{"name", equality.name},
           {"type", to_string(equality.type)},
           {"active", equality.active},
-          {"between", equality_sides(model, equality)},
+          {"between", equality_text(model, equality)},
           {"polynomial", numbers(equality.polynomial)},
           {"impedance", impedance_json(equality.impedance)}};
 }

@@ -138,7 +138,7 @@ std::string equalities_text(const Model& model) {
   if (model.equalities.empty()) return {};
   Table table;
   for (const Equality& equality : model.equalities) {
-    table.add_row({equality.name, styled(to_string(equality.type), Style::kAccent), equality_sides(model, equality),
+    table.add_row({equality.name, styled(to_string(equality.type), Style::kAccent), equality_text(model, equality),
                    equality.active ? "" : "inactive"});
   }
   return heading(count(model.equalities.size(), "equality", "equalities")) + table.text();
@@ -150,7 +150,7 @@ std::string sensors_text(const Model& model, bool verbose) {
   if (verbose) {
     for (const Sensor& sensor : model.sensors) {
       table.add_row({sensor.name, styled(to_string(sensor.type), Style::kAccent),
-                     frame_name(model, sensor.object_type, sensor.object)});
+                     std::string(frame_name(model, sensor.object_type, sensor.object))});
     }
   } else {
     std::map<std::string, int> kinds;

@@ -1,16 +1,15 @@
 """The HTML page: tables and plots as inline SVG, nothing loaded from elsewhere."""
 
+import sys
 from html import escape
+from pathlib import Path
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-h2 { margin-top: 2.2rem; border-bottom: 1px solid #ccc; }
-table { border-collapse: collapse; margin: .6rem 0; } th, td { padding: .15rem .6rem; text-align: right; }
-th { border-bottom: 1px solid #999; } th:first-child, td:first-child, td.left, th.left { text-align: left; }
-tr.first td { border-top: 1px solid #ccc; } small { color: #666; }
-.good, .slow { white-space: nowrap; font-weight: 600; } .slow { color: #a02020; }
-.good { color: #2f7d4f; } figure { display: inline-block; margin: .5rem 1rem .5rem 0; }
-figcaption { font-size: 13px; color: #444; } summary { cursor: pointer; }
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from look import LOOK
+
+STYLE = f"""{LOOK}
+td.left, th.left {{ text-align: left; }} .good, .slow {{ white-space: nowrap; }} summary {{ cursor: pointer; }}
 """
 COLORS = ["#444444", "#c8791b", "#2f6fb0", "#2f7d4f", "#a0449a", "#a02020"]
 

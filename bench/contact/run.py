@@ -12,15 +12,14 @@ import sys
 from html import escape
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from look import LOOK
 from plots import plot
 
 ROOT = Path(__file__).resolve().parents[2]
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-h2 { margin-top: 2.2rem; border-bottom: 1px solid #ccc; } figure { display: inline-block; margin: .5rem 1rem .5rem 0; }
-table { border-collapse: collapse; margin: .6rem 0; } th, td { padding: .15rem .6rem; text-align: right; }
-th { border-bottom: 1px solid #999; } th:first-child, td:first-child { text-align: left; }
-figcaption { font-size: 13px; color: #444; max-width: 470px; } small { color: #666; }
+STYLE = f"""{LOOK}
+figcaption {{ max-width: 470px; }}
 """
 LABELS = {"lcp-pgs": "LCP", "ccp-admm": "CCP", "raisim": "RaiSim", "ncp-pgs": "NCP (ncp-pgs)", "auto": "NCP (auto)"}
 ROBOTS = {

@@ -1,14 +1,16 @@
 """The results as a table on the terminal, as JSON, and as one HTML page."""
 
 import json
+import sys
 from html import escape
+from pathlib import Path
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; width: 100%; }
-th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left; }
-tr.first td { border-top: 1px solid #ccc; } small { color: #666; } .slow { color: #a02020; font-weight: 600; }
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from look import LOOK
+
+STYLE = f"""{LOOK}
+table {{ width: 100%; }} th, td {{ white-space: nowrap; }} th:nth-child(2), td:nth-child(2) {{ text-align: left; }}
 """
 
 

@@ -1,16 +1,17 @@
 """The results as lines on the terminal, as JSON, as a Markdown table, and as one HTML page."""
 
 import json
+import sys
 from html import escape
+from pathlib import Path
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-h2 { margin-top: 2.2rem; border-bottom: 1px solid #ccc; }
-table { border-collapse: collapse; margin: .6rem 0; }
-th, td { padding: .2rem .6rem; text-align: right; white-space: nowrap; vertical-align: top; }
-th { border-bottom: 1px solid #999; } th:first-child, td:first-child { text-align: left; }
-.good { color: #2f7d4f; font-weight: 600; } .slow { color: #a02020; font-weight: 600; } small { color: #666; }
-.bar { display: inline-block; height: .8rem; vertical-align: middle; }
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from look import LOOK
+
+STYLE = f"""{LOOK}
+body {{ max-width: 1400px; }} th, td {{ white-space: nowrap; vertical-align: top; }}
+.bar {{ display: inline-block; height: .8rem; vertical-align: middle; }}
 """
 STAGES = {
     "dynamics": ("#2f6fb0", "dynamics"),

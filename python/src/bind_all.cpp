@@ -35,10 +35,30 @@ Guard::Guard(std::atomic<bool>& busy, const char* what) : busy_(busy) {
   }
 }
 
+namespace {
+
+std::string escaped(const std::string& text) {
+  std::string html;
+  for (const char c : text) {
+    if (c == '&')
+      html += "&amp;";
+    else if (c == '<')
+      html += "&lt;";
+    else if (c == '>')
+      html += "&gt;";
+    else
+      html += c;
+  }
+  return html;
+}
+
+}  // namespace
+
 std::string html_table(const std::string& title, const std::vector<std::pair<std::string, std::string>>& rows) {
-  std::string html = "<table><caption><b>" + title + "</b></caption>";
+  std::string html = "<table><caption><b>" + escaped(title) + "</b></caption>";
   for (const auto& [name, value] : rows) {
-    html += "<tr><td style=\"text-align:left\">" + name + "</td><td style=\"text-align:left\">" + value + "</td></tr>";
+    html += "<tr><td style=\"text-align:left\">" + escaped(name) + "</td><td style=\"text-align:left\">" +
+            escaped(value) + "</td></tr>";
   }
   return html + "</table>";
 }

@@ -3,10 +3,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "shape.hpp"
+#include "touchstone/model/element_names.hpp"
 
 namespace touchstone::python {
 namespace {
@@ -45,49 +47,19 @@ nb::object slice(int first, int count) {
   return nb::steal(PySlice_New(nb::int_(first).ptr(), nb::int_(first + count).ptr(), nullptr));
 }
 
-const char* name_of(TransmissionType type) {
-  switch (type) {
-    case TransmissionType::kJoint:
-      return "joint";
-    case TransmissionType::kJointInParent:
-      return "joint in parent";
-    case TransmissionType::kTendon:
-      return "tendon";
-    case TransmissionType::kSite:
-      return "site";
-    case TransmissionType::kSliderCrank:
-      break;
+// {joint: coefficient}, in order.
+nb::dict terms_of(const TendonView& e) {
+  nb::dict terms;
+  for (const Tendon::Term& term : get(e).terms) {
+    terms[pick(e.model->joints, term.joint).name.c_str()] = term.coefficient;
   }
-  return "slider-crank";
+  return terms;
 }
 
-const char* name_of(EqualityType type) {
-  switch (type) {
-    case EqualityType::kConnect:
-      return "connect";
-    case EqualityType::kWeld:
-      return "weld";
-    case EqualityType::kJoint:
-      return "joint";
-    case EqualityType::kTendon:
-      break;
-  }
-  return "tendon";
-}
-
-std::string target_name(const ActuatorView& e) {
-  const Actuator& a = get(e);
-  switch (a.transmission) {
-    case TransmissionType::kJoint:
-    case TransmissionType::kJointInParent:
-      return pick(e.model->joints, a.target).name;
-    case TransmissionType::kTendon:
-      return pick(e.model->tendons, a.target).name;
-    case TransmissionType::kSite:
-    case TransmissionType::kSliderCrank:
-      break;
-  }
-  return pick(e.model->sites, a.target).name;
+// The kind and the name of what a sensor is attached to or measured in; None for nothing.
+nb::object frame_of(const SensorView& e, FrameType type, int index) {
+  if (type == FrameType::kNone) return nb::none();
+  return nb::make_tuple(to_string(type), frame_name(*e.model, type, index));
 }
 
 // What all kinds of elements have.
@@ -136,7 +108,7 @@ void bind_bodies(nb::module_& m) {
 void bind_joints(nb::module_& m) {
   bind_element<JointView>(m, "Joint", "A joint between a body and its parent. Angles in rad, lengths in m.")
       .def_prop_ro(
-          "type", [](const JointView& e) { return std::string(to_string(get(e).type)); },
+          "type", [](const JointView& e) { return to_string(get(e).type); },
           "'free', 'ball', 'hinge', 'slide' or 'screw'.")
       .def_prop_ro("body",
                    [](const JointView& e) {
@@ -179,7 +151,7 @@ void bind_joints(nb::module_& m) {
 
 void bind_geometry(nb::module_& m) {
   bind_element<ShapeView>(m, "ShapeElement", "A shape on a body.")
-      .def_prop_ro("type", [](const ShapeView& e) { return std::string(to_string(get(e).shape.type)); })
+      .def_prop_ro("type", [](const ShapeView& e) { return to_string(get(e).shape.type); })
       .def_prop_ro("body",
                    [](const ShapeView& e) {
                      return BodyView{e.model, get(e).body};
@@ -207,35 +179,76 @@ void bind_geometry(nb::module_& m) {
           "pose", [](const SiteView& e) { return get(e).pose; }, "In the body.");
 }
 
-void bind_rest(nb::module_& m) {
-  bind_element<TendonView>(m, "Tendon", "A fixed tendon: a linear combination of joint positions.")
-      .def_prop_ro("limits", [](const TendonView& e) { return range_of(get(e).limited, get(e).range); })
-      .def_prop_ro("stiffness", [](const TendonView& e) { return get(e).stiffness; })
-      .def_prop_ro("damping", [](const TendonView& e) { return get(e).damping; });
-  bind_element<ActuatorView>(m, "Actuator", "force = gain * control + bias, times gear.")
-      .def_prop_ro("transmission", [](const ActuatorView& e) { return std::string(name_of(get(e).transmission)); })
-      .def_prop_ro("target", &target_name, "Name of the joint, tendon or site it acts on.")
+void bind_actuation(nb::module_& m) {
+  bind_element<TendonView>(m, "Tendon", "A fixed tendon: its length is a linear combination of joint positions.")
+      .def_prop_ro("joints", &terms_of, nb::sig("def joints(self) -> dict[str, float]"),
+                   "Coefficients by the names of the joints, m/rad or -.")
+      .def_prop_ro(
+          "limits", [](const TendonView& e) { return range_of(get(e).limited, get(e).range); },
+          "(lower, upper) of its length, m, or None.")
+      .def_prop_ro(
+          "stiffness", [](const TendonView& e) { return get(e).stiffness; }, "N/m")
+      .def_prop_ro(
+          "damping", [](const TendonView& e) { return get(e).damping; }, "N s/m")
+      .def_prop_ro(
+          "friction", [](const TendonView& e) { return get(e).friction; }, "Dry friction, N.");
+  bind_element<ActuatorView>(m, "Actuator", "force = gain * (control or activation) + bias, times gear.")
+      .def_prop_ro(
+          "transmission", [](const ActuatorView& e) { return to_string(get(e).transmission); },
+          "'joint', 'joint in parent', 'tendon', 'site' or 'slider-crank'.")
+      .def_prop_ro(
+          "target", [](const ActuatorView& e) { return transmission_target(*e.model, get(e)); },
+          "Name of the joint, tendon or site it acts on.")
       .def_prop_ro("gear", [](const ActuatorView& e) { return copy(get(e).gear.data(), 6); })
-      .def_prop_ro("gain", [](const ActuatorView& e) { return copy(get(e).gain.data(), 3); })
-      .def_prop_ro("bias", [](const ActuatorView& e) { return copy(get(e).bias.data(), 3); })
+      .def_prop_ro(
+          "gain", [](const ActuatorView& e) { return copy(get(e).gain.data(), 3); },
+          "Constant, per length, per velocity.")
+      .def_prop_ro(
+          "bias", [](const ActuatorView& e) { return copy(get(e).bias.data(), 3); },
+          "Constant, per length, per velocity.")
+      .def_prop_ro(
+          "dynamics", [](const ActuatorView& e) { return to_string(get(e).dynamics); },
+          "Between control and activation: 'none', 'integrator', 'filter' or 'exact filter'.")
+      .def_prop_ro(
+          "time_constant", [](const ActuatorView& e) { return get(e).time_constant; }, "Of a filter, s.")
       .def_prop_ro(
           "control_range", [](const ActuatorView& e) { return range_of(get(e).control_limited, get(e).control_range); },
           "(lower, upper) or None.")
       .def_prop_ro(
           "force_range", [](const ActuatorView& e) { return range_of(get(e).force_limited, get(e).force_range); },
           "(lower, upper) in N or N m, or None.");
+}
+
+void bind_rest(nb::module_& m) {
   bind_element<SensorView>(m, "Sensor", "A sensor that the model declares.")
-      .def_prop_ro("type", [](const SensorView& e) { return std::string(to_string(get(e).type)); })
-      .def_prop_ro("dimension", [](const SensorView& e) { return sensor_dimension(get(e).type); })
-      .def_prop_ro("noise", [](const SensorView& e) { return get(e).noise; });
-  bind_element<EqualityView>(m, "Equality", "A constraint that closes a loop or couples joints.")
-      .def_prop_ro("type", [](const EqualityView& e) { return std::string(name_of(get(e).type)); })
+      .def_prop_ro(
+          "type", [](const SensorView& e) { return to_string(get(e).type); }, "MJCF's name of it.")
+      .def_prop_ro(
+          "dimension", [](const SensorView& e) { return sensor_dimension(get(e).type); }, "How many numbers it gives.")
+      .def_prop_ro(
+          "object", [](const SensorView& e) { return frame_of(e, get(e).object_type, get(e).object); },
+          nb::sig("def object(self) -> tuple[str, str] | None"),
+          "What it is attached to: kind ('joint', 'site', ...) and name.")
+      .def_prop_ro(
+          "reference", [](const SensorView& e) { return frame_of(e, get(e).reference_type, get(e).reference); },
+          nb::sig("def reference(self) -> tuple[str, str] | None"), "The frame it is measured in; None: the world.")
+      .def_prop_ro("noise", [](const SensorView& e) { return get(e).noise; })
+      .def_prop_ro(
+          "cutoff", [](const SensorView& e) { return get(e).cutoff; }, "Larger readings are cut; 0: none.");
+  bind_element<EqualityView>(m, "Equality", "A constraint that closes a loop or couples joints or tendons.")
+      .def_prop_ro(
+          "type", [](const EqualityView& e) { return to_string(get(e).type); },
+          "'connect', 'weld', 'joint' or 'tendon'.")
+      .def_prop_ro(
+          "between", [](const EqualityView& e) { return equality_sides(*e.model, get(e)); },
+          "The names of the bodies, joints or tendons that it joins.")
       .def_prop_ro("active", [](const EqualityView& e) { return get(e).active; });
   bind_element<KeyframeView>(m, "Keyframe", "A named state.")
       .def_prop_ro(
           "time", [](const KeyframeView& e) { return get(e).time; }, "s")
       .def_prop_ro("q", [](const KeyframeView& e) { return copy(get(e).q); })
       .def_prop_ro("v", [](const KeyframeView& e) { return copy(get(e).v); })
+      .def_prop_ro("activation", [](const KeyframeView& e) { return copy(get(e).activation); })
       .def_prop_ro("control", [](const KeyframeView& e) { return copy(get(e).control); });
 }
 
@@ -245,6 +258,7 @@ void bind_elements(nb::module_& m) {
   bind_bodies(m);
   bind_joints(m);
   bind_geometry(m);
+  bind_actuation(m);
   bind_rest(m);
 }
 

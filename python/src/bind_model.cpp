@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
@@ -96,29 +97,21 @@ std::string repr(const PyModel& self) {
   return fmt::format("<Model '{}': {}; nq {}, nv {}, {:.4g} kg>", m.name, summary(m), m.nq, m.nv, m.total_mass());
 }
 
-std::string escaped(std::string text) {
-  for (const auto& [from, to] : {std::pair("&", "&amp;"), std::pair("<", "&lt;"), std::pair(">", "&gt;")}) {
-    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 4))
-      text.replace(at, 1, to);
-  }
-  return text;
-}
-
 std::string html(const PyModel& self) {
   const Model& m = *self;
   std::string joints;
   for (int i = 0; i < std::min(m.njoint, 40); ++i) {
     const Joint& joint = m.joints[static_cast<std::size_t>(i)];
-    joints += fmt::format("{}{} ({})", i == 0 ? "" : ", ", escaped(joint.name), to_string(joint.type));
+    joints += fmt::format("{}{} ({})", i == 0 ? "" : ", ", joint.name, to_string(joint.type));
   }
   if (m.njoint > 40) joints += fmt::format(" and {} more", m.njoint - 40);
-  return html_table("Model " + escaped(m.name), {{"made of", summary(m)},
-                                                 {"nq, nv, nu", fmt::format("{}, {}, {}", m.nq, m.nv, m.nu)},
-                                                 {"mass", fmt::format("{:.6g} kg", m.total_mass())},
-                                                 {"time step", fmt::format("{:.4g} s", m.options.time_step)},
-                                                 {"joints", joints},
-                                                 {"warnings", std::to_string(m.warnings.size())},
-                                                 {"file", escaped(m.file)}});
+  return html_table("Model " + m.name, {{"made of", summary(m)},
+                                        {"nq, nv, nu", fmt::format("{}, {}, {}", m.nq, m.nv, m.nu)},
+                                        {"mass", fmt::format("{:.6g} kg", m.total_mass())},
+                                        {"time step", fmt::format("{:.4g} s", m.options.time_step)},
+                                        {"joints", joints},
+                                        {"warnings", std::to_string(m.warnings.size())},
+                                        {"file", m.file}});
 }
 
 Copy1 random_configuration_of(const PyModel& self, std::uint64_t seed) {
@@ -158,23 +151,8 @@ void bind_configurations(nb::class_<PyModel>& model) {
            "Within the limits where there are any; the same seed gives the same q.");
 }
 
-}  // namespace
-
-int find_index(const Model& model, ElementKind kind, const Reference& reference) {
-  if (const auto* name = std::get_if<std::string>(&reference)) return find_by_name(model, kind, *name);
-  const int index = std::get<int>(reference);
-  const int count = count_of(model, kind);
-  if (index < 0 || index >= count) throw Error("{} {} of a model with {}", to_string(kind), index, count);
-  return index;
-}
-
-void bind_model(nb::module_& m) {
-  nb::class_<PyModel> model(m, "Model",
-                            "Robots and their surroundings: topology, names and default parameters. Immutable; made by "
-                            "`load`, `load_scene` or `ModelBuilder`. SI units, angles in rad. Body 0 is the world.");
-  model.def_prop_ro("name", [](const PyModel& self) { return self->name; })
-      .def_prop_ro(
-          "file", [](const PyModel& self) { return self->file; }, "What it was loaded from; may be empty.")
+void bind_sizes(nb::class_<PyModel>& model) {
+  model
       .def_prop_ro(
           "nq", [](const PyModel& self) { return self->nq; }, "Length of q.")
       .def_prop_ro(
@@ -191,26 +169,75 @@ void bind_model(nb::module_& m) {
       .def_prop_ro("ntendon", [](const PyModel& self) { return self->ntendon; })
       .def_prop_ro("nmocap", [](const PyModel& self) { return self->nmocap; })
       .def_prop_ro(
-          "ntree", [](const PyModel& self) { return self->ntree; }, "Kinematic trees.")
+          "ntree", [](const PyModel& self) { return self->ntree; }, "Kinematic trees.");
+}
+
+std::vector<std::string> warning_texts(const PyModel& self) {
+  std::vector<std::string> texts;
+  for (const Warning& w : self->warnings) {
+    const std::string where = w.origin.text();
+    texts.push_back(where.empty() ? w.message : where + ": " + w.message);
+  }
+  return texts;
+}
+
+using NamePairs = std::vector<std::pair<std::string, std::string>>;
+
+NamePairs contact_pairs(const PyModel& self) {
+  NamePairs names;
+  for (const ContactPair& pair : self->contact_pairs) {
+    names.emplace_back(self->shapes[static_cast<std::size_t>(pair.shape_a)].name,
+                       self->shapes[static_cast<std::size_t>(pair.shape_b)].name);
+  }
+  return names;
+}
+
+NamePairs contact_exclusions(const PyModel& self) {
+  NamePairs names;
+  for (const ContactExclusion& exclusion : self->contact_exclusions) {
+    names.emplace_back(self->bodies[static_cast<std::size_t>(exclusion.body_a)].name,
+                       self->bodies[static_cast<std::size_t>(exclusion.body_b)].name);
+  }
+  return names;
+}
+
+void bind_properties(nb::class_<PyModel>& model) {
+  model.def_prop_ro("name", [](const PyModel& self) { return self->name; })
+      .def_prop_ro(
+          "file", [](const PyModel& self) { return self->file; }, "What it was loaded from; may be empty.")
       .def_prop_ro(
           "dt", [](const PyModel& self) { return self->options.time_step; }, "The time step of the file, s.")
+      .def_prop_ro(
+          "options", [](const PyModel& self) { return SimulationOptions(self->options); },
+          "What it asks of the simulator; a copy.")
       .def_prop_ro(
           "gravity", [](const PyModel& self) { return copy(self->defaults.gravity); }, "m/s^2")
       .def_prop_ro(
           "total_mass", [](const PyModel& self) { return self->total_mass(); }, "kg")
       .def_prop_ro(
           "reference_q", [](const PyModel& self) { return copy(self->reference_q); }, "The reference configuration.")
-      .def_prop_ro(
-          "warnings",
-          [](const PyModel& self) {
-            std::vector<std::string> texts;
-            for (const Warning& w : self->warnings) {
-              const std::string where = w.origin.text();
-              texts.push_back(where.empty() ? w.message : where + ": " + w.message);
-            }
-            return texts;
-          },
-          "What the loader wants you to know; `load` also gives them as Python warnings.");
+      .def_prop_ro("contact_pairs", &contact_pairs, "Names of the shapes that collide by a rule of their own.")
+      .def_prop_ro("contact_exclusions", &contact_exclusions, "Names of the bodies that never collide.")
+      .def_prop_ro("warnings", &warning_texts,
+                   "What the loader wants you to know; `load` also gives them as Python warnings.");
+}
+
+}  // namespace
+
+int find_index(const Model& model, ElementKind kind, const Reference& reference) {
+  if (const auto* name = std::get_if<std::string>(&reference)) return find_by_name(model, kind, *name);
+  const int index = std::get<int>(reference);
+  const int count = count_of(model, kind);
+  if (index < 0 || index >= count) throw Error("{} {} of a model with {}", to_string(kind), index, count);
+  return index;
+}
+
+void bind_model(nb::module_& m) {
+  nb::class_<PyModel> model(m, "Model",
+                            "Robots and their surroundings: topology, names and default parameters. Immutable; made by "
+                            "`load`, `load_string` or `ModelBuilder`. SI units, angles in rad. Body 0 is the world.");
+  bind_properties(model);
+  bind_sizes(model);
   bind_kind<Body>(model, ElementKind::kBody, "body", "bodies");
   bind_kind<Joint>(model, ElementKind::kJoint, "joint", "joints");
   bind_kind<ShapeElement>(model, ElementKind::kShape, "shape", "shapes");

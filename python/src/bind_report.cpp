@@ -36,9 +36,7 @@ std::string report_html(const StepReport& r) {
                      {"time of the step", fmt::format("{:.4g} us", 1e6 * r.times.total())}});
 }
 
-}  // namespace
-
-void bind_report(nb::module_& m) {
+void bind_residuals(nb::module_& m) {
   nb::class_<Residuals>(m, "Residuals",
                         "The certificate: how well an answer obeys the physics of its problem, computed from the "
                         "problem's own data (docs/contact.md has the definitions).")
@@ -60,6 +58,9 @@ void bind_report(nb::module_& m) {
         return fmt::format("<Residuals natv {:.3g} m/s (relative {:.3g}), complementarity {:.3g} J>", r.natv,
                            r.natv_relative, r.complementarity);
       });
+}
+
+void bind_accounts(nb::module_& m) {
   nb::class_<StageTimes>(m, "StageTimes", "Seconds that the stages of a step took.")
       .def_ro("dynamics", &StageTimes::dynamics)
       .def_ro("collision", &StageTimes::collision)
@@ -87,6 +88,9 @@ void bind_report(nb::module_& m) {
       .def("__repr__", [](const EnergyAccount& e) {
         return fmt::format("<EnergyAccount: total {:.6g} J, error of the step {:.3g} J>", e.total(), e.error());
       });
+}
+
+void bind_step_report(nb::module_& m) {
   nb::class_<StepReport>(m, "StepReport", "What one step says about itself; a snapshot.")
       .def_prop_ro(
           "status", [](const StepReport& r) { return std::string(to_string(r.status)); }, "'ok', or what went wrong.")
@@ -120,6 +124,14 @@ void bind_report(nb::module_& m) {
                            to_string(r.status), r.time, r.contacts, r.iterations, r.residuals.natv,
                            1e6 * r.times.total());
       });
+}
+
+}  // namespace
+
+void bind_report(nb::module_& m) {
+  bind_residuals(m);
+  bind_accounts(m);
+  bind_step_report(m);
 }
 
 }  // namespace touchstone::python

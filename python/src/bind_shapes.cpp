@@ -1,14 +1,18 @@
 // Shapes: made in code, for models and for queries.
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "shape.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/geometry/mass_properties.hpp"
+#include "touchstone/io/mesh_file.hpp"
 
 namespace touchstone::python {
 namespace {
@@ -31,24 +35,56 @@ MeshCollision mesh_collision(const std::string& name) {
   throw Error("collision is '{}'; give 'hull' or 'triangles'", name);
 }
 
-PyShape mesh(const Numbers& vertices, const std::optional<Numbers>& triangles, const std::string& collision) {
+std::shared_ptr<TriangleMesh> mesh_of(const Numbers& vertices, const char* name) {
   auto mesh = std::make_shared<TriangleMesh>();
-  const MatrixX v = vertices.matrix("vertices", static_cast<int>(vertices.shape()[0]), 3);
+  const MatrixX v = vertices.matrix(name);
+  require_size(name, v.cols(), 3);
   for (Eigen::Index i = 0; i < v.rows(); ++i) mesh->vertices.push_back(v.row(i).transpose());
-  if (triangles) {
-    const MatrixX t = triangles->matrix("triangles", static_cast<int>(triangles->shape()[0]), 3);
-    for (Eigen::Index i = 0; i < t.rows(); ++i) {
-      for (int k = 0; k < 3; ++k) {
-        if (!(t(i, k) >= 0.0 && t(i, k) < static_cast<double>(v.rows())) || t(i, k) != std::floor(t(i, k))) {
-          throw Error("triangle {} refers to vertex {}; there are {}", i, t(i, k), v.rows());
-        }
+  return mesh;
+}
+
+void add_triangles(TriangleMesh& mesh, const Numbers& triangles) {
+  const MatrixX t = triangles.matrix("triangles");
+  require_size("triangles", t.cols(), 3);
+  const auto count = static_cast<double>(mesh.vertices.size());
+  for (Eigen::Index i = 0; i < t.rows(); ++i) {
+    for (int k = 0; k < 3; ++k) {
+      if (!(t(i, k) >= 0.0 && t(i, k) < count) || t(i, k) != std::floor(t(i, k))) {
+        throw Error("triangle {} refers to vertex {}; there are {}", i, t(i, k), mesh.vertices.size());
       }
-      mesh->triangles.push_back(t.row(i).transpose().cast<int>());
     }
+    mesh.triangles.push_back(t.row(i).transpose().cast<int>());
+  }
+}
+
+PyShape mesh(const Numbers& vertices, const std::optional<Numbers>& triangles, const std::string& collision,
+             const std::optional<std::vector<Numbers>>& pieces) {
+  const std::shared_ptr<TriangleMesh> data = mesh_of(vertices, "vertices");
+  if (triangles) add_triangles(*data, *triangles);
+  Shape shape;
+  shape.type = ShapeType::kMesh;
+  shape.mesh = data;
+  shape.mesh_collision = mesh_collision(collision);
+  if (pieces) {
+    shape.mesh_collision = MeshCollision::kPieces;
+    for (const Numbers& piece : *pieces) shape.pieces.push_back(mesh_of(piece, "a piece"));
+  }
+  return PyShape(std::move(shape));
+}
+
+PyShape from_file(const std::filesystem::path& file, const Numbers& scale, const std::string& collision) {
+  const Vector3 factors = scale.size() == 1 ? Vector3(Vector3::Constant(scale.values()[0])) : scale.vector3("scale");
+  if (!factors.allFinite() || (factors.array() == 0.0).any()) {
+    throw Error("scale is [{}, {}, {}]; give finite numbers other than 0", factors[0], factors[1], factors[2]);
+  }
+  auto data = std::make_shared<TriangleMesh>(read_mesh_file(file).mesh);
+  for (Vector3& vertex : data->vertices) vertex = vertex.cwiseProduct(factors);
+  if (factors.prod() < 0.0) {  // a mirrored mesh would be inside out
+    for (Eigen::Vector3i& triangle : data->triangles) std::swap(triangle[1], triangle[2]);
   }
   Shape shape;
   shape.type = ShapeType::kMesh;
-  shape.mesh = std::move(mesh);
+  shape.mesh = std::move(data);
   shape.mesh_collision = mesh_collision(collision);
   return PyShape(std::move(shape));
 }
@@ -84,10 +120,8 @@ std::string repr(const PyShape& s) {
                      shape.size.y(), shape.size.z());
 }
 
-}  // namespace
-
-void bind_shapes(nb::module_& m) {
-  nb::class_<PyShape>(m, "Shape", "A shape of a body, or of a collision query. Lengths in metres.")
+void bind_primitives(nb::class_<PyShape>& shape) {
+  shape
       .def_static(
           "sphere",
           [](double radius) {
@@ -120,16 +154,32 @@ void bind_shapes(nb::module_& m) {
           nb::arg("semi_axes"))
       .def_static(
           "plane", [] { return primitive(ShapeType::kPlane, Vector3::Zero()); },
-          "The plane z = 0, solid below, infinite.")
+          "The plane z = 0, solid below, infinite.");
+}
+
+void bind_meshes(nb::class_<PyShape>& shape) {
+  shape
       .def_static(
           "mesh", &mesh, nb::arg("vertices"), nb::arg("triangles") = nb::none(), nb::arg("collision") = "hull",
+          nb::arg("pieces") = nb::none(),
           "vertices: n x 3, m; triangles: indices, n x 3, counter-clockwise from outside (none: the convex hull "
-          "is meant). collision: 'hull', or 'triangles' for a surface that is solid behind them.")
+          "is meant). collision: 'hull', or 'triangles' for a surface that is solid behind them. pieces: vertices "
+          "of convex pieces that collide instead.")
+      .def_static("from_file", &from_file, nb::arg("file"), nb::arg("scale") = 1.0, nb::arg("collision") = "hull",
+                  "A mesh from an OBJ, STL, MSH, DAE or glTF file; scale: to metres, one number or three.")
       .def_static("height_field", &height_field, nb::arg("heights"), nb::arg("size_x"), nb::arg("size_y"),
                   nb::arg("base") = 0.1,
                   "heights: rows along y, columns along x, m, from 0 up; over size_x by size_y (m); base: thickness "
-                  "below 0 (m).")
-      .def_prop_ro("type", [](const PyShape& s) { return std::string(to_string(s.shape().type)); })
+                  "below 0 (m).");
+}
+
+}  // namespace
+
+void bind_shapes(nb::module_& m) {
+  nb::class_<PyShape> shape(m, "Shape", "A shape of a body, or of a collision query. Lengths in metres.");
+  bind_primitives(shape);
+  bind_meshes(shape);
+  shape.def_prop_ro("type", [](const PyShape& s) { return std::string(to_string(s.shape().type)); })
       .def_prop_ro(
           "size", [](const PyShape& s) { return copy(s.shape().size); }, "m; what it means depends on the type.")
       .def_prop_ro(

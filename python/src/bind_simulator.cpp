@@ -175,15 +175,19 @@ void bind_results(nb::class_<PySimulator>& c) {
           "[force (N), torque (N m)] of all contacts on a body in the last step, world axes, about its "
           "origin at the start of the step.")
       .def("contact_problem", &contact_problem,
-           "The contact problem of the last step, all islands together, for experiments with solvers.")
-      .def(
-          "kinetic_energy",
-          [](PySimulator& self) {
-            current(self);
-            forward_velocity(self.sim.model(), self.sim.state().v, self.data);
-            return kinetic_energy(self.sim.model(), self.sim.parameters(), self.sim.state().v, self.data);
-          },
-          "J, of the current state.")
+           "The contact problem of the last step, all islands together, for experiments with solvers.");
+}
+
+// Of the current state, not of the last step.
+void bind_kinematics(nb::class_<PySimulator>& c) {
+  c.def(
+       "kinetic_energy",
+       [](PySimulator& self) {
+         current(self);
+         forward_velocity(self.sim.model(), self.sim.state().v, self.data);
+         return kinetic_energy(self.sim.model(), self.sim.parameters(), self.sim.state().v, self.data);
+       },
+       "J, of the current state.")
       .def(
           "potential_energy",
           [](PySimulator& self) {
@@ -219,6 +223,85 @@ void bind_results(nb::class_<PySimulator>& c) {
                    "float = float('inf')) -> tuple[int, float, numpy.typing.NDArray[numpy.float64], "
                    "numpy.typing.NDArray[numpy.float64]] | None"),
            "The nearest shape on a ray, with the poses of the last step: (shape, distance, point, normal), or None.");
+}
+
+void bind_construction(nb::class_<PySimulator>& c) {
+  c.def("__init__", &construct, nb::arg("model"), nb::kw_only(), nb::arg("dt") = 0.0, nb::arg("solver") = "auto",
+        nb::arg("options"),
+        nb::sig("def __init__(self, model: Model, *, dt: float = 0.0, solver: str = 'auto', **options: bool | int | "
+                "float | str) -> None"),
+        "dt: time step, s (0: the model's). solver: a name of `solvers()`. options, by name: those of the simulator "
+        "(`simulator_options()` lists them: integrator, tolerance, erp, ...) and those of the solver.")
+      .def_prop_ro("model", [](const PySimulator& self) { return PyModel{self.sim.model_ptr()}; })
+      .def_prop_ro(
+          "dt", [](const PySimulator& self) { return self.sim.time_step(); }, "s")
+      .def_prop_ro("solver", [](const PySimulator& self) { return self.sim.options().solver; })
+      .def_prop_ro(
+          "options",
+          [](const PySimulator& self) {
+            nb::dict d;
+            for (const auto& [name, value] : option_values(self.sim.options())) d[name.c_str()] = value;
+            return d;
+          },
+          nb::sig("def options(self) -> dict[str, str]"), "All options by name, as text.")
+      .def_prop_ro(
+          "time", [](const PySimulator& self) { return self.sim.state().time; }, "s")
+      .def_prop_rw(
+          "state", [](PySimulator& self) -> State& { return self.sim.state(); },
+          [](PySimulator& self, const State& s) {
+            s.validate(self.sim.model());
+            self.sim.state() = s;
+          },
+          nb::for_getter(nb::rv_policy::reference_internal),
+          "The current state; its arrays stay valid, and may be written between steps.")
+      .def_prop_ro(
+          "parameters", [](PySimulator& self) -> Parameters& { return self.sim.parameters(); },
+          nb::rv_policy::reference_internal, "Numbers that may change between steps.");
+}
+
+void bind_motion(nb::class_<PySimulator>& c) {
+  c.def("step", &step, nb::arg("count") = 1,
+        "Moves on by count steps without holding the GIL; stops early when a step diverges. Returns the report of "
+        "the "
+        "last step.")
+      .def("reset", &reset, nb::arg("to") = nb::none(),
+           "To the start of the scene or the reference configuration, to a keyframe (name or index) or to a State; "
+           "contacts are forgotten.")
+      .def(
+          "reset_random",
+          [](PySimulator& self, std::uint64_t seed, double spread, double speed) {
+            const Guard guard(self.busy, "simulator");
+            self.sim.reset_random(seed, spread, speed);
+          },
+          nb::arg("seed"), nb::arg("spread") = 0.5, nb::arg("speed") = 0.5,
+          "To a random state in which nothing overlaps: free bodies within spread (m) of their places, velocities up "
+          "to "
+          "speed (m/s, rad/s). The same seed gives the same state.")
+      .def(
+          "save", [](const PySimulator& self) { return self.sim.save(); },
+          "Everything the next step depends on: a restored simulator goes on bit for bit.")
+      .def(
+          "restore",
+          [](PySimulator& self, const Simulator::Snapshot& snapshot) {
+            const Guard guard(self.busy, "simulator");
+            self.sim.restore(snapshot);
+          },
+          nb::arg("snapshot"))
+      .def("__repr__", &repr)
+      .def("_repr_html_", &html);
+}
+
+void bind_view(nb::class_<PySimulator>& c) {
+  c.def("view", &make_viewer, nb::kw_only(), nb::arg("host") = "127.0.0.1", nb::arg("port") = 0,
+        nb::arg("token") = false, nb::arg("paused") = true, nb::arg("speed") = 1.0, nb::arg("browser") = nb::none(),
+        nb::arg("height") = 560, nb::keep_alive<0, 1>(),
+        nb::sig("def view(self, *, host: str = '127.0.0.1', port: int = 0, token: bool = False, paused: bool = True, "
+                "speed: float = 1.0, browser: bool | None = None, height: int = 560) -> Viewer"),
+        "Shows the simulator live, in a browser or below the cell of a notebook. host, port: where to listen (port "
+        "0: a free one); a host other than loopback needs the token in the address, and `token` asks for it on "
+        "loopback too. paused: the page's play button starts it; what you step is shown anyway. speed: simulated "
+        "seconds for a second while it plays. browser: open one (default: where there is a display, but not in a "
+        "notebook). height: pixels, in a notebook. Solver and time step stay those of the simulator.");
 }
 
 std::string option_help() {
@@ -276,80 +359,13 @@ void bind_simulator(nb::module_& m) {
   nb::class_<PySimulator> c(m, "Simulator",
                             "A model, its state, and one function that moves it on. Trouble is a status of the report, "
                             "not an exception. Not for two threads at once.");
-  c.def("__init__", &construct, nb::arg("model"), nb::kw_only(), nb::arg("dt") = 0.0, nb::arg("solver") = "auto",
-        nb::arg("options"),
-        nb::sig("def __init__(self, model: Model, *, dt: float = 0.0, solver: str = 'auto', **options: bool | int | "
-                "float | str) -> None"),
-        "dt: time step, s (0: the model's). solver: a name of `solvers()`. options, by name: those of the simulator "
-        "(`simulator_options()` lists them: integrator, tolerance, erp, ...) and those of the solver.")
-      .def_prop_ro("model", [](const PySimulator& self) { return PyModel{self.sim.model_ptr()}; })
-      .def_prop_ro(
-          "dt", [](const PySimulator& self) { return self.sim.time_step(); }, "s")
-      .def_prop_ro("solver", [](const PySimulator& self) { return self.sim.options().solver; })
-      .def_prop_ro(
-          "options",
-          [](const PySimulator& self) {
-            nb::dict d;
-            for (const auto& [name, value] : option_values(self.sim.options())) d[name.c_str()] = value;
-            return d;
-          },
-          nb::sig("def options(self) -> dict[str, str]"), "All options by name, as text.")
-      .def_prop_ro(
-          "time", [](const PySimulator& self) { return self.sim.state().time; }, "s")
-      .def_prop_rw(
-          "state", [](PySimulator& self) -> State& { return self.sim.state(); },
-          [](PySimulator& self, const State& s) {
-            s.validate(self.sim.model());
-            self.sim.state() = s;
-          },
-          nb::for_getter(nb::rv_policy::reference_internal),
-          "The current state; its arrays stay valid, and may be written between steps.")
-      .def_prop_ro(
-          "parameters", [](PySimulator& self) -> Parameters& { return self.sim.parameters(); },
-          nb::rv_policy::reference_internal, "Numbers that may change between steps.")
-      .def("step", &step, nb::arg("count") = 1,
-           "Moves on by count steps without holding the GIL; stops early when a step diverges. Returns the report of "
-           "the "
-           "last step.")
-      .def(
-          "view", &make_viewer, nb::kw_only(), nb::arg("host") = "127.0.0.1", nb::arg("port") = 0,
-          nb::arg("token") = false, nb::arg("paused") = true, nb::arg("speed") = 1.0, nb::arg("browser") = nb::none(),
-          nb::arg("height") = 560, nb::keep_alive<0, 1>(),
-          nb::sig("def view(self, *, host: str = '127.0.0.1', port: int = 0, token: bool = False, paused: bool = True, "
-                  "speed: float = 1.0, browser: bool | None = None, height: int = 560) -> Viewer"),
-          "Shows the simulator live, in a browser or below the cell of a notebook. host, port: where to listen (port "
-          "0: a free one); a host other than loopback needs the token in the address, and `token` asks for it on "
-          "loopback too. paused: the page's play button starts it; what you step is shown anyway. speed: simulated "
-          "seconds for a second while it plays. browser: open one (default: where there is a display, but not in a "
-          "notebook). height: pixels, in a notebook. Solver and time step stay those of the simulator.")
-      .def("reset", &reset, nb::arg("to") = nb::none(),
-           "To the start of the scene or the reference configuration, to a keyframe (name or index) or to a State; "
-           "contacts are forgotten.")
-      .def(
-          "reset_random",
-          [](PySimulator& self, std::uint64_t seed, double spread, double speed) {
-            const Guard guard(self.busy, "simulator");
-            self.sim.reset_random(seed, spread, speed);
-          },
-          nb::arg("seed"), nb::arg("spread") = 0.5, nb::arg("speed") = 0.5,
-          "To a random state in which nothing overlaps: free bodies within spread (m) of their places, velocities up "
-          "to "
-          "speed (m/s, rad/s). The same seed gives the same state.")
-      .def(
-          "save", [](const PySimulator& self) { return self.sim.save(); },
-          "Everything the next step depends on: a restored simulator goes on bit for bit.")
-      .def(
-          "restore",
-          [](PySimulator& self, const Simulator::Snapshot& snapshot) {
-            const Guard guard(self.busy, "simulator");
-            self.sim.restore(snapshot);
-          },
-          nb::arg("snapshot"))
-      .def("__repr__", &repr)
-      .def("_repr_html_", &html);
-  m.def("simulator_options", &option_help, "The simulator's options with defaults, ranges and meaning, one a line.");
+  bind_construction(c);
+  bind_motion(c);
+  bind_view(c);
   bind_input(c);
   bind_results(c);
+  bind_kinematics(c);
+  m.def("simulator_options", &option_help, "The simulator's options with defaults, ranges and meaning, one a line.");
 }
 
 }  // namespace touchstone::python

@@ -51,7 +51,7 @@ class Guard {
   std::atomic<bool>& busy_;
 };
 
-// "<td>..</td>" rows for notebooks.
+// A table for notebooks; its texts are escaped.
 std::string html_table(const std::string& title, const std::vector<std::pair<std::string, std::string>>& rows);
 
 Quaternion quaternion_argument(const Numbers& wxyz, const char* name);

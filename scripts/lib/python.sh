@@ -45,9 +45,9 @@ build_wheels() {
     case "$done" in *" $tag "*) continue ;; esac
     done="$done$tag "
     echo "Building the wheel for $("$interpreter" --version)"
-    CC=$(command -v cc) CXX=$(command -v c++) quietly "wheel-$tag" "$tools/bin/python" -m pip --python "$interpreter" wheel . --no-deps -w build/wheels \
-      -C build-dir=build/release -C cmake.define.TOUCHSTONE_WERROR=ON -C cmake.define.TOUCHSTONE_BUILD_TESTS=ON \
-      -C cmake.define.TOUCHSTONE_BUILD_BENCH=ON
+    CC=$(command -v cc) CXX=$(command -v c++) quietly "wheel-$tag" "$tools/bin/python" -m pip --python "$interpreter" \
+      wheel . --no-deps -w build/wheels -C build-dir=build/release -C cmake.define.TOUCHSTONE_WERROR=ON \
+      -C cmake.define.TOUCHSTONE_BUILD_TESTS=ON -C cmake.define.TOUCHSTONE_BUILD_BENCH=ON
   done
   for wheel in build/wheels/*.whl; do
     PATH=$root/$tools/bin:$PATH quietly auditwheel "$tools/bin/auditwheel" repair "$wheel" -w dist
@@ -62,7 +62,7 @@ test_wheels() {
   for interpreter in "${interpreters[@]}"; do
     place=$(mktemp -d)
     "$interpreter" -m venv "$place/venv"
-    quietly wheel-install "$place/venv/bin/pip" install --disable-pip-version-check numpy
+    quietly wheel-install "$place/venv/bin/pip" install --disable-pip-version-check numpy matplotlib
     quietly wheel-install "$place/venv/bin/pip" install --disable-pip-version-check --no-index --no-deps \
       --find-links dist touchstone-sim
     cp -r examples/python tests/python/wheel_check.py "$place"

@@ -5,58 +5,21 @@
 namespace touchstone::mjcf {
 namespace {
 
-struct SensorRow {
-  std::string_view tag;
-  SensorType type;
-  std::string_view attribute;  // that names the object; "objname" goes with objtype
-  Kind kind;
-};
-
-constexpr SensorRow kSensors[] = {
-    {"jointpos", SensorType::kJointPosition, "joint", Kind::kJoint},
-    {"jointvel", SensorType::kJointVelocity, "joint", Kind::kJoint},
-    {"jointactuatorfrc", SensorType::kJointActuatorForce, "joint", Kind::kJoint},
-    {"jointlimitpos", SensorType::kJointLimitPosition, "joint", Kind::kJoint},
-    {"jointlimitvel", SensorType::kJointLimitVelocity, "joint", Kind::kJoint},
-    {"jointlimitfrc", SensorType::kJointLimitForce, "joint", Kind::kJoint},
-    {"tendonpos", SensorType::kTendonPosition, "tendon", Kind::kTendon},
-    {"tendonvel", SensorType::kTendonVelocity, "tendon", Kind::kTendon},
-    {"tendonactuatorfrc", SensorType::kTendonActuatorForce, "tendon", Kind::kTendon},
-    {"actuatorpos", SensorType::kActuatorPosition, "actuator", Kind::kActuator},
-    {"actuatorvel", SensorType::kActuatorVelocity, "actuator", Kind::kActuator},
-    {"actuatorfrc", SensorType::kActuatorForce, "actuator", Kind::kActuator},
-    {"ballquat", SensorType::kBallQuaternion, "joint", Kind::kJoint},
-    {"ballangvel", SensorType::kBallAngularVelocity, "joint", Kind::kJoint},
-    {"framepos", SensorType::kFramePosition, "objname", Kind::kNone},
-    {"framequat", SensorType::kFrameQuaternion, "objname", Kind::kNone},
-    {"framexaxis", SensorType::kFrameXAxis, "objname", Kind::kNone},
-    {"frameyaxis", SensorType::kFrameYAxis, "objname", Kind::kNone},
-    {"framezaxis", SensorType::kFrameZAxis, "objname", Kind::kNone},
-    {"framelinvel", SensorType::kFrameLinearVelocity, "objname", Kind::kNone},
-    {"frameangvel", SensorType::kFrameAngularVelocity, "objname", Kind::kNone},
-    {"framelinacc", SensorType::kFrameLinearAcceleration, "objname", Kind::kNone},
-    {"frameangacc", SensorType::kFrameAngularAcceleration, "objname", Kind::kNone},
-    {"gyro", SensorType::kGyro, "site", Kind::kSite},
-    {"accelerometer", SensorType::kAccelerometer, "site", Kind::kSite},
-    {"velocimeter", SensorType::kVelocimeter, "site", Kind::kSite},
-    {"magnetometer", SensorType::kMagnetometer, "site", Kind::kSite},
-    {"force", SensorType::kForce, "site", Kind::kSite},
-    {"torque", SensorType::kTorque, "site", Kind::kSite},
-    {"touch", SensorType::kTouch, "site", Kind::kSite},
-    {"rangefinder", SensorType::kRangefinder, "site", Kind::kSite},
-    {"subtreecom", SensorType::kSubtreeCom, "body", Kind::kBody},
-    {"subtreelinvel", SensorType::kSubtreeLinearVelocity, "body", Kind::kBody},
-    {"subtreeangmom", SensorType::kSubtreeAngularMomentum, "body", Kind::kBody},
-    {"clock", SensorType::kClock, "", Kind::kNone},
-    {"e_potential", SensorType::kPotentialEnergy, "", Kind::kNone},
-    {"e_kinetic", SensorType::kKineticEnergy, "", Kind::kNone},
-};
-
-const SensorRow* sensor_row(std::string_view tag) {
-  for (const SensorRow& row : kSensors) {
-    if (row.tag == tag) return &row;
+Kind kind_of(FrameType type) {
+  switch (type) {
+    case FrameType::kBody:
+      return Kind::kBody;
+    case FrameType::kSite:
+      return Kind::kSite;
+    case FrameType::kJoint:
+      return Kind::kJoint;
+    case FrameType::kTendon:
+      return Kind::kTendon;
+    case FrameType::kActuator:
+      return Kind::kActuator;
+    default:
+      return Kind::kNone;
   }
-  return nullptr;
 }
 
 // MJCF's "body" is the inertial frame and "xbody" the body frame. Cameras are not kept.
@@ -265,9 +228,9 @@ void Parser::parse_sensor(const XmlElement& section) {
 
 // False if there is no such sensor here: sensors do not act on the physics, so that is no error.
 bool Parser::read_sensor(const XmlElement& element, SensorSpec& spec) {
-  const SensorRow* row = sensor_row(element.tag);
-  if (!row) return false;
-  spec.sensor.type = row->type;
+  const std::optional<SensorType> type = find_sensor_type(element.tag);
+  if (!type) return false;
+  spec.sensor.type = *type;
   spec.sensor.origin = origin(element);
   read(element, "name", spec.sensor.name);
   read(element, "noise", spec.sensor.noise);
@@ -277,10 +240,10 @@ bool Parser::read_sensor(const XmlElement& element, SensorSpec& spec) {
   read(element, "nsample", samples);
   read(element, "delay", delay);
   if (samples != 0 || delay != 0.0) warn(element, "nsample and delay are ignored: the sensor has no history");
-  if (row->attribute.empty()) return true;
-  if (row->attribute != "objname") {
-    if (row->type == SensorType::kRangefinder && !element.has("site")) return false;
-    spec.object = {row->kind, required_attribute<std::string>(element, row->attribute)};
+  if (const std::optional<FrameType> object = sensor_object(*type)) {
+    if (*object == FrameType::kNone) return true;
+    if (*type == SensorType::kRangefinder && !element.has("site")) return false;
+    spec.object = {kind_of(*object), required_attribute<std::string>(element, to_string(*object))};
     return true;
   }
   if (!element.has("objtype")) fail_missing(element, "objtype");

@@ -30,34 +30,119 @@ int dof_count(JointType type) {
   return type == JointType::kBall ? 3 : 1;
 }
 
+std::string_view to_string(EqualityType type) {
+  switch (type) {
+    case EqualityType::kConnect:
+      return "connect";
+    case EqualityType::kWeld:
+      return "weld";
+    case EqualityType::kJoint:
+      return "joint";
+    case EqualityType::kTendon:
+      return "tendon";
+  }
+  return "?";
+}
+
+std::string_view to_string(TransmissionType type) {
+  switch (type) {
+    case TransmissionType::kJoint:
+      return "joint";
+    case TransmissionType::kJointInParent:
+      return "joint in parent";
+    case TransmissionType::kTendon:
+      return "tendon";
+    case TransmissionType::kSite:
+      return "site";
+    case TransmissionType::kSliderCrank:
+      return "slider-crank";
+  }
+  return "?";
+}
+
+std::string_view to_string(ActuatorDynamics dynamics) {
+  switch (dynamics) {
+    case ActuatorDynamics::kNone:
+      return "none";
+    case ActuatorDynamics::kIntegrator:
+      return "integrator";
+    case ActuatorDynamics::kFilter:
+      return "filter";
+    case ActuatorDynamics::kFilterExact:
+      return "exact filter";
+  }
+  return "?";
+}
+
+std::string_view to_string(FrameType type) {
+  switch (type) {
+    case FrameType::kNone:
+      return "none";
+    case FrameType::kBody:
+      return "body";
+    case FrameType::kBodyInertial:
+      return "inertial frame";
+    case FrameType::kShape:
+      return "shape";
+    case FrameType::kSite:
+      return "site";
+    case FrameType::kJoint:
+      return "joint";
+    case FrameType::kTendon:
+      return "tendon";
+    case FrameType::kActuator:
+      return "actuator";
+  }
+  return "?";
+}
+
 namespace {
+
+constexpr FrameType kNothing = FrameType::kNone;
+constexpr FrameType kBody = FrameType::kBody;
+constexpr FrameType kSite = FrameType::kSite;
+constexpr FrameType kJoint = FrameType::kJoint;
+constexpr FrameType kTendon = FrameType::kTendon;
+constexpr FrameType kActuator = FrameType::kActuator;
+constexpr std::optional<FrameType> kAnyFrame;
 
 struct SensorInfo {
   std::string_view name;
   int dimension;
+  std::optional<FrameType> object;
 };
 
 // In the order of the enumeration; the names are MJCF's.
 constexpr SensorInfo kSensors[] = {
-    {"jointpos", 1},      {"jointvel", 1},      {"jointactuatorfrc", 1},
-    {"jointlimitpos", 1}, {"jointlimitvel", 1}, {"jointlimitfrc", 1},
-    {"tendonpos", 1},     {"tendonvel", 1},     {"tendonactuatorfrc", 1},
-    {"actuatorpos", 1},   {"actuatorvel", 1},   {"actuatorfrc", 1},
-    {"ballquat", 4},      {"ballangvel", 3},    {"framepos", 3},
-    {"framequat", 4},     {"framexaxis", 3},    {"frameyaxis", 3},
-    {"framezaxis", 3},    {"framelinvel", 3},   {"frameangvel", 3},
-    {"framelinacc", 3},   {"frameangacc", 3},   {"gyro", 3},
-    {"accelerometer", 3}, {"velocimeter", 3},   {"magnetometer", 3},
-    {"force", 3},         {"torque", 3},        {"touch", 1},
-    {"rangefinder", 1},   {"subtreecom", 3},    {"subtreelinvel", 3},
-    {"subtreeangmom", 3}, {"clock", 1},         {"e_potential", 1},
-    {"e_kinetic", 1},
+    {"jointpos", 1, kJoint},       {"jointvel", 1, kJoint},       {"jointactuatorfrc", 1, kJoint},
+    {"jointlimitpos", 1, kJoint},  {"jointlimitvel", 1, kJoint},  {"jointlimitfrc", 1, kJoint},
+    {"tendonpos", 1, kTendon},     {"tendonvel", 1, kTendon},     {"tendonactuatorfrc", 1, kTendon},
+    {"actuatorpos", 1, kActuator}, {"actuatorvel", 1, kActuator}, {"actuatorfrc", 1, kActuator},
+    {"ballquat", 4, kJoint},       {"ballangvel", 3, kJoint},     {"framepos", 3, kAnyFrame},
+    {"framequat", 4, kAnyFrame},   {"framexaxis", 3, kAnyFrame},  {"frameyaxis", 3, kAnyFrame},
+    {"framezaxis", 3, kAnyFrame},  {"framelinvel", 3, kAnyFrame}, {"frameangvel", 3, kAnyFrame},
+    {"framelinacc", 3, kAnyFrame}, {"frameangacc", 3, kAnyFrame}, {"gyro", 3, kSite},
+    {"accelerometer", 3, kSite},   {"velocimeter", 3, kSite},     {"magnetometer", 3, kSite},
+    {"force", 3, kSite},           {"torque", 3, kSite},          {"touch", 1, kSite},
+    {"rangefinder", 1, kSite},     {"subtreecom", 3, kBody},      {"subtreelinvel", 3, kBody},
+    {"subtreeangmom", 3, kBody},   {"clock", 1, kNothing},        {"e_potential", 1, kNothing},
+    {"e_kinetic", 1, kNothing},
 };
 static_assert(std::size(kSensors) == static_cast<std::size_t>(SensorType::kKineticEnergy) + 1);
 
+const SensorInfo& info_of(SensorType type) { return kSensors[static_cast<int>(type)]; }
+
 }  // namespace
 
-std::string_view to_string(SensorType type) { return kSensors[static_cast<int>(type)].name; }
-int sensor_dimension(SensorType type) { return kSensors[static_cast<int>(type)].dimension; }
+std::string_view to_string(SensorType type) { return info_of(type).name; }
+int sensor_dimension(SensorType type) { return info_of(type).dimension; }
+std::optional<FrameType> sensor_object(SensorType type) { return info_of(type).object; }
+
+std::optional<SensorType> find_sensor_type(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kSensors); ++i) {
+    if (kSensors[i].name == name) return static_cast<SensorType>(i);
+  }
+  return std::nullopt;
+}
 
 }  // namespace touchstone

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -173,6 +174,8 @@ struct Tendon {
 
 enum class EqualityType { kConnect, kWeld, kJoint, kTendon };
 
+std::string_view to_string(EqualityType type);
+
 struct Equality {
   std::string name;
   EqualityType type = EqualityType::kConnect;
@@ -193,6 +196,9 @@ enum class TransmissionType { kJoint, kJointInParent, kTendon, kSite, kSliderCra
 enum class ActuatorDynamics { kNone, kIntegrator, kFilter, kFilterExact };
 enum class ActuatorGain { kFixed, kAffine };
 enum class ActuatorBias { kNone, kAffine };
+
+std::string_view to_string(TransmissionType type);
+std::string_view to_string(ActuatorDynamics dynamics);
 
 // force = gain(length, velocity) * (control or activation) + bias(length, velocity), as in MuJoCo:
 // gain = g0 + g1 length + g2 velocity, bias = b0 + b1 length + b2 velocity.
@@ -264,10 +270,16 @@ enum class SensorType {
   kKineticEnergy,
 };
 
-std::string_view to_string(SensorType type);
+std::string_view to_string(SensorType type);  // MJCF's name of it
+std::optional<SensorType> find_sensor_type(std::string_view name);
 int sensor_dimension(SensorType type);
 
 enum class FrameType { kNone, kBody, kBodyInertial, kShape, kSite, kJoint, kTendon, kActuator };
+
+std::string_view to_string(FrameType type);
+// What a sensor is attached to: kNone for the clock and the energies; empty for sensors of a frame, which may be that
+// of a body, its inertia, a shape or a site.
+std::optional<FrameType> sensor_object(SensorType type);
 
 struct Sensor {
   std::string name;

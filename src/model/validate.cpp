@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
 #include <unordered_map>
 
 namespace touchstone {
@@ -280,7 +281,17 @@ std::size_t count_of(const Model& m, FrameType type) {
   return 0;
 }
 
-void check_contacts_and_sensors(const Model& m) {
+bool is_frame(FrameType type) {
+  return type == FrameType::kBody || type == FrameType::kBodyInertial || type == FrameType::kShape ||
+         type == FrameType::kSite;
+}
+
+bool is_limit_sensor(SensorType type) {
+  return type == SensorType::kJointLimitPosition || type == SensorType::kJointLimitVelocity ||
+         type == SensorType::kJointLimitForce;
+}
+
+void check_contact_rules(const Model& m) {
   for (const ContactPair& pair : m.contact_pairs) {
     const Checker check("contact pair", pair);
     check.index("first shape", pair.shape_a, m.shapes.size());
@@ -296,12 +307,33 @@ void check_contacts_and_sensors(const Model& m) {
     check.index("first body", exclusion.body_a, m.bodies.size());
     check.index("second body", exclusion.body_b, m.bodies.size());
   }
+}
+
+// The kind of what a sensor is attached to must be that of its type: the reader of the sensor relies on it.
+void check_sensors(const Model& m) {
   for (const Sensor& sensor : m.sensors) {
     const Checker check("sensor", sensor);
-    if (sensor.object_type != FrameType::kNone) check.index("object", sensor.object, count_of(m, sensor.object_type));
+    const std::optional<FrameType> expected = sensor_object(sensor.type);
+    const FrameType given = sensor.object_type;
+    const std::string what = fmt::format("a {} is attached to: {}", to_string(sensor.type), to_string(given));
+    if (expected) {
+      check.require(given == *expected, what, fmt::format("attach it to: {}", to_string(*expected)));
+    } else {
+      check.require(is_frame(given), what, "attach it to a body, inertial frame, shape or site");
+      check.require(sensor.reference_type == FrameType::kNone || is_frame(sensor.reference_type),
+                    fmt::format("its reference is a {}", to_string(sensor.reference_type)),
+                    "refer to a body, inertial frame, shape or site");
+    }
+    if (given != FrameType::kNone) check.index("object", sensor.object, count_of(m, given));
     if (sensor.reference_type != FrameType::kNone) {
       check.index("reference", sensor.reference, count_of(m, sensor.reference_type));
     }
+    if (given != FrameType::kJoint) continue;
+    const Joint& joint = m.joints[sensor.object];
+    const bool of_ball = sensor.type == SensorType::kBallQuaternion || sensor.type == SensorType::kBallAngularVelocity;
+    check.require(of_ball ? joint.type == JointType::kBall : is_scalar(joint) || is_limit_sensor(sensor.type),
+                  fmt::format("a {} of a {} joint", to_string(sensor.type), to_string(joint.type)),
+                  of_ball ? "choose a ball joint" : "choose a joint with one coordinate");
   }
 }
 
@@ -345,7 +377,8 @@ void validate_elements(const Model& draft) {
   check_shapes_and_sites(draft);
   check_tendons(draft);
   check_actuators(draft);
-  check_contacts_and_sensors(draft);
+  check_contact_rules(draft);
+  check_sensors(draft);
   check_equalities(draft);
   if (!draft.defaults.gravity.allFinite()) {
     throw InputError({.where = {draft.file, 0, "gravity"},

@@ -156,12 +156,15 @@ std::string decode_base64(std::string_view text) {
   return bytes;
 }
 
-// The pictures of the document (web/src/film.ts), one after the other; returns how many.
-int gather_pictures(const std::string& document, std::string& film) {
-  constexpr std::string_view kMark = "data:image/jpeg;base64,";
+// The pictures of the document (web/src/film.ts), one after the other; returns how many. `type` is jpeg or png.
+int gather_pictures(const std::string& document, const char* type, std::string& film) {
+  const std::string mark = fmt::format("<pre id=\"film\" hidden=\"\">data:image/{};base64,", type);
+  const std::string next = fmt::format("\ndata:image/{};base64,", type);
   int count = 0;
-  for (std::size_t at = document.find(kMark); at != std::string::npos; at = document.find(kMark, at)) {
-    at += kMark.size();
+  std::size_t length = mark.size();
+  for (std::size_t at = document.find(mark); at != std::string::npos; at = document.find(next, at)) {
+    at += length;
+    length = next.size();
     film += decode_base64(std::string_view(document).substr(at, document.find_first_of("\n<", at) - at));
     ++count;
   }
@@ -170,17 +173,21 @@ int gather_pictures(const std::string& document, std::string& film) {
 
 }  // namespace
 
+// The picture is made by the page and read from its document. Chromium's own --screenshot waits for a frame that may
+// never come when the first one takes long, as it does in software on a busy machine.
 void write_png(const Replay& replay, const fs::path& file, const ScreenshotOptions& options) {
   const std::string browser = find_browser();
   const TemporaryFolder folder;
-  const fs::path page = folder.path / "replay.html", picture = folder.path / "picture.png";
+  const fs::path page = folder.path / "replay.html", document = folder.path / "document.html";
   write_html(replay, page);
   std::vector<std::string> words = browser_command(browser, folder.path, options.width, options.height);
-  words.push_back(fmt::format("--screenshot={}", picture.string()));
-  words.push_back(page_address(page, options.dark, fmt::format("t={}", options.time)));
-  const int status = run_quietly(std::move(words));
-  if (status != 0 || !fs::exists(picture)) fail_with(browser, "picture", status);
-  viewer::write_atomically(file, read_file(picture));
+  words.emplace_back("--dump-dom");
+  words.push_back(page_address(page, options.dark,
+                               fmt::format("t={}&still=1&size={}x{}", options.time, options.width, options.height)));
+  const int status = run_quietly(std::move(words), kPatience, document.string());
+  std::string bytes;
+  if (status != 0 || gather_pictures(read_file(document), "png", bytes) != 1) fail_with(browser, "picture", status);
+  viewer::write_atomically(file, bytes);
 }
 
 void write_mp4(const Replay& replay, const fs::path& file, const FilmOptions& options) {
@@ -202,7 +209,7 @@ void write_mp4(const Replay& replay, const fs::path& file, const FilmOptions& op
       page_address(page, options.dark, fmt::format("film={}&size={}x{}", options.rate, options.width, options.height)));
   int status = run_quietly(std::move(words), patience, document.string());
   std::string bytes;
-  if (status != 0 || gather_pictures(read_file(document), bytes) == 0) fail_with(browser, "pictures", status);
+  if (status != 0 || gather_pictures(read_file(document), "jpeg", bytes) == 0) fail_with(browser, "pictures", status);
   viewer::write_atomically(pictures, bytes);
   // Even sizes and four-two-zero colours: what every player can show.
   status = run_quietly({encoder, "-loglevel", "error", "-f", "mjpeg", "-framerate", fmt::format("{}", options.rate),

@@ -244,6 +244,16 @@ INSTANTIATE_TEST_SUITE_P(
                    b.add_actuator({.name = "u", .target = 0, .gain = {-3, 0, 0}, .damping_ratio = 1.0});
                  },
                  {"actuator 'u'", "gain -3", "positive"}},
+        BadInput{"SensorWithoutObject", [](ModelBuilder& b, int) { b.add_sensor({.name = "s", .type = SensorType::kTouch}); }, {"sensor 's'", "touch is attached to: none", "site"}},
+        BadInput{"SensorOnTheWrongKind",
+                 [](ModelBuilder& b, int i) { b.add_sensor({.name = "s", .type = SensorType::kJointPosition, .object_type = FrameType::kBody, .object = i}); },
+                 {"jointpos is attached to: body", "joint"}},
+        BadInput{"BallSensorOnAHinge",
+                 [](ModelBuilder& b, int) { b.add_sensor({.name = "s", .type = SensorType::kBallQuaternion, .object_type = FrameType::kJoint, .object = 0}); },
+                 {"ballquat of a hinge joint", "ball joint"}},
+        BadInput{"FrameSensorOnAJoint",
+                 [](ModelBuilder& b, int) { b.add_sensor({.name = "s", .type = SensorType::kFramePosition, .object_type = FrameType::kJoint, .object = 0}); },
+                 {"framepos is attached to: joint", "body, inertial frame, shape or site"}},
         BadInput{"Gravity", [](ModelBuilder& b, int) { b.set_gravity({0, 0, kNan}); }, {"gravity"}}),
     [](const auto& test) { return std::string(test.param.name); });
 

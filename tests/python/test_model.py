@@ -76,6 +76,10 @@ def test_repr_informs(quadruped: ts.Model) -> None:
     html = quadruped._repr_html_()
     assert html.startswith("<table>")
     assert "FL_knee" in html
+    odd = ts.ModelBuilder("<b>&").build()
+    for page in (odd._repr_html_(), ts.Simulator(odd)._repr_html_()):
+        assert "&lt;b&gt;&amp;" in page
+        assert "<b>&" not in page
 
 
 def build_pendulum(mass: float = 2.0, length: float = 0.5) -> ts.Model:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,18 @@ def test_plots_of_a_run(box: ts.Model) -> None:
     assert again is ax
     np.testing.assert_array_equal(ts.plot.penetration(trace).lines[0].get_xdata(), trace.time)
     np.testing.assert_array_equal(ts.plot.contact_forces(trace).lines[0].get_ydata(), trace.normal_force)
+    matplotlib.pyplot.close("all")
+
+
+def test_plots_of_a_recording(box: ts.Model, tmp_path: Path) -> None:
+    with ts.Recorder(tmp_path / "run.h5", ts.Simulator(box, dt=1e-3)) as recorder:
+        recorder.step(30)
+    recording = ts.Recording(tmp_path / "run.h5")
+    total = recording.kinetic_energy + recording.potential_energy
+    np.testing.assert_allclose(ts.plot.energy(recording).lines[2].get_ydata(), total)
+    np.testing.assert_allclose(ts.plot.contact_forces(recording).lines[0].get_ydata()[1:], 9.81, rtol=1e-4)
+    for plot in (ts.plot.residuals, ts.plot.penetration):
+        np.testing.assert_array_equal(plot(recording).lines[0].get_xdata(), recording.time)
     matplotlib.pyplot.close("all")
 
 

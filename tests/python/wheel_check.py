@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import touchstone as ts
 
@@ -38,14 +39,32 @@ def check_command() -> None:
     assert subprocess.run([command, "nonsense"], capture_output=True).returncode == 2
 
 
+def check_viewer() -> None:
+    """The page is inside: from Python, and as a replay of the command."""
+    with ts.scene("cube-slide").simulator().view(browser=False) as viewer, urlopen(viewer.url, timeout=20) as answer:
+        page = answer.read()
+    assert b"touchstone-live" in page, "the viewer's page is missing"
+    command = Path(sys.executable).parent / "touchstone"
+    subprocess.run([command, "run", "cube-slide", "-q", "--time", "0.2", "--html", "slide.html"], check=True)
+    assert b"touchstone-replay" in Path("slide.html").read_bytes()
+
+
 def check_examples(folder: Path) -> None:
-    for name in ("first_steps", "compare_solvers", "pd_control", "build_mechanism"):
-        subprocess.run([sys.executable, folder / f"{name}.py"], check=True, stdout=subprocess.DEVNULL)
+    """All of them; own_solver gets a problem that is made here."""
+    Path("problems").mkdir()
+    ts.save_problem("problems/stack.hdf5", ts.problems.box_stack(2))
+    arguments = {"own_solver.py": ["problems"], "plot_energy.py": ["energy.png"]}
+    files = sorted(folder.glob("*.py"))
+    assert len(files) >= 7, files
+    for file in files:
+        command = [sys.executable, file, *arguments.get(file.name, [])]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":
     check_files()
     check_libraries()
     check_command()
+    check_viewer()
     check_examples(Path(sys.argv[1]))
     print(f"touchstone {ts.__version__} in Python {sys.version.split()[0]}: ok")

@@ -344,8 +344,8 @@ export class App {
   }
 
   setSpeed(speed: number): void {
-    if (this.send) this.send({ type: "speed", value: speed });
-    else this.speed = speed;
+    this.send?.({ type: "speed", value: speed });
+    this.speed = speed; // at once, so that the next key counts from here; the server has the last word
     this.dirty = true;
   }
 
@@ -422,9 +422,9 @@ export class App {
   }
 
   // What is drawn now, as a data URL. Right after drawing, since the browser forgets the picture when the task ends.
-  picture(quality: number): string {
+  picture(type: "image/jpeg" | "image/png", quality?: number): string {
     this.draw();
-    return this.stage.renderer.domElement.toDataURL("image/jpeg", quality);
+    return this.stage.renderer.domElement.toDataURL(type, quality);
   }
 
   draw(): void {
@@ -516,11 +516,26 @@ export class App {
       panel: this.panelOpen,
       help: this.help.open,
       contacts: this.store.frames[index]?.contacts?.count ?? 0,
+      visible: this.visible(),
+      camera: { position: this.stage.camera.position.toArray(), target: this.stage.controls.target.toArray() },
+      charts: this.charts.map((chart) => chart.title),
+      certificate: this.certificate.items,
       drawCalls: this.stage.renderer.info.render.calls,
       triangles: this.stage.renderer.info.render.triangles,
       renders: this.renders,
       live: this.live,
       poses: Array.from(this.poses),
+    };
+  }
+
+  // What the picture holds, which the toggles ask for.
+  private visible(): object {
+    return {
+      ...this.bodies.shown,
+      ...this.overlays.counts,
+      ground: this.ground.group.visible,
+      shadows: this.stage.renderer.shadowMap.enabled,
+      colors: this.scene.bodies.map((_, b) => this.bodies.colorOf(b)),
     };
   }
 

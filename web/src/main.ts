@@ -5,7 +5,7 @@ import type { ViewerDocument } from "./data/document";
 import { LiveConnection, type Hello } from "./data/live";
 import { readReplay } from "./data/replay";
 import { FrameStore, type Frame } from "./data/store";
-import { writeFilm } from "./film";
+import { writeFilm, writeStill } from "./film";
 import type { Theme } from "./scene/stage";
 import { el } from "./ui/dom";
 
@@ -24,7 +24,7 @@ function fail(message: string): void {
 }
 
 // Wishes after the # of the address: theme=dark, t=1.5, play=0, panel=0, ui=0 (the picture alone),
-// quality=low (no shadows, coarse edges: for machines without a graphics card), film=30 and size=1280x720 (film.ts).
+// quality=low (no shadows, coarse edges: for machines without a graphics card), film=30 or still=1, and size=1280x720 (film.ts).
 function optionsFor(title: string, subtitle: string): AppOptions {
   const wishes = new URLSearchParams(window.location.hash.slice(1));
   const preferred: Theme = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -115,6 +115,7 @@ async function main(): Promise<void> {
     const wishes = new URLSearchParams(window.location.hash.slice(1));
     const rate = Number(wishes.get("film"));
     if (rate > 0) writeFilm(app, rate, wishes.get("size"));
+    if (wishes.get("still") === "1") writeStill(app, wishes.get("size"));
   }
 }
 

@@ -1,7 +1,8 @@
 // The live page: against the real server where the program is there, and against a pretended one.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { launch, openPage, ready, stateOf } from "./browser.mjs";
@@ -14,16 +15,24 @@ before(async () => {
 });
 after(() => browser?.close());
 
-describe("with the real server", { skip: program ? false : "TOUCHSTONE_BUILD is not set" }, () => {
+const skip = program ? false : "TOUCHSTONE_BUILD is not set";
+
+// The program with a subject, and the address that it prints.
+async function serve(...subject) {
+  const server = spawn(program, ["view", ...subject, "--no-browser"]);
+  const url = await new Promise((resolve, reject) => {
+    server.on("exit", reject);
+    server.stdout.on("data", (text) => resolve(/http:\/\/\S+/.exec(String(text))?.[0]));
+  });
+  return { server, url };
+}
+
+describe("with the real server", { skip }, () => {
   let server;
   let url;
   let view;
   before(async () => {
-    server = spawn(program, ["view", "quadruped:flat,drop=0.1", "--no-browser", "--paused", "--token"]);
-    url = await new Promise((resolve, reject) => {
-      server.on("exit", reject);
-      server.stdout.on("data", (text) => resolve(/http:\/\/\S+/.exec(String(text))?.[0]));
-    });
+    ({ server, url } = await serve("quadruped:flat,drop=0.1", "--paused", "--token"));
     view = await openPage(browser);
     await view.page.goto(`${url}#quality=low`);
     await ready(view.page);
@@ -68,6 +77,51 @@ describe("with the real server", { skip: program ? false : "TOUCHSTONE_BUILD is 
     assert.equal((await stateOf(page)).pinned, false);
     await page.keyboard.press("r");
     await page.waitForFunction(() => window.__touchstone.time === 0 && window.__touchstone.store.count === 1);
+  });
+
+  test("does the same with its buttons, at the chosen speed", async () => {
+    const { page } = view;
+    const button = (name) => page.getByRole("button", { name });
+    await button("One step").click();
+    await page.waitForFunction(() => window.__touchstone.time > 0);
+    assert.ok(Math.abs((await stateOf(page)).time - 0.002) < 1e-9);
+    await page.locator(".transport select").selectOption("0.25");
+    await page.waitForFunction(() => window.__touchstone.live.speed === 0.25);
+    await button("Play").click();
+    await page.waitForFunction(() => window.__touchstone.live.playing && window.__touchstone.time > 0.02);
+    await button("Pause").click();
+    await page.waitForFunction(() => !window.__touchstone.live.playing);
+    const { count } = await stateOf(page);
+    await button("One frame back").click();
+    assert.equal((await stateOf(page)).index, count - 2);
+    await button("Go to the present").click();
+    assert.equal((await stateOf(page)).pinned, false);
+    await button("Reset").click();
+    await page.waitForFunction(() => window.__touchstone.time === 0 && window.__touchstone.store.count === 1);
+    await page.keyboard.press("]");
+    await page.keyboard.press("]");
+    await page.waitForFunction(() => window.__touchstone.live.speed === 1);
+  });
+
+  test("charts energy, residuals, iterations and the time of each stage, and certifies each frame", async () => {
+    const { page } = view;
+    const state = await stateOf(page);
+    for (const chart of ["Energy", "Certificate", "Iterations", "Time of a step"]) {
+      assert.ok(state.charts.includes(chart), `${chart} of ${state.charts}`);
+    }
+    const legend = await page.locator(".chart", { hasText: "Time of a step" }).locator(".legend").textContent();
+    for (const stage of ["dynamics", "collision", "assembly", "solve"]) assert.match(legend, new RegExp(stage));
+    await page.evaluate(() => window.__touchstone.send({ type: "step", count: 200 }));
+    await page.waitForFunction(() => window.__touchstone.time > 0.39);
+    const { certificate } = await stateOf(page);
+    assert.ok(certificate.length >= 3);
+    assert.ok(certificate.every((item) => item.passed && item.value <= item.limit));
+    await page.keyboard.press("p");
+    assert.match(await page.locator(".bar .badge.good").textContent(), /of \d checks/);
+    assert.ok(await page.locator(".bar .badge.good").isVisible());
+    await page.keyboard.press("p");
+    await page.keyboard.press("r");
+    await page.waitForFunction(() => window.__touchstone.time === 0);
   });
 
   test("sets controls and the time step", async () => {
@@ -137,6 +191,56 @@ describe("with the real server", { skip: program ? false : "TOUCHSTONE_BUILD is 
     await page.waitForSelector(".badge.disconnected");
     assert.equal((await stateOf(page)).count, count);
   });
+});
+
+test("friction that is changed while it runs acts as Coulomb's law says", { skip }, async () => {
+  const { server, url } = await serve("cube-slide", "--paused", "--step", "0.001");
+  const view = await openPage(browser);
+  const { page } = view;
+  await page.goto(`${url}#quality=low`);
+  await ready(page);
+  const run = async (friction) => {
+    await page.locator("[data-setting=friction]").fill(String(friction));
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((value) => window.__touchstone.live.friction.value === value, friction);
+    const places = [];
+    for (const time of [0.05, 0.1, 0.15]) {
+      await page.evaluate(() => window.__touchstone.send({ type: "step", count: 50 }));
+      await page.waitForFunction((t) => window.__touchstone.time > t, time - 1e-4);
+      await page.evaluate(() => window.__touchstone.draw());
+      places.push((await stateOf(page)).poses.slice(7, 9));
+    }
+    await page.evaluate(() => window.__touchstone.send({ type: "reset" }));
+    await page.waitForFunction(() => window.__touchstone.time === 0);
+    // The second difference of the positions is the acceleration.
+    return Math.hypot(...[0, 1].map((k) => places[2][k] - 2 * places[1][k] + places[0][k])) / 0.05 ** 2;
+  };
+  for (const friction of [0.05, 0.3]) {
+    const acceleration = await run(friction);
+    assert.ok(Math.abs(acceleration - 9.81 * friction) < 0.02, `friction ${friction}: ${acceleration} m/s^2`);
+  }
+  assert.deepEqual(view.problems, []);
+  await view.close();
+  server.kill("SIGTERM");
+});
+
+test("a recording is a replay in the same page", { skip }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "touchstone-web-"));
+  const file = join(folder, "slide.h5");
+  execFileSync(program, ["run", "cube-slide", "--time", "0.5", "--record", file, "-q"]);
+  const { server, url } = await serve(file);
+  const view = await openPage(browser);
+  await view.page.goto(`${url}#quality=low&play=0`);
+  await ready(view.page);
+  const state = await stateOf(view.page);
+  assert.equal(state.mode, "replay");
+  assert.ok(state.count > 10 && Math.abs(state.end - 0.5) < 1e-9, `${state.count} frames until ${state.end} s`);
+  assert.ok(state.charts.includes("Energy"));
+  assert.ok(state.certificate.length > 0);
+  assert.deepEqual(view.problems, []);
+  await view.close();
+  server.kill("SIGTERM");
+  rmSync(folder, { recursive: true, force: true });
 });
 
 // One frame as the server writes it.

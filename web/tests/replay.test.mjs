@@ -1,7 +1,7 @@
 // The self-contained page, opened from disk as a user does: it loads quietly, moves in time, and asks nobody.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -30,6 +30,10 @@ async function open(name, html, wishes = "play=0&theme=light&quality=low") {
   return opened;
 }
 
+const vectors = {
+  length: (v) => Math.hypot(...v),
+  minus: (a, b) => a.map((x, i) => x - b[i]),
+};
 const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
 
 describe("a replay", () => {
@@ -67,6 +71,15 @@ describe("a replay", () => {
       // Turning at 0.3 rad/s about z: body 37 has factor 37 % 3 = 1.
       near(2 * Math.atan2(poses[37 * 7 + 6], poses[37 * 7 + 3]), 0.3 * time, 1e-4);
     }
+  });
+
+  test("shows the contacts of the nearest frame", async () => {
+    const shown = (time) =>
+      view.page.evaluate((t) => window.__touchstone.store.interpolate(t, new Float32Array(357)), time);
+    assert.equal(await shown(0.1 - 1e-12), 5);
+    assert.equal(await shown(0.1), 5);
+    assert.equal(await shown(0.108), 5);
+    assert.equal(await shown(0.112), 6);
   });
 
   test("steps, scrubs and resets", async () => {
@@ -133,6 +146,99 @@ describe("a replay", () => {
     assert.deepEqual((await stateOf(view.page)).toggles, before);
   });
 
+  test("draws what the toggles ask for", async () => {
+    const { page } = view;
+    const shown = async () => {
+      await page.evaluate(() => window.__touchstone.draw());
+      return (await stateOf(page)).visible;
+    };
+    const before = await shown();
+    assert.deepEqual(
+      [before.visual, before.collision, before.ground, before.points, before.arrows, before.cones.length, before.boxes],
+      [true, false, true, 25, 17, 0, 0], // every third contact has no force
+    );
+    for (const key of "1256789g") await page.keyboard.press(key);
+    const after = await shown();
+    assert.deepEqual([after.visual, after.collision, after.ground], [false, true, false]);
+    assert.equal(after.sticks, 3 * 51); // three axes of each body and of the world
+    assert.equal(after.boxes, 50);
+    // Contact i (from 1) has mode i % 3: open, stick, slip.
+    const modes = ["#7d8794", "#2f9e62", "#e0822a"];
+    assert.deepEqual(
+      after.cones,
+      Array.from({ length: 25 }, (_, i) => modes[(i + 1) % 3]),
+    );
+    // The touching bodies have the colours of their islands (i % 7), the others their own.
+    assert.equal(after.colors[1], after.colors[8]);
+    assert.notEqual(after.colors[1], after.colors[2]);
+    assert.notEqual(after.colors[1], before.colors[1]);
+    assert.equal(after.colors[40], before.colors[40]);
+    for (const key of "1256789g34") await page.keyboard.press(key);
+    const bare = await shown();
+    assert.deepEqual([bare.points, bare.arrows], [0, 0]);
+    for (const key of "34") await page.keyboard.press(key);
+    assert.deepEqual(await shown(), before);
+  });
+
+  test("orbits, pans, zooms, fits and follows", async () => {
+    const { page } = view;
+    const { length, minus } = vectors;
+    const camera = async () => {
+      await page.evaluate(() => window.__touchstone.stage.controls.update());
+      return (await stateOf(page)).camera;
+    };
+    // Without gliding, so that a movement is over when the mouse is.
+    await page.evaluate(() => (window.__touchstone.stage.controls.enableDamping = false));
+    const drag = async (button) => {
+      await page.mouse.move(300, 350);
+      await page.mouse.down({ button });
+      await page.mouse.move(380, 380, { steps: 4 });
+      await page.mouse.up({ button });
+      return camera();
+    };
+    const distance = ({ position, target }) => length(minus(position, target));
+    await page.keyboard.press("z");
+    const start = await camera();
+    const orbited = await drag("left");
+    assert.deepEqual(orbited.target, start.target);
+    near(distance(orbited), distance(start), 1e-6);
+    assert.ok(length(minus(orbited.position, start.position)) > 0.05 * distance(start));
+    const panned = await drag("right");
+    assert.ok(length(minus(panned.target, orbited.target)) > 0.01);
+    near(length(minus(minus(panned.position, panned.target), minus(orbited.position, orbited.target))), 0, 1e-3);
+    await page.mouse.wheel(0, 300);
+    assert.ok(distance(await camera()) > 1.05 * distance(panned));
+    await page.keyboard.press("z");
+    near(length(minus((await camera()).target, start.target)), 0, 1e-6);
+    for (const time of [0.2, 0.9]) {
+      await page.evaluate((t) => {
+        const app = window.__touchstone;
+        if (app.followed !== 30) app.follow(30);
+        app.seek(t);
+        app.draw();
+      }, time);
+      const { target } = (await stateOf(page)).camera;
+      near(length(minus(target, position(30, time))), 0, 1e-4);
+    }
+    await page.keyboard.press("z");
+    assert.equal((await stateOf(page)).followed, -1);
+    // With gliding, what is left of a movement does not spoil "show everything".
+    await page.evaluate(() => (window.__touchstone.stage.controls.enableDamping = true));
+    const fitted = await camera();
+    await drag("right");
+    await page.keyboard.press("z");
+    await page.waitForTimeout(200);
+    near(length(minus((await camera()).target, fitted.target)), 0, 1e-6);
+  });
+
+  test("has charts, and a click in one goes to that time", async () => {
+    assert.deepEqual((await stateOf(view.page)).charts, ["Energy", "Residual"]);
+    const box = await view.page.locator(".chart .plot").first().boundingBox();
+    // The axis begins 46 px from the left and ends 8 px from the right.
+    await view.page.mouse.click(box.x + 46 + 0.25 * (box.width - 54), box.y + 50);
+    near((await stateOf(view.page)).time, 0.25 * 1.18, 0.01);
+  });
+
   test("has a certificate that stays, help, and two themes", async () => {
     assert.match(await view.page.textContent(".bar .badge.bad"), /1 of 2 failed/);
     await view.page.keyboard.press("p");
@@ -191,6 +297,19 @@ test("a film has a picture for every moment, of the size that was asked for", as
   assert.deepEqual(size, [160, 90], "half of it at low quality");
   assert.deepEqual(view.problems, []);
   await view.close();
+});
+
+test("pictures and films of the program", { skip: program ? false : "TOUCHSTONE_BUILD is not set" }, () => {
+  const picture = join(folder, "slide.png");
+  execFileSync(program, ["view", "cube-slide", "--png", picture, "--at", "0.1"]);
+  const bytes = readFileSync(picture);
+  assert.equal(bytes.toString("latin1", 1, 4), "PNG");
+  assert.deepEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20)], [1280, 800]);
+  assert.ok(bytes.length > 10000, `an empty picture of ${bytes.length} bytes?`);
+  if (spawnSync("ffmpeg", ["-version"]).error) return;
+  const film = join(folder, "slide.mp4");
+  execFileSync(program, ["view", "cube-slide", "--mp4", film, "--time", "0.1", "--fps", "20"]);
+  assert.equal(readFileSync(film).toString("latin1", 4, 8), "ftyp");
 });
 
 test("a page without a document says so", async () => {

@@ -82,7 +82,8 @@ export class FrameStore {
     return low > 0 ? low - 1 : Math.min(0, this.count - 1);
   }
 
-  // Poses at any time, between two frames: positions along the line, rotations along the short arc.
+  // Poses at any time, between two frames: positions along the line, rotations along the short arc. Returns the nearest
+  // frame, whose contacts are where the bodies are, give or take half a frame.
   interpolate(time: number, out: Float32Array): number {
     const index = this.indexAt(time);
     const a = this.frames[index];
@@ -94,7 +95,7 @@ export class FrameStore {
       return index;
     }
     for (let i = 0; i < out.length; i += poseSize) blendPose(a.poses, b.poses, i, s, out);
-    return index;
+    return s > 0.5 ? index + 1 : index;
   }
 
   // Linear and angular velocity of a body in world axes, from the poses around a frame.

@@ -158,6 +158,19 @@ export class Bodies {
     }
   }
 
+  get shown(): { visual: boolean; collision: boolean } {
+    return { visual: this.visual.visible, collision: this.collision.visible };
+  }
+
+  // The colour that a body is drawn with (#rrggbb); null if nothing of it is drawn.
+  colorOf(body: number): string | null {
+    for (const { instances, copies } of this.visualBatches) {
+      const index = copies.findIndex((copy) => copy.body === body);
+      if (index >= 0) return instances.colorAt(index);
+    }
+    return null;
+  }
+
   // The body under a ray and the point that it hits.
   pick(raycaster: Raycaster): { body: number; point: Vector3 } | null {
     let best: { body: number; point: Vector3 } | null = null;
@@ -177,9 +190,5 @@ export class Bodies {
 
   matrix(body: number): Matrix4 {
     return this.matrices[body]!;
-  }
-
-  get drawCalls(): number {
-    return this.visualBatches.length;
   }
 }

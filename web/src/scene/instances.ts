@@ -54,6 +54,12 @@ export class Instances {
     this.mesh.boundingSphere = null; // computed again when a ray asks
   }
 
+  // As #rrggbb.
+  colorAt(index: number): string {
+    this.mesh.getColorAt(index, seen);
+    return `#${seen.getHexString()}`;
+  }
+
   private grow(): void {
     const old = this.mesh;
     this.mesh = this.allocate(2 * old.instanceMatrix.count);
@@ -66,3 +72,4 @@ export class Instances {
 }
 
 const white = new Color(1, 1, 1);
+const seen = new Color();

@@ -109,6 +109,17 @@ export class Overlays {
     for (const instances of all) instances.end();
   }
 
+  // How many of each are drawn, and the colours of the friction cones.
+  get counts(): { points: number; arrows: number; sticks: number; boxes: number; cones: string[] } {
+    return {
+      points: this.points.mesh.count,
+      arrows: this.heads.mesh.count,
+      sticks: this.sticks.mesh.count + this.shafts.mesh.count - this.heads.mesh.count,
+      boxes: this.boxes.mesh.count,
+      cones: Array.from({ length: this.cones.mesh.count }, (_, i) => this.cones.colorAt(i)),
+    };
+  }
+
   private addContacts(contacts: Contacts, show: OverlayToggles): void {
     const size = 0.02 * this.unit;
     for (let i = 0; i < contacts.count; ++i) {

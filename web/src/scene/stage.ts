@@ -138,12 +138,21 @@ export class Stage {
     const fit = Math.min(1, this.camera.aspect);
     const distance = (1.4 * radius) / Math.sin((this.camera.fov * Math.PI) / 360) / fit;
     const direction = new Vector3(0.8, -1.15, 0.5).normalize();
+    this.stopGliding();
     this.controls.target.copy(center);
     this.camera.position.copy(center).addScaledVector(direction, distance);
     this.camera.near = distance / 200;
     this.camera.far = distance * 400;
     this.camera.updateProjectionMatrix();
     this.controls.update();
+  }
+
+  // Forgets what is left of a movement of the mouse.
+  private stopGliding(): void {
+    const { enableDamping } = this.controls;
+    this.controls.enableDamping = false;
+    this.controls.update();
+    this.controls.enableDamping = enableDamping;
   }
 
   get distance(): number {

@@ -6,6 +6,7 @@ export class Certificate {
   readonly badge = el("span", { class: "badge", role: "status", hidden: true });
   readonly section = el("section", { class: "certificate", hidden: true });
   private readonly table = el("div", { class: "items" });
+  items: CertificateItem[] = [];
   private shown = "";
 
   constructor() {
@@ -16,6 +17,7 @@ export class Certificate {
     const state = JSON.stringify(items);
     if (state === this.shown) return;
     this.shown = state;
+    this.items = items;
     this.badge.hidden = this.section.hidden = items.length === 0;
     const passed = items.filter((item) => item.passed).length;
     const good = passed === items.length;

@@ -62,7 +62,7 @@ export class Chart {
 
   // `channels` are indices into the channels of the store.
   constructor(
-    title: string,
+    readonly title: string,
     private readonly store: FrameStore,
     private readonly channels: number[],
     seek: (time: number) => void,
