@@ -1,5 +1,6 @@
 #include "touchstone/geometry/collision_shape.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -84,7 +85,9 @@ QueryStatus collide_pieces(const CollisionShape& A, const Pose& X_WA, const Coll
 void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionShape& other, const Pose& X_WO,
                      double margin, bool swapped, CollisionWorkspace& workspace, QueryCache* cache,
                      std::vector<Manifold>& out, const QueryOptions& options) {
-  const SurfaceSettings settings{S.surface_radius(), margin, options};
+  QueryOptions near = options;
+  near.cutoff = std::min(near.cutoff, margin);
+  const SurfaceSettings settings{S.surface_radius(), margin, near};
   const Pose X_SO = relative(X_WS, X_WO);
   const Bounds box = grown(turned(S.bounds(), relative(X_WO, X_WS)), margin);  // of the surface, seen from the other
   const std::size_t first = out.size();

@@ -120,6 +120,11 @@ class Gjk {
     const double squared = along * along, length = dot(d, d);
     if (options_.boolean && squared > options_.threshold * options_.threshold * length) stop(GjkStatus::kSeparated);
     if (squared > lower_ * length) lower_ = squared / length;
+    if (squared > options_.cutoff * options_.cutoff * length) {
+      result_.beyond = true;
+      x_ = d;
+      stop(GjkStatus::kSeparated);
+    }
   }
 
   // The fixed point condition (32) for the support point s.
@@ -230,6 +235,7 @@ class Gjk {
     result_.lower_bound = std::sqrt(lower_);
     // Without a simplex: a Boolean query that one support point has answered.
     result_.distance = has_simplex_ ? std::sqrt(squared_) : result_.lower_bound;
+    if (result_.beyond) result_.distance = result_.lower_bound;
     result_.lower_bound = std::min(result_.lower_bound, result_.distance);
     if (!finite(x_)) result_.status = GjkStatus::kInvalid;
     if (options_.boolean) return;

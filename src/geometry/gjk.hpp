@@ -13,6 +13,8 @@
 //   rounding errors are left. Polyhedral pairs run to that end whatever the relative tolerance.
 #pragma once
 
+#include <limits>
+
 #include "touchstone/geometry/minkowski.hpp"
 
 namespace touchstone {
@@ -46,6 +48,8 @@ struct GjkOptions {
   // Boolean query: end as soon as the cores are known to be farther apart than `threshold` (m), or not.
   bool boolean = false;
   double threshold = 0.0;
+  // End as soon as the cores are known to be farther apart than this (m): GjkResult::beyond.
+  double cutoff = std::numeric_limits<double>::infinity();
 };
 
 enum class GjkStatus : std::uint8_t {
@@ -61,7 +65,8 @@ struct GjkResult {
   double lower_bound = 0.0;  // a lower bound of it
   Vec3 separation;           // a - b of the nearest points found, in the frame of A
   Vec3 point_a, point_b;     // witness points on the cores, both in the frame of A
-  Simplex simplex;           // the active vertices with weights, for EPA and for warm starts
+  bool beyond = false;  // GjkOptions::cutoff ended it: `distance` is the lower bound, `separation` a direction only
+  Simplex simplex;      // the active vertices with weights, for EPA and for warm starts
   int iterations = 0;
   int support_calls = 0;
 };

@@ -144,7 +144,9 @@ Manifold manifold_of_contact(const ConvexShape& A, const Pose& X_WA, const Conve
 
 Manifold collide_manifold(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB, double margin,
                           QueryWorkspace& workspace, const QueryOptions& options, QueryCache* cache) {
-  const ContactResult contact = collide(A, X_WA, B, X_WB, workspace, options, cache);
+  QueryOptions near = options;
+  near.cutoff = std::min(near.cutoff, margin);
+  const ContactResult contact = collide(A, X_WA, B, X_WB, workspace, near, cache);
   if (contact.valid() && contact.distance <= margin) {
     return manifold_of_contact(A, X_WA, B, X_WB, contact, margin, workspace, cache);
   }

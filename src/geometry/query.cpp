@@ -66,9 +66,21 @@ QueryStatus status_of(GjkStatus status) {
                                              const Pose& X_WB, QueryWorkspace* workspace, const QueryOptions& options,
                                              QueryCache* cache) {
   MinkowskiDifference D(A, B, relative(X_WA, X_WB));
-  const GjkResult found = gjk(D, gjk_options(options, cache));
+  GjkOptions gjk_of = gjk_options(options, cache);
+  if (workspace != nullptr) gjk_of.cutoff = std::max(0.0, options.cutoff + D.radius());
+  const GjkResult found = gjk(D, gjk_of);
   QueryStatus status = status_of(found.status);
   if (status == QueryStatus::kInvalid) return {};
+  if (found.beyond) {
+    remember(cache, found.separation, found, options);
+    return {status,
+            found.lower_bound - D.radius(),
+            X_WA.R * (found.separation * (-1.0 / norm(found.separation))),
+            {},
+            {},
+            found.iterations,
+            0};
+  }
   const bool overlapping = found.status == GjkStatus::kOverlapping;
   const Vec3 normal = found.distance > 0.0 ? found.separation * (-1.0 / found.distance) : Vec3(0, 0, 1);
   CoreContact c{overlapping ? 0.0 : found.distance, normal, found.point_a, found.point_b};

@@ -8,6 +8,8 @@
 // Shapes are their cores grown by their radii (convex.hpp). Numerical trouble is a status, never an exception.
 #pragma once
 
+#include <limits>
+
 #include "touchstone/geometry/contact_patch.hpp"
 #include "touchstone/geometry/epa.hpp"
 #include "touchstone/geometry/gjk.hpp"
@@ -23,8 +25,11 @@ enum class WarmStart : std::uint8_t {
 };
 
 struct QueryOptions {
-  GjkOptions gjk;  // threshold and boolean are set by the query
+  GjkOptions gjk;  // threshold, boolean and cutoff are set by the query
   EpaOptions epa;
+  // collide(): shapes farther apart than this (m) need not be measured; the answer is a lower bound of their distance,
+  // a normal that separates them so far, and no points.
+  double cutoff = std::numeric_limits<double>::infinity();
   WarmStart warm_start = WarmStart::kPrevious;
 };
 

@@ -283,6 +283,48 @@ TEST(Query, CachesGiveTheSameAnswer) {
   }
 }
 
+// Beyond the cutoff the answer is a direction that separates the shapes so far; within it, the same as without.
+TEST(Query, CutoffsEndFarPairsEarly) {
+  Random random(15);
+  QueryWorkspace workspace;
+  int far = 0, near = 0, first_steps = 0;
+  for (int a = 0; a < test::kShapeKinds; ++a) {
+    for (int b = 0; b < test::kShapeKinds; ++b) {
+      for (int i = 0; i < 20; ++i) {
+        const ConvexShape A = test::random_shape(random, a), B = test::random_shape(random, b);
+        if (!A.bounded() || !B.bounded()) continue;
+        const Pose X_WA = test::random_pose(random, 1.5);
+        Pose X_WB = test::random_pose(random, 1.5);
+        QueryOptions options;
+        options.cutoff = uniform(random, 0.0, 0.5);
+        QueryCache cache;
+        for (int step = 0; step < 10; ++step) {
+          X_WB.p += Vec3(0.02, -0.01, 0.01);
+          const ContactResult exact = collide(A, X_WA, B, X_WB, workspace);
+          const ContactResult c = collide(A, X_WA, B, X_WB, workspace, options, &cache);
+          SCOPED_TRACE(testing::Message() << a << " " << b << " case " << i << " distance " << exact.distance);
+          ASSERT_TRUE(c.valid());
+          if (exact.distance > options.cutoff + 1e-7) {
+            ++far;
+            first_steps += step > 0 && c.gjk_iterations <= 1 ? 1 : 0;
+            EXPECT_GT(c.distance, options.cutoff);
+            EXPECT_LT(c.distance, exact.distance + 1e-9);
+            EXPECT_NEAR(norm(c.normal), 1.0, 1e-12);
+            EXPECT_GT(-reach(A, X_WA, c.normal) - reach(B, X_WB, -c.normal), options.cutoff - 1e-9);
+          } else if (exact.distance < options.cutoff - 1e-7) {
+            ++near;
+            EXPECT_NEAR(c.distance, exact.distance, 2e-8);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(far, 1000);
+  EXPECT_GT(near, 1000);
+  // A pair that stays apart costs one support point.
+  EXPECT_GT(first_steps, far * 0.8);
+}
+
 TEST(Query, NothingIsAllocated) {
   if (!test::AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
   Random random(7);
