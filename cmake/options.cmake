@@ -39,7 +39,9 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   find_program(TOUCHSTONE_CCACHE ccache)
   if(TOUCHSTONE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${TOUCHSTONE_CCACHE}")
+    # What is compiled in one clone serves another one too; precompiled headers need the sloppiness.
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${TOUCHSTONE_CCACHE}")
   endif()
   if(TOUCHSTONE_SANITIZE)
     set(sanitize "-fsanitize=${TOUCHSTONE_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -1,12 +1,15 @@
 # Executables above the library: programs, tests, benchmarks, fuzz targets.
 
-# touchstone_program(<target> SOURCES <file>... [LINK <target>...])
+# touchstone_program(<target> SOURCES <file>... [LINK <target>...] [PRECOMPILED <name>])
 function(touchstone_program target)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "PRECOMPILED" "SOURCES;LINK" ${ARGN})
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE touchstone_all touchstone_private_flags ${arg_LINK})
-  target_compile_definitions(${target} PRIVATE TOUCHSTONE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  if(NOT arg_PRECOMPILED)
+    set(arg_PRECOMPILED program)
+  endif()
+  touchstone_use_precompiled(${target} ${arg_PRECOMPILED})
 endfunction()
 
 # touchstone_programs(<prefix> <directory> [LINK <target>...]): one program for each source file,
@@ -30,7 +33,7 @@ function(touchstone_test folder)
     return()
   endif()
   set(target touchstone_test_${folder})
-  touchstone_program(${target} SOURCES ${sources}
+  touchstone_program(${target} SOURCES ${sources} PRECOMPILED test
     LINK touchstone_test_support GTest::gmock GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${target}
     DISCOVERY_MODE PRE_TEST
