@@ -11,6 +11,8 @@
 
 #include <hdf5.h>
 
+#include "touchstone/base/output_file.hpp"
+
 namespace touchstone::hdf5 {
 
 // Owns an identifier of any kind.
@@ -58,6 +60,10 @@ class Silence {
   void* data_ = nullptr;
 };
 
+// A data set of a file that may come from anywhere. Invalid if there is none, or if reading it would lead outside the
+// file (links to other files, external or virtual storage) or need a buffer of absurd size for one chunk.
+Handle open_dataset(hid_t file, const std::string& path);
+
 // A file in memory, read only. Throws InputError if the bytes are no HDF5 file.
 class Reader {
  public:
@@ -82,7 +88,8 @@ class Reader {
   Handle file_;
 };
 
-// A new file. Throws Error if something cannot be written.
+// A new file, which takes its name when it is whole (base/output_file.hpp). Throws Error if something cannot be
+// written.
 class Writer {
  public:
   explicit Writer(const std::filesystem::path& file);
@@ -91,12 +98,14 @@ class Writer {
   void integers(const std::string& path, const std::vector<int>& values);
   void numbers(const std::string& path, const std::vector<double>& values);
   void text(const std::string& path, const std::string& value);
+  void commit();
 
  private:
   void write(const std::string& path, hid_t file_type, hid_t memory_type, std::size_t count, const void* values);
 
   Silence silence_;
   std::string name_;
+  OutputFile out_;
   Handle file_;
 };
 

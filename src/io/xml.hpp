@@ -53,9 +53,6 @@ class XmlDocument {
   std::deque<XmlElement> elements_;
 };
 
-// The whole file; throws InputError that names it if it cannot be read.
-std::string read_text_file(const std::filesystem::path& file);
-
 Origin origin(const XmlElement& element);                   // element reads: joint 'knee', or: joint
 SourceLocation source_location(const XmlElement& element);  // the same for errors
 SourceLocation source_location(const Origin& origin);
