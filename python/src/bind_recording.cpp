@@ -8,6 +8,7 @@
 #include "bindings.hpp"
 #include "simulator.hpp"
 #include "stepping.hpp"
+#include "touchstone/base/printable.hpp"
 #include "touchstone/record/recording.hpp"
 
 namespace touchstone::python {
@@ -152,10 +153,13 @@ void bind_recording(nb::module_& m) {
   c.def(nb::init<const std::filesystem::path&>(), nb::arg("file"), "Raises InputError if it is no recording.")
       .def_prop_ro("model", [](const Recording& r) { return PyModel{r.model()}; })
       .def_prop_ro(
-          "scene", [](const Recording& r) { return r.scene(); }, "What was run.")
+          "scene", [](const Recording& r) { return valid_utf8(r.scene()); }, "What was run.")
       .def_prop_ro("dt", &Recording::time_step, "s")
       .def_prop_ro("every", &Recording::every, "Steps between rows.")
-      .def_prop_ro("complete", &Recording::complete, "False when the writer did not come to close().")
+      .def_prop_ro("complete", &Recording::complete, "False when the writer did not come to close(), or if damaged.")
+      .def_prop_ro(
+          "damage", [](const Recording& r) { return r.damage(); },
+          "What is wrong with the file, and where; empty if nothing is. Rows from there on are left out.")
       .def(
           "state", [](const Recording& r, int row) { return r.state(checked_row(r, row)); }, nb::arg("row"),
           "Of a moment; negative rows count from the end.")

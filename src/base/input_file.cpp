@@ -11,6 +11,7 @@
 
 #include "touchstone/base/descriptor.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/memory.hpp"
 
 namespace touchstone {
 namespace {
@@ -21,13 +22,11 @@ namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-std::string size_text(std::uintmax_t bytes) {
-  return fmt::format("{:.4g} MiB", static_cast<double>(bytes) / static_cast<double>(file_kind::kMiB));
-}
-
 [[noreturn]] void fail_size(const std::filesystem::path& file, const FileKind& kind, const std::string& size) {
-  fail(file, fmt::format("the file has {}, a {} may have {}", size, kind.name, size_text(kind.largest)),
-       "check that it is the file you mean, or make it smaller");
+  fail(
+      file,
+      fmt::format("the file has {}, a {} may have {}", size, kind.name, memory_text(static_cast<double>(kind.largest))),
+      "check that it is the file you mean, or make it smaller");
 }
 
 void require(const std::filesystem::path& file, const struct stat& status, const FileKind& kind) {
@@ -38,7 +37,7 @@ void require(const std::filesystem::path& file, const struct stat& status, const
          fmt::format("write the {} to a file first", kind.name));
   }
   const auto size = static_cast<std::uintmax_t>(status.st_size);
-  if (size > kind.largest) fail_size(file, kind, size_text(size));
+  if (size > kind.largest) fail_size(file, kind, memory_text(static_cast<double>(size)));
 }
 
 [[noreturn]] void fail_open(const std::filesystem::path& file, int error) {
@@ -83,7 +82,7 @@ std::string read_file(const std::filesystem::path& file, const FileKind& kind) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail_open(file, errno);
     used += static_cast<std::size_t>(count);
-    if (used > kind.largest) fail_size(file, kind, "more than " + size_text(kind.largest));
+    if (used > kind.largest) fail_size(file, kind, "more than " + memory_text(static_cast<double>(kind.largest)));
   }
   bytes.resize(used);
   return bytes;

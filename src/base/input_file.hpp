@@ -17,7 +17,7 @@ namespace file_kind {
 inline constexpr std::uintmax_t kMiB = std::uintmax_t{1} << 20U;
 inline constexpr FileKind kModel{"model", 256 * kMiB};
 inline constexpr FileKind kMesh{"mesh", 1024 * kMiB};
-inline constexpr FileKind kImage{"image or height field", 512 * kMiB};
+inline constexpr FileKind kImage{"picture or height field", 512 * kMiB};
 inline constexpr FileKind kScene{"scene file", 16 * kMiB};
 inline constexpr FileKind kProblem{"contact problem", 2048 * kMiB};
 inline constexpr FileKind kRecording{"recording", 32768 * kMiB};

@@ -88,8 +88,7 @@ std::uint64_t resident_memory() { return pages(1); }
 
 std::string memory_text(double bytes) {
   constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-  return bytes >= 0.1 * kGiB ? fmt::format("{:.3g} GiB", bytes / kGiB)
-                             : fmt::format("{:.3g} MiB", 1024.0 * bytes / kGiB);
+  return bytes >= kGiB ? fmt::format("{:.4g} GiB", bytes / kGiB) : fmt::format("{:.4g} MiB", 1024.0 * bytes / kGiB);
 }
 
 }  // namespace touchstone

@@ -1,9 +1,9 @@
-#include <fstream>
-#include <system_error>
+#include <string_view>
 
 #include <fmt/format.h>
 
-#include "touchstone/base/error.hpp"
+#include "touchstone/base/output_file.hpp"
+#include "touchstone/base/printable.hpp"
 #include "touchstone/record/layout.hpp"
 
 namespace touchstone {
@@ -24,7 +24,8 @@ std::string title(const Model& model, const Column& column, std::size_t k) {
   return fmt::format("{}[{}]", name, k);
 }
 
-std::string quoted(const std::string& text) {
+std::string quoted(const std::string& name) {
+  const std::string text = printable(name);
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -47,34 +48,38 @@ void add_cells(const std::vector<Column>& columns, std::size_t row, fmt::memory_
 
 class CsvFile {
  public:
-  CsvFile(std::filesystem::path file, const std::string& first, const Model& model, const std::vector<Column>& columns)
-      : file_(std::move(file)), stream_(file_, std::ios::binary) {
-    stream_ << first;
+  CsvFile(const std::filesystem::path& file, const std::string& first, const Model& model,
+          const std::vector<Column>& columns)
+      : out_(file) {
+    add(first);
     for (const Column& column : columns) {
-      for (std::size_t k = 0; k < column.width; ++k) stream_ << ',' << quoted(title(model, column, k));
+      for (std::size_t k = 0; k < column.width; ++k) add("," + quoted(title(model, column, k)));
     }
-    stream_ << '\n';
+    add("\n");
   }
 
   void line(const std::string& first, const std::vector<Column>& columns, std::size_t row) {
-    buffer_.clear();
+    add(first);
     add_cells(columns, row, buffer_);
-    buffer_.push_back('\n');
-    stream_ << first;
-    stream_.write(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+    add("\n");
+    if (buffer_.size() >= kBuffer) flush();
   }
 
-  void close() {
-    stream_.close();
-    if (stream_) return;
-    throw InputError({.where = {file_.string(), 0, {}},
-                      .message = "the table cannot be written",
-                      .remedy = "check the folder, its permissions and the room on the disk"});
+  void flush() {
+    out_.write({buffer_.data(), buffer_.size()});
+    buffer_.clear();
+  }
+  void commit() {
+    flush();
+    out_.commit();
   }
 
  private:
-  std::filesystem::path file_;
-  std::ofstream stream_;
+  static constexpr std::size_t kBuffer = 1U << 16U;  // bytes
+
+  void add(std::string_view text) { buffer_.append(text.data(), text.data() + text.size()); }
+
+  OutputFile out_;
   fmt::memory_buffer buffer_;
 };
 
@@ -86,9 +91,7 @@ void write_csv(const Recording& recording, const std::filesystem::path& folder) 
   ContactTable contacts = recording.contacts();
   const std::vector<Column> step_columns = record::step_columns(model, steps);
   const std::vector<Column> contact_columns = record::contact_columns(contacts);
-  std::error_code ignored;
-  std::filesystem::create_directories(folder, ignored);
-
+  make_output_folder(folder);
   CsvFile step_file(folder / "steps.csv", "row", model, step_columns);
   CsvFile contact_file(folder / "contacts.csv", "row,time,name_a,name_b", model, contact_columns);
   for (std::size_t row = 0; row < recording.rows(); ++row) {
@@ -100,8 +103,10 @@ void write_csv(const Recording& recording, const std::filesystem::path& folder) 
           contact_columns, c);
     }
   }
-  step_file.close();
-  contact_file.close();
+  step_file.flush();
+  contact_file.flush();
+  step_file.commit();
+  contact_file.commit();
 }
 
 }  // namespace touchstone

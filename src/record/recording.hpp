@@ -23,6 +23,8 @@
 
 namespace touchstone {
 
+class RecordingFile;
+
 // One row for each recorded moment. The first is the start, which no step led to: its report is empty. All others hold
 // the state after a step and what that step said.
 struct StepTable {
@@ -61,8 +63,9 @@ struct RecordingOptions {
 
 class RecordingWriter {
  public:
-  // Creates the file and writes the model with the simulator's present parameters. Throws InputError if it cannot be
-  // written.
+  // Creates the file and writes the model with the simulator's present parameters. The file is locked against other
+  // writers until close() or the end of the process. Throws InputError if it cannot be written: no such folder, not a
+  // regular file, another process or writer is writing it.
   RecordingWriter(const std::filesystem::path& file, Simulator& sim, const RecordingOptions& options = {});
   RecordingWriter(RecordingWriter&&) noexcept;
   RecordingWriter& operator=(RecordingWriter&&) noexcept;
@@ -81,7 +84,8 @@ class RecordingWriter {
 
 class Recording {
  public:
-  // Reads the file, or as much of it as is whole. Throws InputError if it is no recording.
+  // Reads the file, or as much of it as is whole: see damage(). Throws InputError if it is no recording, or if there is
+  // not enough memory for what it holds.
   explicit Recording(const std::filesystem::path& file);
 
   const ModelPtr& model() const { return model_; }
@@ -90,8 +94,10 @@ class Recording {
   const SimulatorOptions& options() const { return options_; }
   double time_step() const { return time_step_; }
   int every() const { return every_; }
-  // False when the writer did not come to close(): killed, or no room.
+  // False when the writer did not come to close() (killed, or no room), and when the file is damaged.
   bool complete() const { return complete_; }
+  // What is wrong with the file, and where; empty if nothing is. The rows before that are whole, the others left out.
+  const std::string& damage() const { return damage_; }
 
   const StepTable& steps() const { return steps_; }
   const ContactTable& contacts() const { return contacts_; }
@@ -103,19 +109,22 @@ class Recording {
   StepReport report(std::size_t row) const;  // what is recorded of it
 
  private:
+  void read_meta(const RecordingFile& file);
+
   ModelPtr model_;
   std::string scene_, version_;
   SimulatorOptions options_;
   double time_step_ = 0.0;
   int every_ = 1;
   bool complete_ = false;
+  std::string damage_;
   StepTable steps_;
   ContactTable contacts_;
   std::vector<std::size_t> contact_start_;
 };
 
-// steps.csv and contacts.csv in a folder, which is made if need be, one line a row, names in the first. Throws
-// InputError if they cannot be written.
+// steps.csv and contacts.csv in a folder, one line a row, names in the first. The folder is made if it is not there,
+// but not the one it is in. Throws InputError if they cannot be written.
 void write_csv(const Recording& recording, const std::filesystem::path& folder);
 
 }  // namespace touchstone

@@ -3,13 +3,18 @@
 // set and flushed, and only then the two counters of /meta/rows (moments, contacts) go up. A reader believes the
 // counters alone.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <exception>
+#include <system_error>
 
+#include "touchstone/base/descriptor.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/output_file.hpp"
 #include "touchstone/base/version.hpp"
 #include "touchstone/io/hdf5.hpp"
 #include "touchstone/model/serialize.hpp"
@@ -25,6 +30,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 128 * 1024;  // of all columns of a chunk together, about
 constexpr std::size_t kContactChunk = 512;       // rows
+constexpr int kLargestChunk = 100'000;           // rows
 
 std::size_t chunk_rows(const Model& model, int wanted) {
   if (wanted > 0) return static_cast<std::size_t>(wanted);
@@ -62,7 +68,12 @@ struct RecordingWriter::Impl {
     if (options.compression < 0 || options.compression > 9)
       throw Error(
           {.where = {}, .message = fmt::format("compression is {}", options.compression), .remedy = "give 0 to 9"});
+    if (options.chunk < 0 || options.chunk > kLargestChunk)
+      throw Error({.where = {},
+                   .message = fmt::format("chunk is {}", options.chunk),
+                   .remedy = fmt::format("give 0 (by size) to {} rows", kLargestChunk)});
     chunk = chunk_rows(*model, options.chunk);
+    lock_file();
     create(sim);
   }
 
@@ -75,6 +86,7 @@ struct RecordingWriter::Impl {
     if (!ok) fail(what);
   }
 
+  void lock_file();
   void create(const Simulator& sim);
   void write_meta(const Simulator& sim);
   void write_text(const std::string& path, const std::string& value) const;
@@ -93,6 +105,7 @@ struct RecordingWriter::Impl {
   RecordingOptions options;
   ModelPtr model;
   hdf5::Silence silence;
+  Descriptor lock;  // is released last
   Handle file;
   std::vector<Handle> step_sets, contact_sets;
   Handle counter, complete;
@@ -167,9 +180,35 @@ void RecordingWriter::Impl::write_meta(const Simulator& sim) {
   write_bytes("/model/data", model_bytes(sim));
 }
 
+// A lock of the open file, so that it ends with the process, and a second writer in the same process is noticed too.
+// It is not of the kind that HDF5 takes (flock), which would keep readers out. Where the file system knows no locks
+// there is none.
+void RecordingWriter::Impl::lock_file() {
+  require_writable(name);
+  lock = Descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666));
+  struct stat status {};
+  if (!lock || ::fstat(lock.get(), &status) != 0) {
+    throw InputError({.where = {name, 0, {}},
+                      .message = "the recording cannot be created: " + std::generic_category().message(errno),
+                      .remedy = "check the folder and its permissions"});
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw InputError({.where = {name, 0, {}},
+                      .message = "a recording needs a regular file, and this is a device or a pipe",
+                      .remedy = "choose another file"});
+  }
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (::fcntl(lock.get(), F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES)) return;
+  throw InputError({.where = {name, 0, {}},
+                    .message = "another process or writer is writing this recording",
+                    .remedy = "wait until it has finished, or choose another file"});
+}
+
 void RecordingWriter::Impl::create(const Simulator& sim) {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // What single-writer mode needs. No lock: a file of a killed process must open again.
+  // What single-writer mode needs.
   H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
   file = Handle(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
   if (!file) {
@@ -308,6 +347,7 @@ void RecordingWriter::Impl::close() {
   counter = Handle();
   complete = Handle();
   const bool closed = file.close_now();
+  lock = Descriptor();
   if (problem) std::rethrow_exception(problem);
   if (!closed && !broken) fail("closing");
 }
