@@ -1,4 +1,6 @@
 // Many worlds of one model.
+#include <limits>
+
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -29,13 +31,22 @@ using BoolArray = nb::ndarray<nb::numpy, bool, nb::ndim<1>>;
 
 PyBatch& batch_of(Handle self) { return nb::cast<PyBatch&>(self); }
 
-void construct(PyBatch* self, const PyModel& model, int worlds, double dt, const std::string& solver, int threads,
-               const nb::kwargs& options) {
+// Whole numbers of any size: those that do not fit get the message of the others.
+int whole_number(const nb::int_& number, const char* what) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0 || value != static_cast<int>(value))
+    throw Error("{} {}; give a number from 1 to {}", nb::str(number).c_str(), what, std::numeric_limits<int>::max());
+  return static_cast<int>(value);
+}
+
+void construct(PyBatch* self, const PyModel& model, const nb::int_& worlds, double dt, const std::string& solver,
+               const nb::int_& threads, const nb::kwargs& options) {
   SimulatorOptions o;
   o.time_step = dt;
   set_option(o, "solver", solver);
   set_options(o, options);
-  new (self) PyBatch(model, worlds, o, threads);
+  new (self) PyBatch(model, whole_number(worlds, "worlds"), o, whole_number(threads, "threads"));
 }
 
 // One row a world, no copy.

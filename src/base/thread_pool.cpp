@@ -1,6 +1,7 @@
 #include "touchstone/base/thread_pool.hpp"
 
 #include <algorithm>
+#include <system_error>
 
 #include "touchstone/base/error.hpp"
 
@@ -8,7 +9,9 @@ namespace touchstone {
 namespace {
 
 int chosen_count(int threads) {
-  if (threads < 0) throw Error("{} threads; give a positive number, or 0 for one a processor", threads);
+  if (threads < 0 || threads > ThreadPool::kMostThreads) {
+    throw Error("{} threads; give a number from 1 to {}, or 0 for one a processor", threads, ThreadPool::kMostThreads);
+  }
   return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
@@ -17,10 +20,18 @@ int chosen_count(int threads) {
 ThreadPool::ThreadPool(int threads) {
   const int count = chosen_count(threads);
   workers_.reserve(static_cast<std::size_t>(count - 1));
-  for (int worker = 1; worker < count; ++worker) workers_.emplace_back([this, worker] { work(worker); });
+  try {
+    for (int worker = 1; worker < count; ++worker) workers_.emplace_back([this, worker] { work(worker); });
+  } catch (const std::system_error& error) {
+    const std::size_t started = workers_.size();
+    stop();
+    throw Error("{} threads; the system gives {}: {}", count, started + 1, error.code().message());
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

@@ -20,7 +20,10 @@ namespace touchstone {
 
 class ThreadPool {
  public:
-  // `threads` counts the caller; 0: one for each processor. With 1 no thread is started. Throws Error if negative.
+  static constexpr int kMostThreads = 1024;
+
+  // `threads` counts the caller; 0: one for each processor. With 1 no thread is started. Throws Error if negative,
+  // above kMostThreads, or more than the system gives.
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -46,6 +49,7 @@ class ThreadPool {
 
   void run_job(const Job& job);
   void work(int worker);
+  void stop();
   void take_indices(int worker);
 
   std::vector<std::thread> workers_;

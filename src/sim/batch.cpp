@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/memory.hpp"
 
 namespace touchstone {
 namespace {
@@ -10,6 +11,40 @@ namespace {
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::size_t total(int worlds, int width) { return at(worlds) * at(width); }
+
+// Refuses a batch that would not fit, as early as that is known: worlds are measured while they are made.
+class MemoryCheck {
+ public:
+  MemoryCheck(const Model& model, int worlds) : worlds_(worlds) {
+    // What a world takes at least: its arrays in the batch, and a simulator without its buffers.
+    const int numbers = model.nq + model.nv + model.na + model.nu;
+    require(0, static_cast<double>(sizeof(Simulator) + sizeof(double) * at(numbers)));
+  }
+
+  void made(int count) {
+    if (count < next_) return;
+    next_ *= 2;
+    const auto taken = static_cast<double>(resident_memory()) - static_cast<double>(start_);
+    require(count, taken / count);
+  }
+
+ private:
+  void require(int made, double bytes_per_world) const {
+    const double needed = bytes_per_world * (worlds_ - made), available = static_cast<double>(available_memory());
+    if (needed <= kShare * available) return;
+    throw Error({.where = {},
+                 .message = fmt::format("a batch of {} worlds needs {} of memory, and there are {}", worlds_,
+                                        memory_text(bytes_per_world * worlds_), memory_text(available)),
+                 .remedy = fmt::format("give at most {:.2g} worlds",
+                                       kShare * (available / bytes_per_world) + static_cast<double>(made))});
+  }
+
+  static constexpr double kShare = 0.8;  // of what is free; worlds grow a little when they are stepped
+
+  const int worlds_;
+  const std::uint64_t start_ = resident_memory();
+  int next_ = 16;  // worlds, until it is looked at again
+};
 
 }  // namespace
 
@@ -20,8 +55,11 @@ Batch::Batch(ModelPtr model, int worlds, const SimulatorOptions& options, int th
   SimulatorOptions own = options;
   own.threads = 1;
   const auto shapes = std::make_shared<const CollisionModel>(*model_);
-  simulators_.reserve(at(worlds));
-  for (int w = 0; w < worlds; ++w) simulators_.push_back(std::make_unique<Simulator>(model_, own, shapes));
+  MemoryCheck memory(*model_, worlds);
+  for (int w = 0; w < worlds; ++w) {
+    simulators_.push_back(std::make_unique<Simulator>(model_, own, shapes));
+    memory.made(w + 1);
+  }
   q_.resize(total(worlds, model_->nq));
   v_.resize(total(worlds, model_->nv));
   activation_.resize(total(worlds, model_->na));

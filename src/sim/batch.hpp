@@ -24,7 +24,8 @@ namespace touchstone {
 
 class Batch {
  public:
-  // All worlds at the reference configuration. `threads`: 0 for one a processor. Throws Error for bad numbers.
+  // All worlds at the reference configuration. `threads`: 0 for one a processor. Throws Error for bad numbers, and for
+  // more worlds than fit into the memory that is free.
   // SimulatorOptions::threads is ignored: a world is stepped by one thread.
   Batch(ModelPtr model, int worlds, const SimulatorOptions& options = {}, int threads = 0);
 

@@ -5,6 +5,7 @@
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/similar.hpp"
+#include "touchstone/base/thread_pool.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone {
@@ -44,7 +45,8 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
   list.add("max_iterations", options.max_iterations, 0, std::numeric_limits<int>::max(), "0: the solver's own limit");
   list.add("constraints", options.constraints, {"rigid", "mujoco"}, "hard, or softened as MuJoCo's");
   list.add("substeps", options.substeps, 1, 1'000'000, "equal parts of a step, with the same input");
-  list.add("threads", options.threads, 0, 4096, "that share the islands of a step; 0: one a processor");
+  list.add("threads", options.threads, 0, ThreadPool::kMostThreads,
+           "that share the islands of a step; 0: one a processor");
   list.add("warm_start", options.warm_start, "begin with the impulses of the step before");
   list.add("islands", options.islands, "solve groups of bodies that do not touch one by one");
   list.add("swept_margin", options.swept_margin, "look for contacts as far as bodies move in a step");

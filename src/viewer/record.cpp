@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/viewer/frame_budget.hpp"
 #include "touchstone/viewer/live_source.hpp"
 #include "touchstone/viewer/replay.hpp"
 
@@ -10,6 +11,7 @@ Replay record(LiveSource& source, double duration, double frame_rate) {
   constexpr double kTimeTolerance = 1e-9;  // s
   if (!(duration >= 0.0 && std::isfinite(duration))) throw Error("the duration of a recording is {} s", duration);
   if (!(frame_rate > 0.0)) throw Error("the frame rate of a recording is {}", frame_rate);
+  require_frames_fit(*source.model(), duration, frame_rate);
   Replay replay{.title = source.title(),
                 .subtitle = source.subtitle(),
                 .model = source.model(),

@@ -1,5 +1,6 @@
 #include "touchstone/base/thread_pool.hpp"
 
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -49,7 +50,11 @@ TEST(ThreadPool, RunAllocatesNothing) {
   EXPECT_EQ(x[63], 101 * 63.0);
 }
 
-TEST(ThreadPool, RefusesANegativeNumber) { EXPECT_THROW(ThreadPool(-1), Error); }
+TEST(ThreadPool, RefusesNumbersThatMakeNoSense) {
+  EXPECT_THROW(ThreadPool(-1), Error);
+  EXPECT_THROW(ThreadPool(ThreadPool::kMostThreads + 1), Error);
+  EXPECT_THROW(ThreadPool(std::numeric_limits<int>::max()), Error);
+}
 
 }  // namespace
 }  // namespace touchstone

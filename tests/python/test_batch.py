@@ -104,3 +104,15 @@ def test_two_threads_on_one_batch_are_an_error(quadruped: ts.Model) -> None:
         while thread.is_alive():
             batch.step()
     thread.join()
+
+
+@pytest.mark.parametrize("worlds", [0, -1, 2**31 - 1, 10**9, 2**31, 10**12, 10**30, -(10**30)])
+def test_more_worlds_than_fit_are_refused(ball: ts.Model, worlds: int) -> None:
+    with pytest.raises(ts.Error, match="worlds"):
+        ts.Batch(ball, worlds)
+
+
+@pytest.mark.parametrize("threads", [-1, 10**6, 2**31, 10**30])
+def test_more_threads_than_make_sense_are_refused(ball: ts.Model, threads: int) -> None:
+    with pytest.raises(ts.Error, match="threads"):
+        ts.Batch(ball, 2, threads=threads)

@@ -126,5 +126,22 @@ TEST(Batch, AllocatesNothingOnceWarm) {
   EXPECT_EQ(guard.allocations(), 0u);
 }
 
+// Worlds that cannot fit are refused at once, not after the machine has swapped.
+TEST(Batch, RefusesMoreWorldsThanFit) {
+  for (const int worlds : {std::numeric_limits<int>::max(), 1'000'000'000}) {
+    try {
+      const Batch batch(scene(), worlds);
+      ADD_FAILURE() << worlds << " worlds";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(std::to_string(worlds) + " worlds"));
+      EXPECT_THAT(error.what(), testing::HasSubstr("of memory"));
+      EXPECT_THAT(error.what(), testing::HasSubstr("give at most"));
+    }
+  }
+  EXPECT_THROW(Batch(scene(), 0), Error);
+  EXPECT_THROW(Batch(scene(), -5), Error);
+  EXPECT_THROW(Batch(scene(), 2, {}, 1'000'000), Error) << "threads";
+}
+
 }  // namespace
 }  // namespace touchstone
