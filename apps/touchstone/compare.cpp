@@ -10,10 +10,12 @@
 #include "commands.hpp"
 #include "console.hpp"
 #include "html_page.hpp"
+#include "json_text.hpp"
 #include "options.hpp"
 #include "run_loop.hpp"
 #include "svg_plot.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/output_file.hpp"
 #include "touchstone/sim/option_fields.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
@@ -145,7 +147,7 @@ std::string rows_json(const CompareOptions& options, const std::vector<Row>& row
                     {"energy_change", s.last_energy - s.first_energy},
                     {"deviation", row.deviation}});
   }
-  return nlohmann::ordered_json{{"scene", options.scene.model.model}, {"runs", std::move(list)}}.dump(2) + '\n';
+  return json_text({{"scene", options.scene.model.model}, {"runs", std::move(list)}}) + '\n';
 }
 
 Plot make_plot(const std::vector<Row>& rows, const std::string& title, const std::string& unit,
@@ -230,11 +232,13 @@ void add_compare_command(CLI::App& app, Context& context) {
 
 The exit code is 0 unless a run diverged.)");
   command->callback([options, &context] {
+    require_distinct({{"--html", options->html}}, {{"the model", options->scene.model.model}});
+    if (!options->html.empty()) require_writable(options->html);
     const std::vector<Row> rows = run_all(*options);
     print(options->json ? rows_json(*options, rows) : table_text(rows));
     if (!options->html.empty()) {
       write_page(options->html, html(*options, rows), "--html");
-      if (!options->json) print(fmt::format("report: {}\n", options->html));
+      if (!options->json) print(written_text("report", options->html));
     }
     const bool diverged =
         std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.result.statistics.diverged(); });

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 
 #include <fmt/core.h>
+
+#include "touchstone/base/printable.hpp"
 
 namespace touchstone::cli {
 namespace {
@@ -34,6 +37,17 @@ std::string_view escape_code(Style style) {
   return "";
 }
 
+// Bytes of the escape sequence at the start of the text, if it is one that styled() writes; otherwise 0.
+std::size_t length_of_own_escape(std::string_view text) {
+  constexpr std::string_view kOff = "\x1b[0m";
+  if (text.starts_with(kOff)) return kOff.size();
+  for (const Style style : {Style::kBold, Style::kDim, Style::kGood, Style::kBad, Style::kWarning, Style::kAccent}) {
+    const std::string own = fmt::format("\x1b[{}m", escape_code(style));
+    if (text.starts_with(own)) return own.size();
+  }
+  return 0;
+}
+
 bool environment_set(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0';
@@ -51,8 +65,22 @@ bool color_enabled() {
 }
 
 std::string styled(std::string_view text, Style style) {
-  if (style == Style::kPlain || text.empty() || !color_enabled()) return std::string(text);
-  return fmt::format("\x1b[{}m{}\x1b[0m", escape_code(style), text);
+  if (style == Style::kPlain || text.empty() || !color_enabled()) return printable(text);
+  return fmt::format("\x1b[{}m{}\x1b[0m", escape_code(style), printable(text));
+}
+
+std::string safe_text(std::string_view text) {
+  std::string out;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t escape = color_enabled() ? text.find('\x1b', start) : std::string_view::npos;
+    out += printable_lines(text.substr(start, escape - start));
+    if (escape == std::string_view::npos) break;
+    const std::size_t size = length_of_own_escape(text.substr(escape));
+    out += size > 0 ? std::string(text.substr(escape, size)) : printable(text.substr(escape, 1));
+    start = escape + std::max<std::size_t>(1, size);
+  }
+  return out;
 }
 
 int display_width(std::string_view text) {
@@ -70,6 +98,14 @@ int display_width(std::string_view text) {
 std::string padded(std::string_view text, int width) {
   const int missing = width - display_width(text);
   return std::string(text) + std::string(static_cast<std::size_t>(std::max(0, missing)), ' ');
+}
+
+void Table::add_row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) {
+    cell = safe_text(cell);
+    for (std::size_t at = cell.find('\n'); at != std::string::npos; at = cell.find('\n')) cell.replace(at, 1, "\\n");
+  }
+  rows_.push_back(std::move(cells));
 }
 
 std::string Table::text() const {
@@ -91,6 +127,19 @@ std::string Table::text() const {
   return out;
 }
 
-void print(std::string_view text) { fmt::print("{}", text); }
+void print(std::string_view text) { fmt::print("{}", safe_text(text)); }
+
+void print_note(std::string_view text) { fmt::print(stderr, "{}", printable_lines(text)); }
+
+std::string written_text(std::string_view what, const std::filesystem::path& file, std::string_view more) {
+  std::error_code problem;
+  std::string size;
+  if (std::filesystem::is_regular_file(file, problem)) {
+    const auto bytes = std::filesystem::file_size(file, problem);
+    if (!problem) size = fmt::format("{:.2f} MB", 1e-6 * static_cast<double>(bytes));
+  }
+  const std::string details = fmt::format("{}{}{}", more, more.empty() || size.empty() ? "" : ", ", size);
+  return fmt::format("{}: {}{}\n", what, printable(file.string()), details.empty() ? "" : " (" + details + ")");
+}
 
 }  // namespace touchstone::cli

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 #include <system_error>
@@ -18,6 +17,8 @@
 #include "console.hpp"
 #include "options.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/input_file.hpp"
+#include "touchstone/base/output_file.hpp"
 #include "touchstone/collision/collision_model.hpp"
 #include "touchstone/io/convex_pieces.hpp"
 
@@ -85,37 +86,13 @@ int run_program(const std::vector<std::string>& arguments) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-void write_text(const fs::path& file, const std::string& text) {
-  std::ofstream stream(file, std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream) throw Error("cannot write {}", file.string());
-}
-
-// Removes a file at the end, if it is there.
-class Temporary {
- public:
-  explicit Temporary(fs::path path) : path_(std::move(path)) {}
-  ~Temporary() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 // Only a file that parses takes its final name, so that nothing half-written is ever found.
 std::size_t split(const TriangleMesh& mesh, const fs::path& target, const DecomposeOptions& options) {
-  const std::string unique = fmt::format("{}.{}", target.string(), getpid());
-  const Temporary source(unique + ".in.obj"), result(unique + ".out.obj");
-  write_text(source.path(), to_obj(mesh));
-  const int status = run_program({options.python, "-c", kScript, source.path().string(), result.path().string(),
-                                  fmt::format("{}", options.threshold), fmt::format("{}", options.max_pieces),
-                                  fmt::format("{}", options.seed)});
+  OutputFile source(fs::path(target).replace_extension(".in.obj")), result(target);
+  source.write(to_obj(mesh));
+  const int status = run_program({options.python, "-c", kScript, source.temporary().string(),
+                                  result.temporary().string(), fmt::format("{}", options.threshold),
+                                  fmt::format("{}", options.max_pieces), fmt::format("{}", options.seed)});
   if (status != 0) {
     const bool missing = status == kNoCoacd;
     throw Error(ErrorDetail{.where = {},
@@ -125,15 +102,18 @@ std::size_t split(const TriangleMesh& mesh, const fs::path& target, const Decomp
                             .remedy = missing ? "pip install coacd, or name another interpreter with --python"
                                               : "see the message above; is the mesh closed?"});
   }
-  fs::rename(result.path(), target);
-  return read_pieces(mesh, target.parent_path())->size();
+  const std::size_t count = parse_pieces(read_file(result.temporary(), file_kind::kMesh), target.string()).size();
+  result.commit();
+  return count;
 }
 
 void decompose(const DecomposeOptions& options) {
   const ModelPtr model = load(options.model);
   const CollisionModel shapes(*model);
   const fs::path folder = options.folder.empty() ? default_pieces_folder() : fs::path(options.folder);
-  fs::create_directories(folder);
+  std::error_code ignored;
+  if (options.folder.empty()) fs::create_directories(folder, ignored);  // the user's cache is ours to make
+  make_output_folder(folder);
   std::set<const TriangleMesh*> seen;
   int meshes = 0;
   for (const Collider& collider : shapes.colliders()) {
@@ -145,20 +125,20 @@ void decompose(const DecomposeOptions& options) {
     const TriangleMesh& mesh = *element.shape.mesh;
     const fs::path target = pieces_file(mesh, folder);
     if (!options.force && fs::exists(target)) {
-      fmt::print("{}: {} pieces, prepared earlier\n", mesh.name, read_pieces(mesh, folder)->size());
+      print(fmt::format("{}: {} pieces, prepared earlier\n", mesh.name, read_pieces(mesh, folder)->size()));
       continue;
     }
     if (isatty(STDERR_FILENO) != 0)
-      fmt::print(stderr, "{}: splitting {} triangles ...\n", mesh.name, mesh.triangles.size());
-    fmt::print("{}: {} pieces\n", mesh.name, split(mesh, target, options));
+      print_note(fmt::format("{}: splitting {} triangles ...\n", mesh.name, mesh.triangles.size()));
+    print(fmt::format("{}: {} pieces\n", mesh.name, split(mesh, target, options)));
     std::fflush(stdout);
   }
   if (meshes == 0) {
-    fmt::print("No mesh of {} is much smaller than its convex hull{}.\n", model->name,
-               seen.empty() ? "" : "; --all splits every mesh");
+    print(fmt::format("No mesh of {} is much smaller than its convex hull{}.\n", model->name,
+                      seen.empty() ? "" : "; --all splits every mesh"));
     return;
   }
-  fmt::print("Pieces are in {}; load the model with --meshes pieces to use them.\n", folder.string());
+  print(fmt::format("Pieces are in {}; load the model with --meshes pieces to use them.\n", folder.string()));
 }
 
 }  // namespace
@@ -167,7 +147,9 @@ void add_decompose_command(CLI::App& app, Context&) {
   const auto options = std::make_shared<DecomposeOptions>();
   CLI::App* command = app.add_subcommand("decompose", "Split concave meshes into convex pieces, for collision");
   add_model_options(*command, options->model);
-  command->add_option("--folder", options->folder, "Where pieces are kept (default: the user's cache)")
+  command
+      ->add_option("--folder", options->folder,
+                   "Where pieces are kept; made if it is not there (default: the user's cache)")
       ->option_text("DIR");
   command->add_option("--threshold", options->threshold, "Concavity that is left, 0.01 (fine) to 1 (coarse)")
       ->check(CLI::Range(0.01, 1.0))

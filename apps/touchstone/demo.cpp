@@ -8,6 +8,7 @@
 #include "console.hpp"
 #include "options.hpp"
 #include "run_loop.hpp"
+#include "touchstone/base/output_file.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/viewer/page.hpp"
 
@@ -34,6 +35,7 @@ std::string certificate_text(const std::vector<CertificateItem>& items) {
 }
 
 int run_demo(double duration, const std::filesystem::path& file) {
+  if (has_viewer_page()) require_writable(file);
   const Scene scene = make_scene(kScene);
   print(fmt::format("{}: {}. {} bodies, {} degrees of freedom, {:.1f} kg.\n\n", styled(kScene, Style::kBold),
                     scene.description, scene.model->nbody - 1, scene.model->nv, scene.model->total_mass()));
@@ -49,8 +51,7 @@ int run_demo(double duration, const std::filesystem::path& file) {
   print('\n' + (passed ? styled("all checks passed", Style::kGood) : styled("a check FAILED", Style::kBad)) + '\n');
   if (request.frames) {
     write_html(result.replay, file);
-    print(fmt::format("replay: {} ({:.1f} MB; open it in a browser)\n", file.string(),
-                      1e-6 * static_cast<double>(std::filesystem::file_size(file))));
+    print(written_text("replay", file, "open it in a browser"));
   } else {
     print("no replay: this build has no viewer page; './run demo' builds one, or see docs/viewer.md\n");
   }

@@ -1,12 +1,10 @@
 #include "html_page.hpp"
 
-#include <fstream>
-#include <system_error>
-
 #include <fmt/core.h>
 
 #include "svg_plot.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/output_file.hpp"
 #include "touchstone/base/version.hpp"
 
 namespace touchstone::cli {
@@ -67,15 +65,11 @@ std::string page_end(const std::string& command) {
 }
 
 void write_page(const std::filesystem::path& file, const std::string& page, const std::string& option) {
-  std::error_code problem;
-  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), problem);
-  std::ofstream stream(file, std::ios::binary);
-  stream << page;
-  stream.close();
-  if (!stream) {
-    throw InputError(ErrorDetail{.where = {.file = file.string()},
-                                 .message = "cannot write the report",
-                                 .remedy = "choose another file with " + option});
+  try {
+    write_file(file, page);
+  } catch (const InputError& error) {
+    throw InputError(ErrorDetail{
+        .where = error.where(), .message = error.message(), .remedy = fmt::format("{} ({})", error.remedy(), option)});
   }
 }
 

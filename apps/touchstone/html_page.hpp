@@ -10,7 +10,7 @@ namespace touchstone::cli {
 std::string page_begin(const std::string& title);
 std::string page_end(const std::string& command);
 
-// Creates missing folders. Throws Error, which names the option that chooses the file, if it cannot be written.
+// As base/output_file.hpp says. Throws InputError, which names the option that chooses the file.
 void write_page(const std::filesystem::path& file, const std::string& page, const std::string& option);
 
 }  // namespace touchstone::cli

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "info.hpp"
+#include "json_text.hpp"
 #include "names.hpp"
 #include "touchstone/base/version.hpp"
 
@@ -252,8 +253,7 @@ std::string model_json(const Model& model) {
   json["warnings"] = list(model.warnings, [](const Warning& warning) {
     return Json{{"message", warning.message}, {"origin", origin_json(warning.origin)}};
   });
-  // Names come from files and may hold any bytes; JSON must be UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 }  // namespace touchstone::cli

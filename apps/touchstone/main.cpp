@@ -9,9 +9,11 @@
 #include <fmt/core.h>
 
 #include "commands.hpp"
+#include "console.hpp"
 #include "touchstone/base/check.hpp"
 #include "touchstone/base/cpu.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/printable.hpp"
 #include "touchstone/base/version.hpp"
 
 namespace touchstone::cli {
@@ -46,15 +48,15 @@ std::string one_line(std::string text) {
   return text;
 }
 
-void print_error(const std::string& message) { fmt::print(stderr, "touchstone: error: {}\n", one_line(message)); }
+void print_error(const std::string& message) { print_note(fmt::format("touchstone: error: {}\n", one_line(message))); }
 
 void print_details(const Error& error) {
   const SourceLocation& where = error.where();
-  if (!where.file.empty()) fmt::print(stderr, "  file:    {}\n", where.file);
-  if (where.line > 0) fmt::print(stderr, "  line:    {}\n", where.line);
-  if (!where.element.empty()) fmt::print(stderr, "  element: {}\n", where.element);
-  fmt::print(stderr, "  problem: {}\n", error.message());
-  if (!error.remedy().empty()) fmt::print(stderr, "  remedy:  {}\n", error.remedy());
+  if (!where.file.empty()) print_note(fmt::format("  file:    {}\n", printable(where.file)));
+  if (where.line > 0) print_note(fmt::format("  line:    {}\n", where.line));
+  if (!where.element.empty()) print_note(fmt::format("  element: {}\n", printable(where.element)));
+  print_note(fmt::format("  problem: {}\n", error.message()));
+  if (!error.remedy().empty()) print_note(fmt::format("  remedy:  {}\n", error.remedy()));
 }
 
 // What is wrong with the command line, and where to read on.

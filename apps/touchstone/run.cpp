@@ -1,6 +1,7 @@
 // touchstone run: a scene from start to end, with its certificate.
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -9,6 +10,7 @@
 #include "options.hpp"
 #include "run_loop.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/output_file.hpp"
 #include "touchstone/record/recording.hpp"
 #include "touchstone/viewer/page.hpp"
 
@@ -25,12 +27,26 @@ struct RunOptions {
 // Written through a recording; beside the tables unless it is wanted anyway.
 void write_tables(const std::string& record, const std::string& folder) { write_csv(Recording(record), folder); }
 
+// Before anything runs.
+void check_files(const RunOptions& options) {
+  const std::filesystem::path tables = options.csv;
+  std::vector<NamedFile> outputs{{"--html", options.html}, {"--record", options.request.record}};
+  if (!options.csv.empty()) {
+    outputs.push_back({"--csv (steps)", tables / "steps.csv"});
+    outputs.push_back({"--csv (contacts)", tables / "contacts.csv"});
+  }
+  require_distinct(outputs, {{"the model", options.scene.model.model}});
+  if (!options.csv.empty()) make_output_folder(tables);
+  for (const NamedFile& output : outputs) {
+    if (!output.file.empty()) require_writable(output.file);
+  }
+}
+
 int run(RunOptions options) {
+  check_files(options);
   const Scene scene = load(options.scene);
   const bool temporary = !options.csv.empty() && options.request.record.empty();
   if (temporary) {
-    std::error_code ignored;
-    std::filesystem::create_directories(options.csv, ignored);
     options.request.record = (std::filesystem::path(options.csv) / ".recording.h5").string();
   }
   options.request.frames = !options.html.empty();
@@ -46,10 +62,7 @@ int run(RunOptions options) {
     print(fmt::format("{}: {}\n", styled(scene.name, Style::kBold), result.replay.subtitle));
     print(statistics_table(result.statistics));
     const auto said = [](const char* what, const std::string& file) {
-      if (file.empty()) return;
-      const bool folder = std::filesystem::is_directory(file);
-      const double size = folder ? 0.0 : 1e-6 * static_cast<double>(std::filesystem::file_size(file));
-      print(folder ? fmt::format("{}: {}\n", what, file) : fmt::format("{}: {} ({:.2f} MB)\n", what, file, size));
+      if (!file.empty()) print(written_text(what, file));
     };
     if (!temporary) said("recording", options.request.record);
     said("tables", options.csv);
@@ -71,7 +84,9 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--every", options->request.every, "Record every N-th step")
       ->option_text("N [1]")
       ->check(CLI::Range(1, 1'000'000'000));
-  command->add_option("--csv", options->csv, "Write steps.csv and contacts.csv into this folder")->option_text("DIR");
+  command
+      ->add_option("--csv", options->csv, "Write steps.csv and contacts.csv into this folder; made if it is not there")
+      ->option_text("DIR");
   command->add_option("--html", options->html, "Write a replay that opens in any browser")->option_text("FILE.html");
   CLI::Option* json = command->add_flag("--json", options->json, "The closing figures, for programs");
   command->add_flag("--quiet,-q", options->quiet, "Print nothing")->excludes(json);

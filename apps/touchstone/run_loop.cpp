@@ -10,6 +10,7 @@
 #include "touchstone/base/clock.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/record/recording.hpp"
+#include "touchstone/viewer/frame_budget.hpp"
 #include "touchstone/viewer/simulation.hpp"
 
 namespace touchstone::cli {
@@ -48,6 +49,7 @@ class ProgressBar {
 
 RunResult run_scene(const Scene& scene, const RunRequest& request) {
   constexpr double kTimeTolerance = 1e-9;  // s
+  constexpr double kMostSteps = 2e9;       // they are counted in 32 bits
   Simulation source(scene);
   Simulator& sim = source.run().simulator();
   RunResult result;
@@ -57,6 +59,11 @@ RunResult run_scene(const Scene& scene, const RunRequest& request) {
   replay.model = source.model();
   replay.channels = source.channels();
   const double duration = request.duration > 0.0 ? request.duration : scene.duration;
+  if (request.frames) require_frames_fit(*replay.model, duration, request.frame_rate);
+  if (duration / sim.time_step() > kMostSteps) {
+    throw Error("{:g} s in steps of {:g} s are more than {:g} steps; ask for less time or larger steps", duration,
+                sim.time_step(), kMostSteps);
+  }
   std::optional<RecordingWriter> writer;
   if (!request.record.empty()) {
     writer.emplace(request.record, sim, RecordingOptions{.every = request.every, .scene = scene.name});

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "console.hpp"
+#include "json_text.hpp"
 #include "touchstone/sim/option_fields.hpp"
 
 namespace touchstone::cli {
@@ -206,7 +207,7 @@ std::string statistics_json(const Scene& scene, const RunStatistics& s) {
                                {"solve", s.times.solve},
                                {"integrate", s.times.integrate},
                                {"certify", s.times.certify}}}};
-  return out.dump(2) + '\n';
+  return json_text(out) + '\n';
 }
 
 std::vector<CertificateItem> run_certificate(const RunStatistics& s) {

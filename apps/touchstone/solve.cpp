@@ -8,6 +8,7 @@
 #include "html_page.hpp"
 #include "solve_report.hpp"
 #include "solve_run.hpp"
+#include "touchstone/base/output_file.hpp"
 
 namespace touchstone::cli {
 
@@ -56,6 +57,8 @@ The exit code is 0 only if every problem was solved by every solver.)");
   command->callback([options, &context] {
     SolveRequest& request = options->request;
     if (!options->html.empty()) request.history = true;
+    require_distinct({{"--html", options->html}}, {{"the problem", request.path}});
+    if (!options->html.empty()) require_writable(options->html);
     const std::vector<SolveResult> results = run_solvers(request);
     if (options->json) {
       print(results_json(request, results));

@@ -10,7 +10,9 @@
 
 #include "console.hpp"
 #include "html_page.hpp"
+#include "json_text.hpp"
 #include "svg_plot.hpp"
+#include "touchstone/base/printable.hpp"
 
 namespace touchstone::cli {
 namespace {
@@ -41,7 +43,8 @@ std::string history_line(const SolveResult& result) {
   return line;
 }
 
-std::string csv_field(const std::string& text) {
+std::string csv_field(const std::string& name) {
+  const std::string text = printable(name);
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -140,7 +143,7 @@ std::string results_json(const SolveRequest& request, const std::vector<SolveRes
     if (request.history) item["history"] = r.history;
     list.push_back(std::move(item));
   }
-  return nlohmann::ordered_json{{"tolerance", request.tolerance}, {"results", std::move(list)}}.dump(2) + '\n';
+  return json_text({{"tolerance", request.tolerance}, {"results", std::move(list)}}) + '\n';
 }
 
 std::string results_csv(const std::vector<SolveResult>& results) {

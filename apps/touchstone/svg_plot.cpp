@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "touchstone/base/printable.hpp"
+
 namespace touchstone::cli {
 namespace {
 
@@ -117,7 +119,7 @@ std::string legend(const Plot& plot) {
 
 std::string escape_markup(const std::string& text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable_lines(text)) {
     switch (c) {
       case '&':
         out += "&amp;";

@@ -9,15 +9,21 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "commands.hpp"
 #include "console.hpp"
 #include "options.hpp"
+#include "recording_state.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/input_file.hpp"
+#include "touchstone/base/output_file.hpp"
 #include "touchstone/viewer/page.hpp"
+#include "touchstone/viewer/page_link.hpp"
 #include "touchstone/viewer/recording_replay.hpp"
 #include "touchstone/viewer/screenshot.hpp"
 #include "touchstone/viewer/server.hpp"
@@ -42,35 +48,42 @@ struct ViewOptions {
 
 bool is_recording(const std::string& name) {
   const std::string extension = std::filesystem::path(name).extension().string();
-  return extension == ".h5" || extension == ".hdf5";
+  return extension == ".h5" || extension == ".hdf5" || is_hdf5_file(name);
 }
 
 bool writes_files(const ViewOptions& options) {
   return !options.html.empty() || !options.png.empty() || !options.mp4.empty();
 }
 
+// Before anything runs.
+void check_files(const ViewOptions& options) {
+  const std::vector<NamedFile> outputs{{"--html", options.html}, {"--png", options.png}, {"--mp4", options.mp4}};
+  require_distinct(outputs, {{"the input", options.scene.model.model}});
+  for (const NamedFile& output : outputs) {
+    if (!output.file.empty()) require_writable(output.file);
+  }
+}
+
 void write_files(const Replay& replay, const ViewOptions& options) {
   if (!options.html.empty()) {
     write_html(replay, options.html);
-    print(fmt::format("replay: {} ({:.2f} s, {:.1f} MB)\n", options.html, replay.frames.back().time,
-                      1e-6 * static_cast<double>(std::filesystem::file_size(options.html))));
+    print(written_text("replay", options.html, fmt::format("{:.2f} s", replay.frames.back().time)));
   }
   if (!options.png.empty()) {
     write_png(replay, options.png, {.time = options.png_time, .dark = options.dark});
-    print(fmt::format("picture: {}\n", options.png));
+    print(written_text("picture", options.png));
   }
   if (!options.mp4.empty()) {
     write_mp4(replay, options.mp4, {.rate = options.rate, .dark = options.dark});
-    print(fmt::format("film: {} ({:.2f} s, {:.1f} MB)\n", options.mp4, replay.frames.back().time,
-                      1e-6 * static_cast<double>(std::filesystem::file_size(options.mp4))));
+    print(written_text("film", options.mp4, fmt::format("{:.2f} s", replay.frames.back().time)));
   }
 }
 
 bool has_display() { return std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr; }
 
 // What it prints is not ours, and whether it works is shown by the address that we print anyway.
-void open_browser(const std::string& url) {
-  std::string program = "xdg-open", address = url;
+void open_browser(std::string address) {
+  std::string program = "xdg-open";
   char* arguments[] = {program.data(), address.data(), nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -100,20 +113,26 @@ void serve(Subject& subject, const std::string& title, const ViewOptions& option
   }
   print("  end with Ctrl-C\n");
   std::fflush(stdout);
-  if (!options.no_browser && has_display()) open_browser(server.url());
+  // Everyone may see the words of a command: a token goes by way of a file.
+  std::optional<PageLink> link;
+  if (!options.no_browser && has_display()) {
+    if (!server.token().empty()) link.emplace(server.url());
+    open_browser(link ? link->file().string() : server.url());
+  }
   int received = 0;
   sigwait(&signals, &received);
 }
 
-void view_recording(const ViewOptions& options) {
+int view_recording(const ViewOptions& options) {
   const Recording recording(options.scene.model.model);
+  report_state(recording, options.scene.model.model);
   const Replay replay = replay_of(recording);
-  if (!recording.complete()) print("the recording ends early: its writer was stopped\n");
   if (!writes_files(options)) {
     serve(replay, replay.title, options);
   } else {
     write_files(replay, options);
   }
+  return recording.damage().empty() ? kSuccess : kCheckFailed;
 }
 
 void view_scene(const ViewOptions& options) {
@@ -130,7 +149,7 @@ void view_scene(const ViewOptions& options) {
 
 }  // namespace
 
-void add_view_command(CLI::App& app, Context& /*context*/) {
+void add_view_command(CLI::App& app, Context& context) {
   const auto options = std::make_shared<ViewOptions>();
   CLI::App* command = app.add_subcommand(
       "view", "Show a scene or a recording in the browser: live, or as a file that needs no program");
@@ -172,10 +191,11 @@ void add_view_command(CLI::App& app, Context& /*context*/) {
 
 Live, the page shows contacts, forces and the certificate of each step; solver, time step, friction and controls may be
 changed while it runs, and shift drag pulls a body.)");
-  command->callback([options] {
+  command->callback([options, &context] {
     options->server.playing = !options->paused;
+    check_files(*options);
     if (is_recording(options->scene.model.model)) {
-      view_recording(*options);
+      context.exit_code = view_recording(*options);
     } else {
       view_scene(*options);
     }

@@ -9,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/printable.hpp"
 #include "touchstone/model/configuration.hpp"
 #include "touchstone/model/serialize.hpp"
 
@@ -176,7 +177,7 @@ std::vector<std::string> warning_texts(const PyModel& self) {
   std::vector<std::string> texts;
   for (const Warning& w : self->warnings) {
     const std::string where = w.origin.text();
-    texts.push_back(where.empty() ? w.message : where + ": " + w.message);
+    texts.push_back(printable(where.empty() ? w.message : where + ": " + w.message));
   }
   return texts;
 }
@@ -204,7 +205,7 @@ NamePairs contact_exclusions(const PyModel& self) {
 void bind_properties(nb::class_<PyModel>& model) {
   model.def_prop_ro("name", [](const PyModel& self) { return self->name; })
       .def_prop_ro(
-          "file", [](const PyModel& self) { return self->file; }, "What it was loaded from; may be empty.")
+          "file", [](const PyModel& self) { return valid_utf8(self->file); }, "What it was loaded from; may be empty.")
       .def_prop_ro(
           "dt", [](const PyModel& self) { return self->options.time_step; }, "The time step of the file, s.")
       .def_prop_ro(

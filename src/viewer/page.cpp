@@ -1,13 +1,10 @@
 #include "touchstone/viewer/page.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
-#include <system_error>
 
 #include "touchstone/base/check.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/output_file.hpp"
 #include "touchstone/viewer/embedded_page.hpp"
 
 namespace touchstone {
@@ -48,7 +45,7 @@ std::string viewer_page(std::string_view document) {
 }
 
 void write_html(const Replay& replay, const std::filesystem::path& file) {
-  viewer::write_atomically(file, viewer_page(replay_json(replay)));
+  write_file(file, viewer_page(replay_json(replay)));
 }
 
 namespace viewer {
@@ -64,26 +61,6 @@ std::string escaped_for_script(std::string_view json) {
     }
   }
   return out;
-}
-
-void write_atomically(const std::filesystem::path& file, std::string_view bytes) {
-  std::error_code problem;
-  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), problem);
-  std::filesystem::path temporary = file;
-  temporary += "." + std::to_string(getpid()) + ".tmp";
-  std::ofstream stream(temporary, std::ios::binary);
-  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  problem.clear();
-  if (stream) std::filesystem::rename(temporary, file, problem);
-  if (!stream || problem) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw InputError(
-        ErrorDetail{.where = {.file = file.string()},
-                    .message = problem ? "cannot write the file: " + problem.message() : "cannot write the file",
-                    .remedy = "choose another file"});
-  }
 }
 
 }  // namespace viewer

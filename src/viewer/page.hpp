@@ -16,17 +16,14 @@ bool has_viewer_page();
 // The page with the JSON document inside. Throws Error that says how to get the page if it is not there.
 std::string viewer_page(std::string_view document);
 
-// A self-contained replay that opens from disk in any browser. The file is written beside its name first and then
-// renamed, so that a reader never sees half of it. Throws InputError if it cannot be written.
+// A self-contained replay that opens from disk in any browser. Written as base/output_file.hpp says: whole or not at
+// all. Throws InputError if it cannot be written.
 void write_html(const Replay& replay, const std::filesystem::path& file);
 
 namespace viewer {
 
 // The text inside a <script> element: JSON in which nothing can end the element or start a comment.
 std::string escaped_for_script(std::string_view json);
-
-// Writes bytes to a file, whole or not at all. Throws InputError with the path.
-void write_atomically(const std::filesystem::path& file, std::string_view bytes);
 
 }  // namespace viewer
 }  // namespace touchstone

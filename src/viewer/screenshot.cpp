@@ -10,14 +10,14 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/input_file.hpp"
+#include "touchstone/base/output_file.hpp"
 #include "touchstone/viewer/page.hpp"
 
 extern char** environ;
@@ -133,10 +133,8 @@ std::string page_address(const fs::path& page, bool dark, const std::string& wis
                           .remedy = "write --html and open that in a browser"});
 }
 
-std::string read_file(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
+// What a program left in our folder. A film is many pictures, so this may be large.
+constexpr FileKind kProduct{"picture or film", 16384 * file_kind::kMiB};
 
 std::string decode_base64(std::string_view text) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -176,6 +174,7 @@ int gather_pictures(const std::string& document, const char* type, std::string& 
 // The picture is made by the page and read from its document. Chromium's own --screenshot waits for a frame that may
 // never come when the first one takes long, as it does in software on a busy machine.
 void write_png(const Replay& replay, const fs::path& file, const ScreenshotOptions& options) {
+  require_writable(file);
   const std::string browser = find_browser();
   const TemporaryFolder folder;
   const fs::path page = folder.path / "replay.html", document = folder.path / "document.html";
@@ -186,11 +185,13 @@ void write_png(const Replay& replay, const fs::path& file, const ScreenshotOptio
                                fmt::format("t={}&still=1&size={}x{}", options.time, options.width, options.height)));
   const int status = run_quietly(std::move(words), kPatience, document.string());
   std::string bytes;
-  if (status != 0 || gather_pictures(read_file(document), "png", bytes) != 1) fail_with(browser, "picture", status);
-  viewer::write_atomically(file, bytes);
+  if (status != 0 || gather_pictures(read_file(document, kProduct), "png", bytes) != 1)
+    fail_with(browser, "picture", status);
+  write_file(file, bytes);
 }
 
 void write_mp4(const Replay& replay, const fs::path& file, const FilmOptions& options) {
+  require_writable(file);
   const std::string browser = find_browser(), encoder = find_program("ffmpeg");
   if (encoder.empty()) {
     throw Error(ErrorDetail{.where = {},
@@ -209,15 +210,16 @@ void write_mp4(const Replay& replay, const fs::path& file, const FilmOptions& op
       page_address(page, options.dark, fmt::format("film={}&size={}x{}", options.rate, options.width, options.height)));
   int status = run_quietly(std::move(words), patience, document.string());
   std::string bytes;
-  if (status != 0 || gather_pictures(read_file(document), "jpeg", bytes) == 0) fail_with(browser, "pictures", status);
-  viewer::write_atomically(pictures, bytes);
+  if (status != 0 || gather_pictures(read_file(document, kProduct), "jpeg", bytes) == 0)
+    fail_with(browser, "pictures", status);
+  write_file(pictures, bytes);
   // Even sizes and four-two-zero colours: what every player can show.
   status = run_quietly({encoder, "-loglevel", "error", "-f", "mjpeg", "-framerate", fmt::format("{}", options.rate),
                         "-i", pictures.string(), "-vf", "scale=trunc(iw/2)*2:trunc(ih/2)*2", "-c:v", "libx264",
                         "-pix_fmt", "yuv420p", "-movflags", "+faststart", film.string()},
                        patience);
   if (status != 0 || !fs::exists(film)) fail_with(encoder, "film", status);
-  viewer::write_atomically(file, read_file(film));
+  write_file(file, read_file(film, kProduct));
 }
 
 }  // namespace touchstone

@@ -186,3 +186,17 @@ def test_configuration_manifold(quadruped: ts.Model, rng: np.random.Generator) -
     np.testing.assert_allclose(quadruped.interpolate(q0, q1, 0.0), q0, atol=1e-12)
     with pytest.raises(ts.Error, match="q has"):
         quadruped.integrate(q0[:-1], v)
+
+
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    name = b"a\xff\x1b"
+    file = tmp_path / "model.xml"
+    text = b"<mujoco model='%s'><worldbody><body name='%s'><joint name='%s'/><geom size='0.1'/></body></worldbody></mujoco>"
+    file.write_bytes(text % (name, name, name))
+    model = ts.load(file)
+    assert model.name == "a\\xff\x1b"
+    assert model.joints[0].name == "a\\xff\x1b"
+    assert model.body("a\\xff\x1b").name == "a\\xff\x1b"
+    file.write_bytes((text % (name, name, name)).replace(b"<joint ", b"<joint type='" + name + b"' "))
+    with pytest.raises(ts.InputError, match=r"a\\xff\\u001b"):
+        ts.load(file)

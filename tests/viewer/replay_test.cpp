@@ -14,11 +14,13 @@
 
 #include "support/unpack.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/printable.hpp"
 #include "touchstone/geometry/mesh.hpp"
 #include "touchstone/model/builder.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/viewer/packing.hpp"
 #include "touchstone/viewer/page.hpp"
+#include "touchstone/viewer/page_link.hpp"
 #include "touchstone/viewer/screenshot.hpp"
 #include "touchstone/viewer/simulation.hpp"
 
@@ -299,13 +301,34 @@ class PageFile : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(PageFile, IsWrittenWholeOrNotAtAll) {
-  viewer::write_atomically(folder_ / "deep" / "file", "one");
-  viewer::write_atomically(folder_ / "deep" / "file", "two");
-  EXPECT_EQ(text_of(folder_ / "deep" / "file"), "two");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "deep"), fs::directory_iterator()), 1);
-  std::ofstream(folder_ / "plain") << "x";
-  EXPECT_THROW(viewer::write_atomically(folder_ / "plain" / "file", "text"), InputError);
+TEST_F(PageFile, MakesNoFolder) {
+  if (!has_viewer_page()) GTEST_SKIP() << "web/ was not built before";
+  EXPECT_THROW(write_html(flight(), folder_ / "deep" / "file"), InputError);
+  EXPECT_FALSE(fs::exists(folder_ / "deep"));
+}
+
+// Names may hold any bytes; the document is UTF-8, and nothing in it ends the script.
+TEST_F(PageFile, IsUtf8WhateverNamesHold) {
+  Replay replay = flight();
+  replay.title = "\x1b[31m\xff</script>";
+  const std::string document = viewer::escaped_for_script(replay_json(replay));
+  EXPECT_EQ(valid_utf8(document), document);
+  EXPECT_EQ(document.find('\x1b'), std::string::npos);
+  EXPECT_EQ(document.find("</"), std::string::npos);
+}
+
+TEST(PageLinks, AreForTheirUserAlone) {
+  fs::path file;
+  {
+    const PageLink link("http://127.0.0.1:1/?token=a&b='\"<");
+    file = link.file();
+    const std::string text = text_of(file);
+    EXPECT_THAT(text, testing::HasSubstr("content='0; url=http://127.0.0.1:1/?token=a&#38;b=&#39;&#34;&#60;'"));
+    EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_EQ(fs::status(file.parent_path()).permissions(), fs::perms::owner_all);
+    EXPECT_EQ(file.string().find("token"), std::string::npos);
+  }
+  EXPECT_FALSE(fs::exists(file.parent_path()));
 }
 
 TEST_F(PageFile, HoldsTheReplayAndAsksNobody) {
