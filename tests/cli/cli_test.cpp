@@ -170,6 +170,7 @@ TEST_F(CommandLine, InfoSurvivesALongChain) {
 }
 
 TEST_F(CommandLine, DemoPassesItsChecks) {
+  fs::create_directory(folder_ / "drop");
   const Outcome outcome = run("demo --time 0.5 --out drop/replay.html");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.error;
   EXPECT_THAT(outcome.out, HasSubstr("all checks passed"));
@@ -186,6 +187,7 @@ bool has_page(const Outcome& outcome) {
 }
 
 TEST_F(CommandLine, ViewWritesAReplay) {
+  fs::create_directory(folder_ / "out");
   const Outcome outcome = run("view double-pendulum --html out/replay.html --time 0.2");
   if (!has_page(outcome)) GTEST_SKIP() << "built without web/";
   EXPECT_THAT(outcome.out, HasSubstr("out/replay.html"));
@@ -197,6 +199,7 @@ TEST_F(CommandLine, ViewWritesAReplay) {
 
 TEST_F(CommandLine, DemoEndsWithAReplay) {
   if (!has_page(run("view pendulum --html probe.html --time 0.01"))) GTEST_SKIP() << "built without web/";
+  fs::create_directory(folder_ / "drop");
   const Outcome outcome = run("demo --time 0.5 --out drop/replay.html");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("drop/replay.html"));
@@ -275,6 +278,7 @@ TEST_F(CommandLine, SolveCertifies) {
   EXPECT_THAT(csv.out, StartsWith("problem,blocks,rows,solver,solved,"));
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 2);
 
+  fs::create_directory(folder_ / "out");
   EXPECT_EQ(run("solve slide.dat --html out/report.html").exit_code, 0);
   const std::string page = read_file(folder_ / "out/report.html");
   EXPECT_THAT(page, HasSubstr("1 of 1 solved"));

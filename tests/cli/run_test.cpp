@@ -142,6 +142,7 @@ TEST_F(CommandLine, RunKilledLeavesARecording) {
 }
 
 TEST_F(CommandLine, CompareShowsSolversSideBySide) {
+  fs::create_directory(folder_ / "c");
   const Outcome outcome =
       run("compare cube-slide --solvers auto,ccp-admm --steps 0.002,0.004 --time 0.2 --html c/c.html");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.error;
