@@ -45,6 +45,7 @@ ModelPtr Compiler::compile() {
 
 void Compiler::compile_options() {
   builder_.options() = spec_.options;
+  builder_.options().mujoco_contact_frames = true;
   builder_.set_gravity(spec_.gravity);
 }
 

@@ -94,6 +94,7 @@ void ModelBuilder::add_model(const Model& model, const Transform& pose, const st
     offset.apply_body(element.body);
     return element;
   };
+  draft_.options.mujoco_contact_frames |= model.options.mujoco_contact_frames;  // its contact pairs rely on it
   for (std::size_t b = 1; b < model.bodies.size(); ++b) {
     Body body = named(model.bodies[b]);
     if (body.parent == 0) body.pose = pose * body.pose;

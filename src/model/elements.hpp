@@ -314,6 +314,9 @@ struct SimulationOptions {
   // Shapes of moving bodies that overlap in the reference configuration never collide: robots whose files were made for
   // drawing have such shapes at their joints (URDF).
   bool exclude_overlaps = false;
+  // Tangents of contacts follow MuJoCo's rule (MJCF), which says what the two values of a contact pair's sliding or
+  // rolling friction refer to. Otherwise they are contact_frame(normal).
+  bool mujoco_contact_frames = false;
 };
 
 }  // namespace touchstone

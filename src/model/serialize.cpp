@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
 constexpr std::string_view kMagic = "touchstone-model";
-constexpr std::int32_t kFormat = 1;  // raise it when a field comes, goes or changes
+constexpr std::int32_t kFormat = 2;  // raise it when a field comes, goes or changes
 
 template <typename Archive, typename... Fields>
 void all(Archive& archive, Fields&... fields) {
@@ -207,7 +207,8 @@ TOUCHSTONE_FIELDS(Keyframe, e.name, e.time, e.q, e.v, e.activation, e.control, e
 TOUCHSTONE_FIELDS(SimulationOptions, e.time_step, e.integrator, e.cone, e.friction_impedance_ratio, e.magnetic_field,
                   e.contacts_enabled, e.gravity_enabled, e.limits_enabled, e.equalities_enabled, e.springs_enabled,
                   e.dampers_enabled, e.actuation_enabled, e.friction_loss_enabled, e.clamp_controls,
-                  e.filter_parent_contacts, e.safe_references, e.implicit_damping)
+                  e.filter_parent_contacts, e.safe_references, e.implicit_damping, e.exclude_overlaps,
+                  e.mujoco_contact_frames)
 TOUCHSTONE_FIELDS(Parameters, e.gravity, e.body_inertia, e.body_gravity_compensation, e.joint_stiffness,
                   e.spring_reference, e.dof_armature, e.dof_damping, e.dof_friction, e.tendon_stiffness,
                   e.tendon_damping, e.tendon_armature, e.tendon_friction, e.tendon_spring_length, e.actuator_gain,
