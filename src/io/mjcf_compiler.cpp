@@ -27,6 +27,7 @@ ModelPtr Compiler::compile() {
   builder_.set_name(spec_.name);
   builder_.set_file(spec_.file);
   for (const Warning& warning : spec_.warnings) builder_.add_warning(warning);
+  warn_of_references();
   compile_options();
   compile_materials();
   compile_tree();

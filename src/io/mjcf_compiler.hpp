@@ -56,6 +56,9 @@ class Compiler {
   void scale_to_total_mass();
   void check_moving_bodies() const;
 
+  // mjcf_references.cpp
+  void warn_of_references();
+
   // mjcf_resolver.cpp: what refers to the tree
   void compile_contacts();
   void compile_tendons();
