@@ -92,7 +92,6 @@ struct RecordingWriter::Impl {
   std::string name;
   RecordingOptions options;
   ModelPtr model;
-  hdf5::Silence silence;
   Handle file;
   std::vector<Handle> step_sets, contact_sets;
   Handle counter, complete;
@@ -255,6 +254,7 @@ void RecordingWriter::Impl::take(Simulator& sim) {
 
 void RecordingWriter::Impl::flush() {
   if (broken || steps.rows() == 0) return;
+  const hdf5::Silence silence;
   broken = true;  // until all of it is written
   const std::size_t rows = steps.rows(), points = contacts.rows();
   append(record::contact_columns(contacts), contact_sets, static_cast<std::size_t>(committed[1]), points);
@@ -296,6 +296,7 @@ void RecordingWriter::Impl::detach() const {
 
 void RecordingWriter::Impl::close() {
   if (!file) return;
+  const hdf5::Silence silence;
   std::exception_ptr problem;
   try {
     if (!broken) finish();
@@ -312,8 +313,9 @@ void RecordingWriter::Impl::close() {
   if (!closed && !broken) fail("closing");
 }
 
-RecordingWriter::RecordingWriter(const std::filesystem::path& file, Simulator& sim, const RecordingOptions& options)
-    : impl_(std::make_unique<Impl>(file, sim, options)) {
+RecordingWriter::RecordingWriter(const std::filesystem::path& file, Simulator& sim, const RecordingOptions& options) {
+  const hdf5::Silence silence;
+  impl_ = std::make_unique<Impl>(file, sim, options);
   impl_->take(sim);
 }
 
