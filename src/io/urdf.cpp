@@ -25,7 +25,6 @@ ModelPtr load(std::string_view xml, const std::string& file, const std::filesyst
   const UrdfTree tree = make_urdf_tree(robot);
   UrdfResources resources(base_dir, options);
   ModelBuilder builder(robot.name);
-  builder.options().exclude_overlaps = true;
   if (file != kNoFile) builder.set_file(file);
   assemble_urdf(robot, tree, options, resources, notes, builder);
   for (const Warning& warning : notes.warnings()) builder.add_warning(warning);
