@@ -19,6 +19,7 @@ bool is_file(const std::string& name) {
 
 LoadOptions load_options_of(const ModelOptions& options) {
   LoadOptions load_options;
+  load_options.names = {.allow_ignored = "--allow-ignored", .search_paths = "--search-path", .max_elements = ""};
   load_options.allow_ignored = options.allow_ignored;
   if (options.meshes == "triangles") load_options.mesh_collision = MeshCollision::kTriangles;
   if (options.meshes == "pieces") load_options.mesh_collision = MeshCollision::kPieces;

@@ -36,7 +36,7 @@ class Assembler {
         placements_(robot.links.size()) {}
 
   void run() {
-    builder_.set_allow_massless(options_.allow_ignored);
+    builder_.set_allow_massless(options_.allow_ignored, options_.names.allow_ignored);
     for (const int link : tree_.order) {
       placements_[index(link)] = link == tree_.root ? place_root(link) : place_below(link);
       add_contents(link);
@@ -132,7 +132,7 @@ class Assembler {
     const Placement& placement = placements_[index(link)];
     if (placement.body != 0) {
       MassProperties& inertia = builder_.body(placement.body).inertia;
-      inertia = inertia + transformed(placement.X_BL, source.inertia);
+      inertia = located(source.origin, [&] { return inertia + transformed(placement.X_BL, source.inertia); });
     }
     shapes_.add(source, {.body = placement.body,
                          .X_BL = placement.X_BL,
