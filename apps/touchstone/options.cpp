@@ -19,6 +19,7 @@ bool is_file(const std::string& name) {
 
 LoadOptions load_options_of(const ModelOptions& options) {
   LoadOptions load_options;
+  load_options.names = {.allow_ignored = "--allow-ignored", .search_paths = "--search-path", .max_elements = ""};
   load_options.allow_ignored = options.allow_ignored;
   if (options.meshes == "triangles") load_options.mesh_collision = MeshCollision::kTriangles;
   if (options.meshes == "pieces") load_options.mesh_collision = MeshCollision::kPieces;
@@ -73,7 +74,11 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
       ->option_text("hull|triangles|pieces [hull]");
 }
 
-ModelPtr load(const ModelOptions& options) { return load_base(options).model; }
+ModelPtr load(const ModelOptions& options) {
+  Scene scene = load_base(options);
+  if (is_file(options.model)) add_collision_warnings(scene);
+  return scene.model;
+}
 
 CLI::Validator number_between(double low, double high) {
   const auto check = [low, high](const std::string& text) {
@@ -124,6 +129,7 @@ Scene load(const SceneOptions& options) {
   if (!options.integrator.empty()) set_option(scene.options, "integrator", options.integrator);
   for (const std::string& option : options.options) set_option(scene.options, option);
   if (options.hold) scene.hold = Hold{.rate = options.hold_rate};
+  if (is_file(options.model.model)) add_collision_warnings(scene);
   return scene;
 }
 

@@ -174,7 +174,7 @@ TOUCHSTONE_FIELDS(BodyInertia, e.com, e.inertia, e.mass)
 TOUCHSTONE_FIELDS(Origin, e.file, e.line, e.element)
 TOUCHSTONE_FIELDS(Warning, e.origin, e.message)
 TOUCHSTONE_FIELDS(Impedance, e.solref, e.solimp)
-TOUCHSTONE_FIELDS(Body, e.name, e.parent, e.pose, e.inertia, e.gravity_compensation, e.mocap, e.origin)
+TOUCHSTONE_FIELDS(Body, e.name, e.parent, e.pose, e.inertia, e.gravity_compensation, e.mocap, e.fixed_base, e.origin)
 TOUCHSTONE_FIELDS(Joint, e.name, e.body, e.type, e.axis, e.anchor, e.pitch, e.reference, e.limited, e.range,
                   e.limit_margin, e.limit_impedance, e.stiffness, e.spring_reference, e.damping, e.armature, e.friction,
                   e.friction_impedance, e.actuator_force_limited, e.actuator_force_range,
@@ -185,7 +185,7 @@ TOUCHSTONE_FIELDS(HeightField, e.name, e.rows, e.columns, e.radius_x, e.radius_y
 TOUCHSTONE_FIELDS(Shape, e.type, e.size, e.mesh, e.height_field, e.mesh_collision, e.pieces)
 TOUCHSTONE_FIELDS(ShapeElement, e.name, e.body, e.pose, e.shape, e.contact_type, e.contact_affinity,
                   e.contact_dimension, e.margin, e.gap, e.material, e.color, e.visual_material, e.group, e.visual_only,
-                  e.origin)
+                  e.fixed_base, e.exclude_overlaps, e.origin)
 TOUCHSTONE_FIELDS(VisualMaterial, e.name, e.color, e.texture_file, e.specular, e.shininess, e.reflectance, e.emission)
 TOUCHSTONE_FIELDS(Site, e.name, e.body, e.pose, e.shape, e.color, e.group, e.origin)
 TOUCHSTONE_FIELDS(ContactPair, e.name, e.shape_a, e.shape_b, e.contact_dimension, e.friction, e.impedance, e.margin,

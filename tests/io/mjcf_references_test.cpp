@@ -36,7 +36,7 @@ TEST(MjcfReferences, MixedFormatsAreSaidOnceForEachSolref) {
       "solref='0.02 0'/><body><joint limited='true' range='0 1' solreflimit='-50'/><geom size='.1' solref='0.02 0.5'/>"
       "</body></worldbody>");
   ASSERT_EQ(warnings.size(), 3U);
-  EXPECT_THAT(warnings[0].message, AllOf(HasSubstr("'-1000 1'"), HasSubstr("'0.02 1'"), HasSubstr("1 times more")));
+  EXPECT_THAT(warnings[0].message, AllOf(HasSubstr("'-1000 1'"), HasSubstr("'0.02 1'"), HasSubstr("1 more like it")));
   EXPECT_THAT(warnings[1].message, HasSubstr("'0.02 0'"));
   EXPECT_THAT(warnings[2].message, HasSubstr("'-50 1'"));
 }
