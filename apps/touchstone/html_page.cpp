@@ -22,11 +22,11 @@ constexpr const char* kStyle = R"(
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 system-ui, "Segoe UI", Roboto, sans-serif; }
 main { max-width: 1160px; margin: 0 auto; padding: 40px 24px 56px; }
-h1 { font-size: 30px; line-height: 1.2; margin: 0 0 6px; letter-spacing: -0.01em; }
+h1 { font-size: clamp(22px, 6vw, 30px); line-height: 1.2; margin: 0 0 6px; letter-spacing: -0.01em; overflow-wrap: anywhere; }
 h2 { font-size: 18px; margin: 36px 0 12px; }
-p { margin: 0 0 12px; max-width: 78ch; }
+p { margin: 0 0 12px; max-width: 78ch; overflow-wrap: anywhere; }
 .lead, footer { color: var(--soft); }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 16px; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 16px; overflow-x: auto; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 16px; }
 svg { display: block; width: 100%; height: auto; }
 svg text { font: 12px system-ui, "Segoe UI", Roboto, sans-serif; fill: var(--soft); }
@@ -47,8 +47,8 @@ th, td { padding: 8px 12px; border-bottom: 1px solid var(--line); }
 tr:last-child td { border-bottom: 0; }
 td.number { text-align: right; white-space: nowrap; } th.number { text-align: right; }
 .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
-footer { margin-top: 32px; font-size: 14px; }
-@media (max-width: 640px) { td.how, th.how { display: none; } }
+footer { margin-top: 32px; font-size: 14px; overflow-wrap: anywhere; }
+@media (max-width: 640px) { main { padding: 24px 12px 40px; } td.how, th.how { display: none; } th, td { padding: 8px; } }
 )";
 
 }  // namespace

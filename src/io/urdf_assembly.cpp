@@ -41,6 +41,7 @@ class Assembler {
       placements_[index(link)] = link == tree_.root ? place_root(link) : place_below(link);
       add_contents(link);
     }
+    shapes_.hide_hulls();
     for (const UrdfJoint& joint : robot_.joints) {
       if (!joint.mimic.joint.empty()) add_mimic(joint);
       if (joint.locked) add_lock(joint);

@@ -101,8 +101,11 @@ export class LiveConnection {
     this.connect();
   }
 
-  send(command: Command): void {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(command));
+  // False if there is no connection.
+  send(command: Command): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(command));
+    return true;
   }
 
   private connect(): void {

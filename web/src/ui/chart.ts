@@ -3,9 +3,9 @@
 import type { FrameStore } from "../data/store";
 import type { Theme } from "../scene/stage";
 import { curveColors } from "../scene/palette";
-import { el, short } from "./dom";
+import { el, rootScale, short } from "./dom";
 
-const height = 108;
+const height = 108; // px, as all lengths here, at the usual scale
 const margin = { left: 46, right: 8, top: 8, bottom: 18 };
 const smallestDrawn = 1e-17; // on a logarithmic axis: zero has no logarithm
 
@@ -84,7 +84,8 @@ export class Chart {
       if (pointer.type === "pointerdown") plot.setPointerCapture(pointer.pointerId);
       if (pointer.buttons === 0) return;
       const box = plot.getBoundingClientRect();
-      const s = (pointer.clientX - box.left - margin.left) / (box.width - margin.left - margin.right);
+      const scale = rootScale();
+      const s = ((pointer.clientX - box.left) / scale - margin.left) / (box.width / scale - margin.left - margin.right);
       seek(store.start + Math.min(1, Math.max(0, s)) * (store.end - store.start));
     };
     plot.addEventListener("pointerdown", toTime);
@@ -110,16 +111,18 @@ export class Chart {
   }
 
   update(time: number, index: number): void {
-    const width = this.canvas.parentElement?.clientWidth ?? 0;
+    const scale = rootScale();
+    const width = (this.canvas.parentElement?.clientWidth ?? 0) / scale;
     if (width === 0) return;
-    const state = `${this.store.version} ${width} ${this.theme}`;
+    const state = `${this.store.version} ${width} ${scale} ${this.theme}`;
     if (state !== this.drawn) {
-      this.draw(width);
+      this.draw(width, scale);
       this.drawn = state;
     }
     const { start, end } = this.store;
     const s = end > start ? (time - start) / (end - start) : 0;
-    this.cursor.style.transform = `translateX(${margin.left + Math.min(1, Math.max(0, s)) * (width - margin.left - margin.right)}px)`;
+    const x = margin.left + Math.min(1, Math.max(0, s)) * (width - margin.left - margin.right);
+    this.cursor.style.transform = `translateX(${scale * x}px)`;
     const values = this.store.frames[index]?.values;
     this.readings.forEach((reading, i) => {
       reading.textContent = values ? short(values[this.channels[i]!]!) : "";
@@ -141,11 +144,11 @@ export class Chart {
     return this.logarithmic ? logAxis(low, high) : linearAxis(low, high);
   }
 
-  private draw(width: number): void {
-    const ratio = Math.min(window.devicePixelRatio, 2);
+  private draw(width: number, scale: number): void {
+    const ratio = scale * Math.min(window.devicePixelRatio, 2);
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
-    this.canvas.style.height = `${height}px`;
+    this.canvas.style.height = `${scale * height}px`;
     const context = this.canvas.getContext("2d");
     if (!context) return;
     context.scale(ratio, ratio);
