@@ -243,7 +243,9 @@ describe("a replay", () => {
     const replay = replayOf(5, 60);
     const high = Array.from({ length: 60 }, (_, f) => (f === 30 ? 3.3 : 2));
     const values = pack("f32", Array(60).fill(2));
-    replay.channels = [{ chart: "Depth", name: "depth", unit: "mm", logarithmic: false, values, high: pack("f32", high) }];
+    replay.channels = [
+      { chart: "Depth", name: "depth", unit: "mm", logarithmic: false, values, high: pack("f32", high) },
+    ];
     const peak = await open("peak.html", pageWith(replay));
     // Rows of the chart's picture that the curve's colour reaches, by column.
     const heights = await peak.page.evaluate(() => {
