@@ -1,6 +1,10 @@
 #include "options.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
+
+#include <fmt/core.h>
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/similar.hpp"
@@ -131,6 +135,22 @@ Scene load(const SceneOptions& options) {
   if (options.hold) scene.hold = Hold{.rate = options.hold_rate};
   if (is_file(options.model.model)) add_collision_warnings(scene);
   return scene;
+}
+
+void show_warnings(const Model& model) {
+  constexpr std::size_t kMost = 20;  // lines
+  const std::size_t count = model.warnings.size();
+  for (std::size_t i = 0; i < std::min(count, kMost); ++i) {
+    const Warning& warning = model.warnings[i];
+    const SourceLocation where{warning.origin.file, warning.origin.line, warning.origin.element};
+    const std::string place = where.text();
+    std::string line = fmt::format("{}{}{}", place, place.empty() ? "" : ": ", warning.message);
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
+    fmt::print(stderr, "touchstone: warning: {}\n", line);
+  }
+  if (count > kMost)
+    fmt::print(stderr, "touchstone: warning: and {} more; 'touchstone info' lists all of them\n", count - kMost);
 }
 
 }  // namespace touchstone::cli

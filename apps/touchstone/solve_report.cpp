@@ -83,22 +83,23 @@ std::string html_table(const SolveResults& results) {
   return out + "</table></div>\n";
 }
 
-// The curves of all solvers on one problem, log10 of the residual over iterations.
+// The curves of all solvers on one problem, the residual over iterations.
 std::string convergence_plot(const std::vector<SolveResult>& results, std::size_t first, std::size_t last) {
   std::size_t longest = 0;
   for (std::size_t k = first; k < last; ++k) longest = std::max(longest, results[k].history.size());
   if (longest < 2) return {};
   Plot plot{.title = results[first].problem,
             .x_label = "iteration",
-            .y_label = "log10 of natv, relative",
+            .y_label = "natv, relative",
             .x = {},
-            .series = {}};
+            .series = {},
+            .logarithmic = true};
   plot.x.resize(longest);
   std::iota(plot.x.begin(), plot.x.end(), 1.0);
   for (std::size_t k = first; k < std::min(last, first + kMaxCurves); ++k) {
     PlotSeries series{.name = results[k].solver, .y = std::vector<double>(longest, NAN)};
     std::transform(results[k].history.begin(), results[k].history.end(), series.y.begin(),
-                   [](double value) { return std::log10(std::max(value, 1e-17)); });
+                   [](double value) { return std::max(value, 1e-17); });
     plot.series.push_back(std::move(series));
   }
   return fmt::format("<div class='card'>{}</div>\n", plot_svg(plot));
