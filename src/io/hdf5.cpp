@@ -1,8 +1,8 @@
 #include "touchstone/io/hdf5.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -76,6 +76,38 @@ bool Handle::close_now() {
   return close_(id) >= 0;
 }
 
+Handle open_dataset(hid_t file, const std::string& path) {
+  constexpr hsize_t kLargestChunk = 256U << 20U;  // bytes; HDF5 reads a chunk as a whole
+  constexpr int kMostDimensions = 8;
+  // Every link on the way must exist before the next may be asked for.
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    H5L_info_t link{};
+    if (H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0 || H5Lget_info(file, part.c_str(), &link, H5P_DEFAULT) < 0 ||
+        link.type != H5L_TYPE_HARD)
+      return {};
+    if (end == std::string::npos) break;
+  }
+  Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset) return {};
+  const Handle layout(H5Dget_create_plist(dataset.get()), H5Pclose), type(H5Dget_type(dataset.get()), H5Tclose);
+  if (!layout || !type || H5Pget_external_count(layout.get()) != 0) return {};
+  const H5D_layout_t kind = H5Pget_layout(layout.get());
+  if (kind != H5D_COMPACT && kind != H5D_CONTIGUOUS && kind != H5D_CHUNKED) return {};
+  if (kind == H5D_CHUNKED) {
+    std::array<hsize_t, kMostDimensions> size{};
+    const int dimensions = H5Pget_chunk(layout.get(), kMostDimensions, size.data());
+    hsize_t bytes = H5Tget_size(type.get());
+    if (dimensions < 1 || dimensions > kMostDimensions || bytes == 0) return {};
+    for (int i = 0; i < dimensions; ++i) {
+      const hsize_t length = size[static_cast<std::size_t>(i)];
+      if (length == 0 || length > kLargestChunk / bytes) return {};
+      bytes *= length;
+    }
+  }
+  return dataset;
+}
+
 Reader::Reader(std::string_view bytes, std::string name) : name_(std::move(name)), bytes_(bytes.size()) {
   constexpr std::size_t kIncrement = 1 << 16;
   const Silence silence;
@@ -107,8 +139,8 @@ bool Reader::has(const std::string& path) const {
 Handle Reader::open(const std::string& path, H5T_class_t kind, const char* what, std::size_t& count) const {
   const Silence silence;
   if (!has(path)) fail(path, "it is missing", fmt::format("the file must have {} here", what));
-  Handle dataset(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!dataset) fail(path, "it cannot be opened as a data set", kRewrite);
+  Handle dataset = open_dataset(file_.get(), path);
+  if (!dataset) fail(path, "it cannot be opened as a data set of this file", kRewrite);
   const Handle type(H5Dget_type(dataset.get()), H5Tclose);
   const Handle space(H5Dget_space(dataset.get()), H5Sclose);
   if (!type || !space) fail(path, "its type or size cannot be read", kRewrite);
@@ -191,14 +223,7 @@ void Writer::save() {
   std::string bytes(static_cast<std::size_t>(std::max<ssize_t>(size, 0)), '\0');
   if (size > 0) size = H5Fget_file_image(file_.get(), bytes.data(), bytes.size());
   if (size <= 0) throw Error({name_, 0, ""}, "the file cannot be made; there may be too little memory");
-  std::ofstream stream(name_, std::ios::binary);
-  if (!stream) throw Error({name_, 0, ""}, "the file cannot be created; check the folder and its permissions");
-  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  if (stream) return;
-  std::error_code none;
-  if (std::filesystem::is_regular_file(name_, none)) std::filesystem::remove(name_, none);
-  throw Error({name_, 0, ""}, "the file cannot be written; the disk may be full");
+  write_file(name_, bytes);
 }
 
 void Writer::group(const std::string& path) {

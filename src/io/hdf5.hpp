@@ -11,6 +11,8 @@
 
 #include <hdf5.h>
 
+#include "touchstone/base/output_file.hpp"
+
 namespace touchstone::hdf5 {
 
 // Owns an identifier of any kind.
@@ -51,6 +53,10 @@ class Silence {
   Silence& operator=(const Silence&) = delete;
 };
 
+// A data set of a file that may come from anywhere. Invalid if there is none, or if reading it would lead outside the
+// file (links to other files, external or virtual storage) or need a buffer of absurd size for one chunk.
+Handle open_dataset(hid_t file, const std::string& path);
+
 // A file in memory, read only. Throws InputError if the bytes are no HDF5 file.
 class Reader {
  public:
@@ -74,12 +80,13 @@ class Reader {
   Handle file_;
 };
 
-// A new file, made in memory: HDF5 does not survive a disk that is full. Throws Error if something cannot be written.
+// A new file, made in memory (HDF5 does not survive a disk that is full) and written as a whole (base/output_file.hpp).
+// Throws Error if something cannot be written.
 class Writer {
  public:
   explicit Writer(const std::filesystem::path& file);
 
-  // Writes the file; without it there is none. A file that cannot be written as a whole is removed.
+  // Writes the file; without it there is none.
   void save();
 
   void group(const std::string& path);

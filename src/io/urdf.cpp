@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "touchstone/base/input_file.hpp"
 #include "touchstone/io/convex_pieces.hpp"
 #include "touchstone/io/urdf_assembly.hpp"
 #include "touchstone/io/urdf_document.hpp"
@@ -41,7 +42,7 @@ ModelPtr load(std::string_view xml, const std::string& file, const std::filesyst
 }  // namespace
 
 ModelPtr load_urdf(const std::filesystem::path& file, const LoadOptions& options) {
-  return load(read_text_file(file), file.string(), file.parent_path(), options);
+  return load(read_file(file, file_kind::kModel), file.string(), file.parent_path(), options);
 }
 
 ModelPtr load_urdf_string(std::string_view xml, const std::filesystem::path& base_dir, const LoadOptions& options) {

@@ -133,7 +133,8 @@ std::vector<fs::path> UrdfResources::candidates(std::string_view text) const {
 std::optional<fs::path> UrdfResources::find(std::string_view uri) const {
   for (const fs::path& path : candidates(uri)) {
     std::error_code status;
-    if (fs::is_regular_file(path, status)) return path;
+    // Pipes and devices are found too, so that reading them says what is wrong.
+    if (fs::exists(path, status) && !fs::is_directory(path, status)) return path;
   }
   return std::nullopt;
 }

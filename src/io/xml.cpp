@@ -5,12 +5,12 @@
 #include <climits>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include <fmt/ranges.h>
 #include <pugixml.hpp>
+
+#include "touchstone/base/input_file.hpp"
 
 namespace touchstone {
 namespace {
@@ -186,32 +186,13 @@ XmlElement& XmlDocument::parse(std::string_view text, const std::string& file) {
 }
 
 XmlElement& XmlDocument::parse_file(const std::filesystem::path& file) {
-  return parse(read_text_file(file), file.string());
+  return parse(read_file(file, file_kind::kModel), file.string());
 }
 
 XmlElement& XmlDocument::copy_without_children(const XmlElement& element) {
   XmlElement& copy = elements_.emplace_back(element);
   copy.children.clear();
   return copy;
-}
-
-std::string read_text_file(const std::filesystem::path& file) {
-  std::error_code status;
-  if (!std::filesystem::exists(file, status)) {
-    throw InputError(ErrorDetail{.where = {file.string(), 0, {}}, .message = "no such file", .remedy = {}});
-  }
-  if (std::filesystem::is_directory(file, status)) {
-    throw InputError(ErrorDetail{.where = {file.string(), 0, {}}, .message = "a folder, not a file", .remedy = {}});
-  }
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream content;
-  if (stream) content << stream.rdbuf();
-  if (!stream || stream.bad()) {
-    // An empty file sets the fail bit of `content` only.
-    if (std::filesystem::file_size(file, status) == 0 && !status) return {};
-    throw InputError(ErrorDetail{.where = {file.string(), 0, {}}, .message = "cannot read the file", .remedy = {}});
-  }
-  return std::move(content).str();
 }
 
 std::string shortened(std::string_view text) {

@@ -53,9 +53,6 @@ class XmlDocument {
   std::deque<XmlElement> elements_;
 };
 
-// The whole file; throws InputError that names it if it cannot be read.
-std::string read_text_file(const std::filesystem::path& file);
-
 // Text from a file as a message shows it: long ones are cut off.
 std::string shortened(std::string_view text);
 

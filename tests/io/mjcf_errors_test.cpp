@@ -35,7 +35,7 @@ TEST(MjcfErrors, Files) {
     load_mjcf("/nonexistent/robot.xml");
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "/nonexistent/robot.xml: no such file");
+    EXPECT_STREQ(error.what(), "/nonexistent/robot.xml: no such file; check its name");
   }
   EXPECT_THROW(load_mjcf("/"), InputError);
   expect_errors(
