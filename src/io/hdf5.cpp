@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/output_file.hpp"
 
 namespace touchstone::hdf5 {
 namespace {

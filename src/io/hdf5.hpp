@@ -11,7 +11,6 @@
 
 #include <hdf5.h>
 
-#include "touchstone/base/output_file.hpp"
 
 namespace touchstone::hdf5 {
 
@@ -80,7 +79,6 @@ class Reader {
   Handle file_;
 };
 
-// A new file, made in memory (HDF5 does not survive a disk that is full) and written as a whole (base/output_file.hpp).
 // Throws Error if something cannot be written.
 class Writer {
  public:
