@@ -29,6 +29,7 @@ export default tseslint.config(
         setTimeout: "readonly",
         window: "readonly",
         document: "readonly",
+        getComputedStyle: "readonly",
       },
     },
   },

@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from look import LOOK
+from look import LOOK, META
 
 STYLE = f"""{LOOK}
 td.left, th.left {{ text-align: left; }} .good, .slow {{ white-space: nowrap; }} summary {{ cursor: pointer; }}
@@ -75,6 +75,6 @@ def page(title, sections, facts):
     body = "".join(f"<h2>{escape(name)}</h2>{content}" for name, content in sections)
     about = escape(", ".join(f"{key} {value}" for key, value in facts.items()))
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Touchstone: {escape(title)}</title><style>{STYLE}</style></head>
+<html lang="en"><head>{META}<title>Touchstone: {escape(title)}</title><style>{STYLE}</style></head>
 <body><h1>{escape(title)}</h1>{body}<p><small>{about}</small></p></body></html>
 """

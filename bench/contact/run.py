@@ -1,4 +1,4 @@
-"""The experiments of paper 000, section IV (Fig. 9 to 17), with our simulator: one page of plots and tables.
+"""The experiments of Le Lidec et al. 2024, section IV (Fig. 9 to 17), with our simulator: one page of plots and tables.
 
 tests/sim/paper_contact_test.cpp checks the numbers; this shows them.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from look import LOOK
+from look import LOOK, META
 from plots import plot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -187,7 +187,7 @@ def page(data):
     if missing:
         robots += f"<p>Left out, because the models are absent: {escape(', '.join(missing))}.</p>"
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Touchstone: contact models</title><style>{STYLE}</style></head>
+<html lang="en"><head>{META}<title>Touchstone: contact models</title><style>{STYLE}</style></head>
 <body><h1>Contact models and solvers</h1><p>The experiments of "Contact models in robotics: a comparative analysis",
 section IV, with our simulator. Cube: 1 kg, 0.2 m, friction 0.4, on a plane; step 1 ms unless said otherwise. Times are
 processor time of one thread; "certified" counts answers whose residual, in the solver's own model, is at most 1e-5 of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from look import LOOK
+from look import LOOK, META
 
 STYLE = f"""{LOOK}
 table {{ width: 100%; }} th, td {{ white-space: nowrap; }} th:nth-child(2), td:nth-child(2) {{ text-align: left; }}
@@ -83,7 +83,7 @@ def html_page(rows, differences, facts, options):
         last = row["case"]
     checks = "; ".join(f"{escape(name)} {max(parts.values()):.1e}" for name, parts in differences.items())
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Touchstone: rigid-body dynamics</title><style>{STYLE}</style></head>
+<html lang="en"><head>{META}<title>Touchstone: rigid-body dynamics</title><style>{STYLE}</style></head>
 <body><h1>Rigid-body dynamics</h1>
 <p>Microseconds for one call on one thread, median ± half the interquartile range of {options.rounds} rounds over 128
 random states; native code, warm caches, the engines in turns on one processor. The ratio is ours to the peer's

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from look import LOOK
+from look import LOOK, META
 
 STYLE = f"""{LOOK}
 body {{ max-width: 1400px; }} th, td {{ white-space: nowrap; vertical-align: top; }}
@@ -141,7 +141,7 @@ def html_page(rows, batch, facts, options):
         f"<tr><td>{escape(row['label'])}</td><td style='text-align:left'>{bars(row)}</td></tr>" for row in rows
     )
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Touchstone: robots</title><style>{STYLE}</style></head>
+<html lang="en"><head>{META}<title>Touchstone: robots</title><style>{STYLE}</style></head>
 <body><h1>Time of a step</h1>
 <p>Microseconds of processor time for one step on one thread, median of {options.rounds} rounds; the same model file,
 step, controls and states for both engines, native code, in turns on one processor. MuJoCo: as the model file asks for;

@@ -36,7 +36,7 @@ run_benchmarks() {
   ensure_packages "${build_packages[@]}"
   if [ $peers = ON ]; then ensure_venv build/venv-peers tests/peers/requirements.txt; fi
   if [[ " ${names[*]} " == *" fclib "* ]]; then ensure_siconos; fi
-  configure release -DTOUCHSTONE_PEERS=$peers
+  configure release -DTOUCHSTONE_BUILD_BENCH=ON -DTOUCHSTONE_PEERS=$peers
   build release
   export TOUCHSTONE_BUILD=$root/build/release
   for name in "${names[@]}"; do

@@ -9,8 +9,7 @@ fail() {
 build_packages=(
   g++ cmake ninja-build ccache libeigen3-dev libfmt-dev libpugixml-dev libassimp-dev libpng-dev libqhull-dev
   libhdf5-dev zlib1g-dev libboost-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev)
-develop_packages=(
-  clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev llvm-14 shellcheck python3-venv)
+develop_packages=(clang-14 clang-format-14 libclang-rt-14-dev llvm-14 shellcheck python3-venv)
 
 # ensure_packages NAME...: installs what is missing, in one go.
 ensure_packages() {
@@ -136,15 +135,36 @@ configure() {
   quietly "configure-$preset" cmake --preset "$preset" "$@"
 }
 
-# build PRESET [CMAKE_BUILD_ARGUMENT...]
+progress_seconds=15
+
+# now_and_then: passes on a line of ninja's output ("[ 37%] Building CXX object a/b.dir/c/d.cpp.o") every few seconds, short.
+now_and_then() {
+  local line last=$SECONDS
+  while IFS= read -r line; do
+    if [ $((SECONDS - last)) -ge $progress_seconds ] && [[ $line =~ ^\[\ *([0-9]+)%\]\ (.*)$ ]]; then
+      last=$SECONDS
+      line=${BASH_REMATCH[2]##*.dir/}
+      printf '   %3d %%  %s\n' "${BASH_REMATCH[1]}" "${line%.o}"
+    fi
+  done
+}
+
+# build PRESET [CMAKE_BUILD_ARGUMENT...]: shows how far it is, in one line on a terminal, else in a line now and then.
 build() {
-  local preset=$1
+  local preset=$1 log=build/log/build-$1.log status=0
   shift
-  if [ -t 1 ]; then # ninja shows its progress in one line
+  export NINJA_STATUS='[%p] '
+  if [ -t 1 ] || [ "${VERBOSE:-}" ]; then
     cmake --build --preset "$preset" "$@"
-  else
-    quietly "build-$preset" cmake --build --preset "$preset" "$@"
+    return
   fi
+  mkdir -p build/log
+  cmake --build --preset "$preset" "$@" 2>&1 | tee "$log" | now_and_then || status=${PIPESTATUS[0]}
+  if [ "$status" -ne 0 ]; then
+    tail -n 120 "$log" >&2
+    echo "run: the build failed; the whole output is in $log" >&2
+  fi
+  return "$status"
 }
 
 run_touchstone() {

@@ -48,8 +48,10 @@ check_includes() {
 }
 
 check_tidy() {
-  configure asan
-  list_sources 'src/*.cpp' 'apps/*.cpp' | xargs -r python3 scripts/tidy.py --build build/asan --jobs "$jobs"
+  ensure_venv build/venv scripts/requirements-dev.txt
+  configure tidy
+  list_sources 'src/*.cpp' 'apps/*.cpp' |
+    xargs -r build/venv/bin/python scripts/tidy.py --build build/tidy --jobs "$jobs"
 }
 
 format_sources() {

@@ -70,9 +70,12 @@ run_ctest() {
     --output-junit "$root/build/log/junit/ctest.xml" "$@"
 }
 
+# build_for_tests PRESET [CMAKE_ARGUMENT...]
 build_for_tests() {
-  configure "$1" -DTOUCHSTONE_PEERS=OFF
-  build "$1"
+  local preset=$1
+  shift
+  configure "$preset" -DTOUCHSTONE_PEERS=OFF "$@"
+  build "$preset"
 }
 
 # build_and_test NAME PRESET [CTEST_ARGUMENT...]: two stages, the second if the first went well (built).
@@ -155,35 +158,45 @@ fuzz() {
   done
 }
 
+# What a user builds and runs: tests, an installed library, Python, the page. $1: also the comparisons, if set.
+test_release() {
+  local peers=$1
+  build_and_test "release (g++)" release
+  [ "$built" ] || return 0
+  stage "a project that uses the installed library" test_consumer
+  stage "the Python package" test_python
+  stage "the viewer in a browser" test_web
+  if [ "$peers" ]; then stage "comparison with other engines" test_peers; fi
+}
+
 run_tests() {
-  local filter='' peers='' long=''
+  local filter='' all='' peers='' long=''
   while [ $# -gt 0 ]; do
     case "$1" in
       -k) filter=${2:?"-k needs a filter"} && shift ;;
+      --all) all=1 ;;
       --peers) peers=1 ;;
-      --long) long=1 ;;
+      --long) all=1 && long=1 ;;
       *) fail "unknown option '$1'; see ./run help" ;;
     esac
     shift
   done
-  ensure_packages "${build_packages[@]}" "${develop_packages[@]}"
-
-  set_sanitizer_options
-
+  ensure_packages "${build_packages[@]}"
   if [ "$filter" ]; then
     build_and_test "release (g++)" release -R "$filter"
     summary
     return
   fi
-  lint_stages
-  build_and_test "release (g++)" release
-  if [ "$built" ]; then
-    stage "a project that uses the installed library" test_consumer
-    stage "the Python package" test_python
-    stage "the viewer in a browser" test_web
-    if [ "$peers" ]; then stage "comparison with other engines" test_peers; fi
+  if [ "$all" ]; then
+    ensure_packages "${develop_packages[@]}"
+    set_sanitizer_options
+    lint_stages
   fi
-  build_and_test "address and undefined-behaviour sanitizers (clang)" asan
+  test_release "$peers"
+  if [ "$all" ]; then
+    stage "the benchmarks compile" build_for_tests release -DTOUCHSTONE_BUILD_BENCH=ON
+    build_and_test "address and undefined-behaviour sanitizers (clang)" asan
+  fi
   if [ "$long" ]; then
     stage "properties of 1,000 random models, with sanitizers" test_long_properties
     stage "robots for ten seconds, a million steps with random forces" test_long_motion

@@ -303,7 +303,7 @@ void write_fclib(const std::filesystem::path& file, const RecordedProblem& recor
   const RowOrder order = order_rows(problem, file.string());
   hdf5::Writer out(file);
   form == FclibForm::kLocal ? write_local(out, recorded, order) : write_global(out, recorded, order);
-  out.commit();
+  out.save();
 }
 
 }  // namespace touchstone

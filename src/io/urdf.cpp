@@ -21,15 +21,21 @@ ModelPtr load(std::string_view xml, const std::string& file, const std::filesyst
               const LoadOptions& options) {
   XmlDocument document;
   const XmlElement& root = document.parse(xml, file);
-  UrdfNotes notes(options.allow_ignored);
-  const UrdfRobot robot = read_urdf(root, notes);
-  const UrdfTree tree = make_urdf_tree(robot);
-  UrdfResources resources(base_dir, options);
-  ModelBuilder builder(robot.name);
-  builder.options().exclude_overlaps = true;
-  if (file != kNoFile) builder.set_file(file);
-  assemble_urdf(robot, tree, options, resources, notes, builder);
-  for (const Warning& warning : notes.warnings()) builder.add_warning(warning);
+  UrdfNotes notes(options);
+  ModelBuilder builder;
+  try {
+    const UrdfRobot robot = read_urdf(root, notes);
+    const UrdfTree tree = make_urdf_tree(robot);
+    UrdfResources resources(base_dir, options);
+    builder.set_name(robot.name);
+    if (file != kNoFile) builder.set_file(file);
+    assemble_urdf(robot, tree, options, resources, notes, builder);
+  } catch (const InputError& error) {
+    notes.fail_if_refused(&error);
+    throw;
+  }
+  notes.fail_if_refused();
+  for (const Warning& warning : notes.warnings().list()) builder.add_warning(warning);
   return with_mesh_collision(builder.build(), options);
 }
 

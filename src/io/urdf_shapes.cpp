@@ -5,9 +5,10 @@
 namespace touchstone {
 namespace {
 
-// As MuJoCo sorts what it imports from URDF.
+// As MuJoCo sorts what it imports from URDF; groups of 3 and above are not shown unless they are asked for.
 constexpr int kCollisionGroup = 0;
 constexpr int kVisualGroup = 1;
+constexpr int kHullGroup = 3;
 
 bool same_look(const UrdfMaterial& a, const UrdfMaterial& b) {
   return a.has_color == b.has_color && a.color == b.color && a.texture == b.texture;
@@ -31,16 +32,15 @@ void UrdfShapes::define(const UrdfMaterial& material, bool global) {
   if (!is_new && global) notes_.warn(material.origin, "a second material of this name; the first one counts");
 }
 
-void UrdfShapes::add(const UrdfLink& link, int body, const Transform& X_BL) {
-  for (const UrdfGeometry& collision : link.collisions) add_one(link, collision, false, body, X_BL);
-  for (const UrdfGeometry& visual : link.visuals) add_one(link, visual, true, body, X_BL);
+void UrdfShapes::add(const UrdfLink& link, const Place& place) {
+  for (const UrdfGeometry& collision : link.collisions) add_one(link, collision, false, place);
+  for (const UrdfGeometry& visual : link.visuals) add_one(link, visual, true, place);
 }
 
-void UrdfShapes::add_one(const UrdfLink& link, const UrdfGeometry& geometry, bool visual, int body,
-                         const Transform& X_BL) {
+void UrdfShapes::add_one(const UrdfLink& link, const UrdfGeometry& geometry, bool visual, const Place& place) {
   ShapeElement element;
-  element.body = body;
-  element.pose = X_BL * geometry.pose;
+  element.body = place.body;
+  element.pose = place.X_BL * geometry.pose;
   element.shape = geometry.shape;
   element.material = link.contact_material;
   element.group = visual ? kVisualGroup : kCollisionGroup;
@@ -48,12 +48,34 @@ void UrdfShapes::add_one(const UrdfLink& link, const UrdfGeometry& geometry, boo
   if (visual) {
     element.visual_only = true;
     element.contact_type = element.contact_affinity = 0;
+  } else {
+    element.fixed_base = place.fixed_base;
+    element.exclude_overlaps = place.exclude_overlaps;
   }
   if (element.shape.type == ShapeType::kMesh && !read_mesh(geometry, visual, element)) return;
   element.name = unique_name(geometry.name.empty() ? fmt::format("{}_{}", link.name, visual ? "visual" : "collision")
                                                    : geometry.name);
   apply_material(geometry, element);
-  builder_.add_shape(std::move(element));
+  added_.push_back(builder_.add_shape(std::move(element)));
+}
+
+void UrdfShapes::hide_hulls() {
+  const std::vector<Body>& bodies = builder_.bodies();
+  std::vector<bool> jointed(bodies.size(), false), seen(bodies.size(), false);
+  for (const Joint& joint : builder_.joints()) jointed[static_cast<std::size_t>(joint.body)] = true;
+  std::vector<std::size_t> piece(bodies.size());  // the body that each one is welded to; parents come first
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    piece[b] = b == 0 || jointed[b] ? b : piece[static_cast<std::size_t>(bodies[b].parent)];
+  }
+  const auto piece_of = [&](const ShapeElement& shape) { return piece[static_cast<std::size_t>(shape.body)]; };
+  for (const int i : added_) {
+    const ShapeElement& shape = builder_.shape(i);
+    if (shape.visual_only && shape.color[3] > 0.0) seen[piece_of(shape)] = true;
+  }
+  for (const int i : added_) {
+    ShapeElement& shape = builder_.shape(i);
+    if (!shape.visual_only && seen[piece_of(shape)]) shape.group = kHullGroup;
+  }
 }
 
 // False if the mesh cannot be read and the shape was given up.

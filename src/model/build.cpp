@@ -434,7 +434,7 @@ ModelPtr ModelBuilder::build() const {
   if (!m.options.gravity_enabled) m.defaults.gravity.setZero();
   fill_body_and_joint_parameters(m);
   fill_tendon_and_shape_parameters(m);
-  finish_with_reference_inertia(m, allow_massless_);
+  finish_with_reference_inertia(m, allow_massless_, massless_option_);
   for (std::size_t k = 0; k < m.keyframes.size(); ++k) complete_keyframe(m, m.keyframes[k], static_cast<int>(k));
   return model;
 }

@@ -331,6 +331,7 @@ void Recording::read_meta(const RecordingFile& file) {
   version_ = file.text("/meta/program");
   time_step_ = file.number("/meta/time_step");
   every_ = static_cast<int>(std::clamp(file.number("/meta/every"), 1.0, 1e9));
+  covers_all_steps_ = every_ == 1 || file.text("/meta/figures") == record::kWorstSinceRow;
   complete_ = file.integers<std::int32_t, 1>("/meta/complete", H5T_NATIVE_INT32)[0] == 1;
   try {
     options_ = parse_options(file.text("/meta/options"));

@@ -13,7 +13,7 @@ namespace viewer {
 namespace {
 
 constexpr double kLargestStep = 65535.0;  // of 16 bits
-constexpr int kFirstHiddenGroup = 3;      // MuJoCo's habit: groups 0 to 2 are for the eye, 3 and above for collision
+constexpr int kFirstHiddenGroup = 3;      // as in MuJoCo: groups 0 to 2 are shown, 3 and above are not
 
 std::uint16_t fraction(double value, double low, double high) {
   if (!(high > low)) return 0;
@@ -83,7 +83,7 @@ Json shapes_json(const Model& model, Shared<TriangleMesh>& meshes, Shared<Height
                {"pose", pose_json(element.pose)},
                {"color", {element.color[0], element.color[1], element.color[2], element.color[3]}},
                {"group", element.group},
-               {"visual", element.visual_only || element.group < kFirstHiddenGroup},
+               {"visual", element.group < kFirstHiddenGroup},
                {"collides", !element.visual_only},
                {"friction", element.material.friction[0]}};
     const auto material =

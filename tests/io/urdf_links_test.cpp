@@ -67,6 +67,41 @@ TEST(UrdfLinks, VisualsDoNotCollide) {
   EXPECT_EQ(model->shapes[0].contact_affinity, 0U);
 }
 
+// Group of a shape; 0 to 2 are shown.
+bool shown(const Model& model, const std::string& name) {
+  const int i = model.shape(name);
+  EXPECT_GE(i, 0) << name;
+  return i >= 0 && model.shapes[static_cast<std::size_t>(i)].group < 3;
+}
+
+TEST(UrdfLinks, CollisionHullsAreNotDrawnOverVisuals) {
+  const std::string both = kInertial + sphere("visual") + sphere("collision"), hull = kInertial + sphere("collision");
+  // a: both; b: a hull alone, on a joint of its own; c: a hull alone, fixed to a; d: both, fixed to b.
+  const std::string xml = robot(link("a", both) + link("b", hull) + link("c", hull) + link("d", both) +
+                                link("e", hull) + joint("continuous", "ab", "a", "b") + joint("fixed", "ac", "a", "c") +
+                                joint("fixed", "bd", "b", "d") + joint("continuous", "be", "b", "e"));
+  for (const bool merge : {true, false}) {
+    for (const bool floating : {true, false}) {
+      const ModelPtr model = load(xml, {.floating_base = floating, .merge_fixed = merge});
+      EXPECT_TRUE(shown(*model, "a_visual"));
+      EXPECT_TRUE(shown(*model, "d_visual"));
+      for (const char* hidden : {"a_collision", "b_collision", "c_collision", "d_collision"}) {
+        EXPECT_FALSE(shown(*model, hidden)) << hidden << ", merged " << merge << ", floating " << floating;
+      }
+      EXPECT_TRUE(shown(*model, "e_collision"));  // all that there is to see of it
+    }
+  }
+}
+
+TEST(UrdfLinks, AHullIsDrawnWhenItsVisualCannotBe) {
+  const std::string lost = R"(<visual><geometry><mesh filename="nowhere.stl"/></geometry></visual>)";
+  EXPECT_TRUE(shown(*with_link(lost + sphere("collision")), "b_collision"));
+  const std::string clear =
+      R"(<visual><geometry><sphere radius="1"/></geometry><material name="m"><color rgba="1 0 0 0"/></material></visual>)";
+  EXPECT_TRUE(shown(*with_link(clear + sphere("collision")), "b_collision"));
+  EXPECT_FALSE(shown(*with_link(lost + sphere("visual") + sphere("collision")), "b_collision"));
+}
+
 TEST(UrdfLinks, ShapesGetUniqueNames) {
   const ModelPtr model = with_link(sphere("visual") + sphere("visual") + sphere("collision") +
                                    R"(<visual name="b_visual"><geometry><sphere radius="1"/></geometry></visual>)");

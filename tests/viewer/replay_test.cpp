@@ -16,6 +16,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/printable.hpp"
 #include "touchstone/geometry/mesh.hpp"
+#include "touchstone/io/mjcf.hpp"
 #include "touchstone/model/builder.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/viewer/packing.hpp"
@@ -181,6 +182,24 @@ TEST(SceneDescription, WritesSharedMeshesOnceAndCloseEnough) {
   ASSERT_EQ(values.size(), 6U);
   EXPECT_NEAR(values[3] / 65535.0, 0.75, 1e-5);
   EXPECT_EQ(scene["height_fields"][0]["radius"], json({1.5, 1.0}));
+}
+
+TEST(SceneDescription, ShowsTheGroupsThatMuJoCoShows) {
+  std::string geoms;
+  for (int group = 0; group <= 5; ++group) {
+    for (const char* contact : {"", " contype='0' conaffinity='0'"})
+      geoms += fmt::format("<geom size='0.1' mass='1' group='{}'{}/>", group, contact);
+  }
+  const ModelPtr model =
+      load_mjcf_string("<mujoco><worldbody><body><freejoint/>" + geoms + "</body></worldbody></mujoco>");
+  const json scene = json::parse(scene_json(*model, State(*model)));
+  ASSERT_EQ(scene["shapes"].size(), 12U);
+  for (std::size_t s = 0; s < scene["shapes"].size(); ++s) {
+    const json& shape = scene["shapes"][s];
+    EXPECT_EQ(shape["group"], s / 2);
+    EXPECT_EQ(shape["visual"], s / 2 < 3) << "group " << s / 2;
+    EXPECT_EQ(shape["collides"], s % 2 == 0);
+  }
 }
 
 TEST(SceneDescription, SurvivesStrangeNames) {

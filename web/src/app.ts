@@ -2,9 +2,11 @@
 import { Vector3, type BufferGeometry } from "three";
 import type { CertificateItem, SceneInfo } from "./data/document";
 import type { Command, LiveState } from "./data/live";
+import { RateMeter } from "./data/rate";
 import { poseSize, type FrameStore } from "./data/store";
 import { Bodies } from "./scene/bodies";
 import { geometriesOf } from "./scene/geometry";
+import { ForceScale } from "./scene/forces";
 import { Ground } from "./scene/ground";
 import { ballAround, ballOfBoth, sizesOf } from "./scene/measure";
 import { Overlays } from "./scene/overlays";
@@ -12,6 +14,7 @@ import { Stage, type Quality, type Theme } from "./scene/stage";
 import { Certificate } from "./ui/certificate";
 import { Chart } from "./ui/chart";
 import { el, iconButton } from "./ui/dom";
+import { ForceLegend } from "./ui/forces";
 import { Help } from "./ui/help";
 import { bindKeys } from "./ui/keys";
 import { BodyPointer } from "./ui/pointer";
@@ -32,13 +35,14 @@ export interface AppOptions {
   time: number | null;
 }
 
+const longestPause = 0.5; // s between two pictures of a replay; after more (a hidden page) it goes on where it was
 const narrow = 760; // px; below, the panel starts closed
-const panelWidth = 336; // px, with its margin
 
 export class App {
   readonly toggles: Toggles = {
     visual: true,
     collision: false,
+    hidden: false,
     contacts: true,
     forces: true,
     cones: false,
@@ -62,6 +66,9 @@ export class App {
   private readonly bodies: Bodies;
   private readonly ground: Ground;
   private readonly overlays: Overlays;
+  private readonly forceScale: ForceScale;
+  private readonly forceLegend = new ForceLegend();
+  private readonly rate = new RateMeter();
   private readonly transport: Transport;
   private readonly certificate = new Certificate();
   private readonly display: DisplaySection;
@@ -70,6 +77,7 @@ export class App {
   private readonly charts: Chart[] = [];
   private readonly help = new Help();
   private readonly panel = el("aside", { class: "panel card" });
+  private readonly bar: HTMLElement;
   private readonly status = el("span", { class: "badge" });
   private readonly toast = el("div", { class: "toast card", role: "alert", hidden: true });
   private readonly pointer: BodyPointer;
@@ -114,9 +122,13 @@ export class App {
       this.dirty = true;
     });
     this.bodies = new Bodies(scene, geometries);
+    // A mechanism without shapes is seen by its joints and masses.
+    if (!scene.bodies.some((body, b) => body.moves && this.bodies.colorOf(b) !== null)) {
+      this.toggles.joints = this.toggles.inertia = scene.bodies.some((body) => body.moves);
+    }
     this.ground = new Ground(scene, sizes.unit, ball.radius);
-    this.overlays = new Overlays(scene, sizes.unit);
-    this.overlays.forceScale = sizes.forceScale;
+    this.forceScale = new ForceScale(sizes.arrow, sizes.weight, store);
+    this.overlays = new Overlays(scene, sizes.unit, this.forceScale);
     this.stage.scene.add(this.bodies.group, this.ground.group, this.overlays.group);
 
     this.transport = new Transport(this);
@@ -126,13 +138,18 @@ export class App {
     this.selection = new SelectionSection(scene, () => {
       this.toggleFollow();
     });
-    this.liveSection = send ? new LiveSection(scene, send) : null;
+    this.liveSection = send
+      ? new LiveSection(scene, send, (message) => {
+          this.refuse(message);
+        })
+      : null;
     this.buildPanel();
+    this.bar = this.buildBar(options);
     root.replaceChildren(
       view,
-      this.buildBar(options),
+      el("div", { class: "foot" }, this.forceLegend.element, this.transport.element),
+      this.bar,
       this.panel,
-      this.transport.element,
       this.toast,
       this.help.element,
     );
@@ -166,8 +183,8 @@ export class App {
   // --- layout -------------------------------------------------------------------------------------------------------
 
   private buildBar(options: AppOptions): HTMLElement {
-    const titles = el("div", { class: "titles" }, el("h1", {}, options.title));
-    if (options.subtitle) titles.append(el("p", {}, options.subtitle));
+    const titles = el("div", { class: "titles" }, el("h1", { title: options.title }, options.title));
+    if (options.subtitle) titles.append(el("p", { title: options.subtitle }, options.subtitle));
     const help = el("button", {
       type: "button",
       class: "icon",
@@ -192,7 +209,8 @@ export class App {
       }),
       help,
     );
-    return el("header", { class: "bar card" }, titles, this.certificate.badge, this.status, tools);
+    const badges = el("div", { class: "badges" }, this.certificate.badge, this.status);
+    return el("header", { class: "bar card" }, titles, badges, tools);
   }
 
   private buildPanel(): void {
@@ -217,9 +235,12 @@ export class App {
   resize(width = window.innerWidth, height = window.innerHeight): void {
     this.stage.resize(width, height);
     // The middle of the picture is the middle of what the panel leaves free.
-    if (this.panelOpen && width > narrow)
-      this.stage.camera.setViewOffset(width, height, panelWidth / 2, 0, width, height);
+    const beside = this.panelOpen && width > narrow ? width - this.panel.getBoundingClientRect().left : 0;
+    if (beside > 0) this.stage.camera.setViewOffset(width, height, beside / 2, 0, width, height);
     else this.stage.camera.clearViewOffset();
+    const { style } = document.documentElement;
+    style.setProperty("--head", `${this.bar.offsetHeight}px`);
+    style.setProperty("--foot", `${this.transport.element.offsetHeight}px`);
     this.dirty = true;
   }
 
@@ -229,6 +250,7 @@ export class App {
 
   togglePanel(open = !this.panelOpen): void {
     this.panel.hidden = !open;
+    this.panel.parentElement?.classList.toggle("with-panel", open);
     this.resize();
   }
 
@@ -269,9 +291,20 @@ export class App {
     this.toastTimer = window.setTimeout(() => (this.toast.hidden = true), 6000);
   }
 
+  // What was asked for is not done: the fields show what is true, and a message says why.
+  refuse(message: string): void {
+    if (this.live) {
+      this.speed = this.live.speed;
+      this.liveSection?.restore();
+    }
+    this.showMessage(message);
+    this.dirty = true;
+  }
+
   // --- what a live simulation says ----------------------------------------------------------------------------------
 
   setLiveState(state: LiveState): void {
+    if (this.playing !== state.playing || this.speed !== state.speed) this.rate.reset();
     this.live = state;
     this.playing = state.playing;
     this.speed = state.speed;
@@ -285,12 +318,16 @@ export class App {
 
   frameArrived(): void {
     if (!this.pinned || this.time > this.store.end) this.time = this.store.end;
-    if ((this.store.frames[this.store.count - 1]?.contacts?.count ?? 0) > 0) this.hasContacts = true;
+    const contacts = this.store.frames[this.store.count - 1]?.contacts ?? null;
+    if ((contacts?.count ?? 0) > 0) this.hasContacts = true;
+    this.forceScale.observe(contacts);
+    if (this.playing) this.rate.add(this.store.end, performance.now() / 1000);
     this.dirty = true;
   }
 
   setConnected(connected: boolean): void {
     this.connected = connected;
+    this.rate.reset();
     this.dirty = true;
   }
 
@@ -303,6 +340,7 @@ export class App {
       return;
     }
     this.playing = !this.playing;
+    this.rate.reset();
     if (this.playing && this.time >= this.store.end) this.time = this.store.start;
     this.dirty = true;
   }
@@ -340,12 +378,14 @@ export class App {
   seek(time: number): void {
     this.time = Math.min(this.store.end, Math.max(this.store.start, time));
     this.pinned = this.send !== null && this.time < this.store.end;
+    if (!this.send) this.rate.reset();
     this.dirty = true;
   }
 
   setSpeed(speed: number): void {
-    this.send?.({ type: "speed", value: speed });
     this.speed = speed; // at once, so that the next key counts from here; the server has the last word
+    this.send?.({ type: "speed", value: speed });
+    this.rate.reset();
     this.dirty = true;
   }
 
@@ -405,7 +445,7 @@ export class App {
   // --- the loop -----------------------------------------------------------------------------------------------------
 
   private tick(now: number): void {
-    const elapsed = Math.min(0.1, (now - this.lastTick) / 1000);
+    const elapsed = Math.min(longestPause, (now - this.lastTick) / 1000);
     this.lastTick = now;
     if (!this.send && this.playing) {
       this.time += elapsed * this.speed;
@@ -413,18 +453,27 @@ export class App {
         this.time = this.store.end;
         this.playing = false;
       }
+      this.rate.add(this.time, now / 1000);
       this.dirty = true;
     }
+    if (this.forceScale.glide(elapsed)) this.dirty = true;
     this.stage.controls.update();
     if (!this.dirty) return;
     this.dirty = false;
     this.draw();
   }
 
-  // What is drawn now, as a data URL. Right after drawing, since the browser forgets the picture when the task ends.
+  // What is drawn now with its legend, as a data URL. Right after drawing, since the browser forgets the picture when
+  // the task ends.
   picture(type: "image/jpeg" | "image/png", quality?: number): string {
     this.draw();
-    return this.stage.renderer.domElement.toDataURL(type, quality);
+    const drawn = this.stage.renderer.domElement;
+    const canvas = el("canvas", { width: drawn.width, height: drawn.height });
+    const context = canvas.getContext("2d");
+    if (!context) return drawn.toDataURL(type, quality);
+    context.drawImage(drawn, 0, 0);
+    this.forceLegend.drawInto(context, drawn.height, this.stage.renderer.getPixelRatio());
+    return canvas.toDataURL(type, quality);
   }
 
   draw(): void {
@@ -434,7 +483,7 @@ export class App {
       this.moveCamera(position.clone().sub(this.lastFollowed));
       this.lastFollowed.copy(position);
     }
-    this.bodies.show(this.toggles.visual, this.toggles.collision);
+    this.bodies.show(this.toggles.visual, this.toggles.collision, this.toggles.hidden);
     this.moveBodies(this.time);
     this.pointer.stretch();
     this.ground.group.visible = this.toggles.ground;
@@ -448,7 +497,12 @@ export class App {
   moveBodies(time: number): void {
     const index = this.store.interpolate(time, this.poses);
     this.bodies.update(this.poses, this.selected, this.toggles.islands ? this.islandsOf(index) : null);
-    this.overlays.update(this.poses, this.store.frames[index]?.contacts ?? null, this.toggles);
+    this.overlays.update(
+      this.poses,
+      this.store.frames[index]?.contacts ?? null,
+      this.toggles,
+      1 / this.stage.pixelsPerMetre,
+    );
   }
 
   // Bodies that do not move join no islands.
@@ -473,14 +527,27 @@ export class App {
       speed: this.speed,
       live: this.send !== null,
       atLatest: !this.pinned,
+      achieved: this.achieved,
+    });
+    const { metresPerNewton, longest } = this.forceScale;
+    this.forceLegend.update({
+      arrows: this.overlays.drawn,
+      cut: this.overlays.cut,
+      pixelsPerNewton: metresPerNewton * this.stage.pixelsPerMetre,
+      longest: longest / metresPerNewton,
     });
     const status = this.send ? (this.connected ? (this.pinned ? "past" : "live") : "disconnected") : "replay";
     this.status.textContent = status;
     this.status.className = `badge ${status}`;
     if (!this.panelOpen) return;
-    this.display.update(this.toggles, this.hasContacts);
+    this.display.update(this.toggles, this.hasContacts, this.bodies.hasHidden);
     this.selection.update(this.selectionAt(index), this.followed === this.selected);
     for (const chart of this.charts) chart.update(this.time, index);
+  }
+
+  // Simulated seconds for a second; null while nothing moves, or before it is known.
+  get achieved(): number | null {
+    return this.playing && this.connected ? this.rate.at(performance.now() / 1000) : null;
   }
 
   selectionAt(index: number): Selection | null {
@@ -509,6 +576,8 @@ export class App {
       start: this.store.start,
       end: this.store.end,
       speed: this.speed,
+      achieved: this.achieved,
+      forces: this.forceLegend.state,
       selected: this.selected,
       followed: this.followed,
       toggles: { ...this.toggles },

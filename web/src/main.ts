@@ -63,7 +63,7 @@ function showLive(): void {
         hello.scene,
         store,
         (command) => {
-          connection.send(command);
+          if (!connection.send(command)) app?.refuse("The simulation does not answer: nothing was changed.");
         },
         optionsFor(hello.title, hello.subtitle),
       );
@@ -90,7 +90,7 @@ function showLive(): void {
       app?.frameArrived();
     },
     error: (message) => {
-      if (app) app.showMessage(message);
+      if (app) app.refuse(message);
       else fail(message);
     },
     closed: () => {

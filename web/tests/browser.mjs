@@ -1,5 +1,6 @@
 // Starts Debian's chromium for the tests, with WebGL in software.
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 const places = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -35,4 +36,16 @@ export const stateOf = (page) => page.evaluate(() => window.__touchstone.state()
 
 export async function ready(page) {
   await page.waitForFunction(() => window.__touchstone && window.__touchstone.renders > 0, null, { timeout: 30000 });
+}
+
+// A page of its own from a file in the folder, once it is drawn.
+let files = 0;
+export async function openFile(browser, folder, html, options = {}) {
+  const { wishes = "play=0&theme=light&quality=low", ...rest } = options;
+  const file = join(folder, `${++files}.html`);
+  writeFileSync(file, html);
+  const opened = await openPage(browser, rest);
+  await opened.page.goto(`file://${file}#${wishes}`);
+  await ready(opened.page);
+  return opened;
 }

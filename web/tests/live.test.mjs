@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { launch, openPage, ready, stateOf } from "./browser.mjs";
-import { pageWith, sceneOf } from "./synthetic.mjs";
+import { frameMessage, poseAt, pretend } from "./pretended.mjs";
+import { sceneOf } from "./synthetic.mjs";
 
 const program = process.env.TOUCHSTONE_BUILD && join(process.env.TOUCHSTONE_BUILD, "bin", "touchstone");
 let browser;
@@ -243,19 +244,6 @@ test("a recording is a replay in the same page", { skip }, async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-// One frame as the server writes it.
-function frameMessage(time, bodies) {
-  const contacts = [[0.1, 0, 0, 0, 0, 1, 0, 0, 9.81, -0.001, 0.5, 0, 1, 1, 0]];
-  let header = JSON.stringify({ time, contacts: contacts.length, values: [time, null], certificate: [] });
-  header = header.padEnd(Math.ceil(header.length / 4) * 4);
-  const numbers = Float32Array.from([
-    ...Array.from({ length: bodies }, (_, i) => [0.3 * i, 0, 1 - time, 1, 0, 0, 0]).flat(),
-    ...contacts.flat(),
-  ]);
-  const length = new Uint8Array(Uint32Array.of(header.length).buffer);
-  return Buffer.concat([length, Buffer.from(header), new Uint8Array(numbers.buffer)]);
-}
-
 test("solver, friction and contacts of a simulator", async () => {
   const view = await openPage(browser);
   const { page } = view;
@@ -270,24 +258,18 @@ test("solver, friction and contacts of a simulator", async () => {
     can_drag: true,
   };
   const channels = ["kinetic", "natv"].map((name) => ({ chart: name, name, unit: "", logarithmic: name === "natv" }));
-  await page.route("http://viewer.test/", (route) =>
-    route.fulfill({ contentType: "text/html", body: pageWith({ format: "touchstone-live", version: 1 }) }),
-  );
-  await page.routeWebSocket("ws://viewer.test/live", (socket) => {
-    socket.onMessage((text) => {
-      const message = JSON.parse(text);
-      received.push(message);
-      if (message.type === "solver") state.solver = message.name;
-      if (message.type === "friction") state.friction.value = message.value;
-      socket.send(JSON.stringify({ type: "state", state }));
-    });
-    socket.send(
-      JSON.stringify({ type: "hello", title: "Pretended", subtitle: "", scene: sceneOf(3), channels, state }),
-    );
-    setTimeout(() => [0, 0.1, 0.2].forEach((time) => socket.send(frameMessage(time, 4))), 500);
-  });
-  await page.goto("http://viewer.test/#quality=low");
-  await ready(page);
+  const answer = (message, send) => {
+    received.push(message);
+    if (message.type === "solver") state.solver = message.name;
+    if (message.type === "friction") state.friction.value = message.value;
+    send({ type: "state", state });
+  };
+  const live = await pretend(page, state, answer, sceneOf(3), channels);
+  const contact = [0.1, 0, 0, 0, 0, 1, 0, 0, 9.81, -0.001, 0.5, 0, 1, 1, 0];
+  for (const time of [0, 0.1, 0.2]) {
+    const poses = [0, 1, 2, 3].map((i) => poseAt(0.3 * i, 0, 1 - time));
+    live.send(frameMessage(time, poses, [contact], [time, null]));
+  }
   await page.waitForFunction(() => window.__touchstone.time === 0.2);
   const shown = await stateOf(page);
   assert.equal(shown.count, 3);

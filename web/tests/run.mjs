@@ -4,13 +4,13 @@ import { fileURLToPath } from "node:url";
 import { run } from "node:test";
 import { spec as Spec } from "node:test/reporters";
 
-const names = ["replay.test.mjs", "live.test.mjs"];
+const names = ["replay.test.mjs", "drawing.test.mjs", "pictures.test.mjs", "live.test.mjs"];
 const files = names.map((name) => fileURLToPath(new URL(name, import.meta.url)));
 let passed = 0;
 let failed = 0;
 let skipped = 0;
 
-const stream = run({ files, concurrency: 1, timeout: 120000 });
+const stream = run({ files, concurrency: 1, timeout: 300000 });
 stream.on("test:pass", (event) => {
   if (event.skip) ++skipped;
   else if (event.details.type !== "suite") ++passed;

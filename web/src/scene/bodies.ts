@@ -16,6 +16,7 @@ import { poseSize } from "../data/store";
 import { partsOf } from "./geometry";
 import { Instances } from "./instances";
 import { islandColor } from "./palette";
+import { shownShapes } from "./visibility";
 
 interface Copy {
   body: number;
@@ -69,6 +70,8 @@ export class Bodies {
   readonly group = new Group();
   private readonly visual = new Group();
   private readonly collision = new Group();
+  private readonly hidden = new Group();
+  readonly hasHidden: boolean; // shapes that are neither shown nor collide
   private readonly batches: Batch[] = [];
   private readonly visualBatches: Batch[];
   private readonly matrices: Matrix4[];
@@ -77,15 +80,18 @@ export class Bodies {
   readonly accent = new Color(0x2f8fe0);
 
   constructor(scene: SceneInfo, geometries: Map<string, BufferGeometry>) {
-    this.group.add(this.visual, this.collision);
+    this.group.add(this.visual, this.collision, this.hidden);
     this.matrices = scene.bodies.map((body) => poseMatrix(body.pose));
-    const anyVisual = scene.shapes.some((shape) => shape.visual && shape.type !== "plane");
+    const shown = shownShapes(scene);
     this.visualBatches = this.build(
-      scene.shapes.filter((shape) => (anyVisual ? shape.visual : true) && shape.color[3] > 0),
+      scene.shapes.filter((shape, i) => shown[i] && shape.color[3] > 0),
       geometries,
       this.visual,
       null,
     );
+    const rest = scene.shapes.filter((shape, i) => !shown[i] && !shape.collides && shape.color[3] > 0);
+    this.hasHidden = rest.length > 0;
+    const hiddenBatches = this.build(rest, geometries, this.hidden, null);
     const overlay = new MeshStandardMaterial({
       color: 0xffffff,
       roughness: 0.8,
@@ -99,7 +105,7 @@ export class Bodies {
       this.collision,
       overlay,
     );
-    this.batches = [...this.visualBatches, ...collisionBatches];
+    this.batches = [...this.visualBatches, ...collisionBatches, ...hiddenBatches];
   }
 
   private build(
@@ -135,9 +141,10 @@ export class Bodies {
     return [...batches.values()];
   }
 
-  show(visual: boolean, collision: boolean): void {
+  show(visual: boolean, collision: boolean, hidden: boolean): void {
     this.visual.visible = visual;
     this.collision.visible = collision;
+    this.hidden.visible = hidden;
   }
 
   // Moves everything; the selected body is tinted, and with islands each body takes the colour of its island.
@@ -158,8 +165,11 @@ export class Bodies {
     }
   }
 
-  get shown(): { visual: boolean; collision: boolean } {
-    return { visual: this.visual.visible, collision: this.collision.visible };
+  get shown(): { visual: boolean; collision: boolean; shapes: number } {
+    const shapes = this.batches
+      .filter(({ instances }) => instances.mesh.parent?.visible)
+      .reduce((sum, { copies }) => sum + copies.length, 0);
+    return { visual: this.visual.visible, collision: this.collision.visible, shapes };
   }
 
   // The colour that a body is drawn with (#rrggbb); null if nothing of it is drawn.

@@ -1,4 +1,5 @@
-// Many copies of one geometry, drawn in one call: positions and colours are written straight into its buffers.
+// Many copies of one geometry, drawn in one call: positions and colours are written straight into its buffers. With a
+// second material they are drawn again where other things hide them.
 import {
   Color,
   DynamicDrawUsage,
@@ -11,6 +12,7 @@ import {
 
 export class Instances {
   mesh: InstancedMesh;
+  private hidden: InstancedMesh | null = null;
   private used = 0;
 
   constructor(
@@ -19,6 +21,7 @@ export class Instances {
     private readonly material: Material,
     capacity = 16,
     private readonly style: (mesh: InstancedMesh) => void = () => undefined,
+    private readonly behind: Material | null = null,
   ) {
     this.mesh = this.allocate(capacity);
   }
@@ -31,7 +34,21 @@ export class Instances {
     mesh.count = 0;
     this.style(mesh);
     this.parent.add(mesh);
+    if (this.behind) this.hidden = this.shadowOf(mesh, this.behind);
     return mesh;
+  }
+
+  // Draws the same copies, before them.
+  private shadowOf(mesh: InstancedMesh, material: Material): InstancedMesh {
+    const copy = new InstancedMesh(this.geometry, material, mesh.instanceMatrix.count);
+    copy.instanceMatrix = mesh.instanceMatrix;
+    copy.instanceColor = mesh.instanceColor;
+    copy.frustumCulled = false;
+    copy.count = 0;
+    this.style(copy);
+    copy.renderOrder = mesh.renderOrder - 1;
+    this.parent.add(copy);
+    return copy;
   }
 
   begin(): void {
@@ -52,6 +69,10 @@ export class Instances {
     this.mesh.instanceMatrix.needsUpdate = true;
     if (this.mesh.instanceColor) this.mesh.instanceColor.needsUpdate = true;
     this.mesh.boundingSphere = null; // computed again when a ray asks
+    if (this.hidden) {
+      this.hidden.count = this.used;
+      this.hidden.visible = this.used > 0;
+    }
   }
 
   // As #rrggbb.
@@ -62,6 +83,7 @@ export class Instances {
 
   private grow(): void {
     const old = this.mesh;
+    this.hidden?.removeFromParent();
     this.mesh = this.allocate(2 * old.instanceMatrix.count);
     this.mesh.instanceMatrix.array.set(old.instanceMatrix.array);
     if (old.instanceColor) this.mesh.instanceColor?.array.set(old.instanceColor.array);

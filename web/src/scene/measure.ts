@@ -18,7 +18,7 @@ export function ballOfBoth(a: Ball, b: Ball): Ball {
   return { center: a.center.clone().lerp(b.center, (radius - a.radius) / distance), radius };
 }
 
-// A ball around everything that moves (around everything, if nothing does).
+// A ball around everything that moves (around everything, if nothing does). What moves without a shape counts by its mass.
 export function ballAround(scene: SceneInfo, poses: Float32Array): Ball {
   const lower = new Vector3(Infinity, Infinity, Infinity);
   const upper = lower.clone().negate();
@@ -34,16 +34,26 @@ export function ballAround(scene: SceneInfo, poses: Float32Array): Ball {
       upper.max(center.clone().add(r));
     }
   };
+  const addMasses = (): void => {
+    scene.bodies.forEach((body, b) => {
+      if (!body.moves || !body.inertia) return;
+      const center = new Vector3().fromArray(poses, b * poseSize);
+      const r = new Vector3().setScalar(Math.sqrt(Math.max(...body.inertia.moments) / body.mass));
+      lower.min(center.clone().sub(r));
+      upper.max(center.clone().add(r));
+    });
+  };
   add(true);
+  if (lower.x > upper.x) addMasses();
   if (lower.x > upper.x) add(false);
   if (lower.x > upper.x) return { center: new Vector3(), radius: 1 };
   const center = lower.clone().add(upper).multiplyScalar(0.5);
   return { center, radius: Math.max(1e-3, 0.42 * upper.distanceTo(lower)) };
 }
 
-// `unit`: a few times the size of a typical body; `forceScale`: metres of arrow for a newton, so that the weight of a
-// typical mechanism is a little longer than the unit.
-export function sizesOf(scene: SceneInfo, radius: number): { unit: number; forceScale: number } {
+// `unit`: a few times the size of a typical body; `arrow`: how long the arrow of a typical force may be, so that it
+// neither hides the bodies nor leaves the picture; `weight`: of a typical mechanism, N.
+export function sizesOf(scene: SceneInfo, radius: number): { unit: number; arrow: number; weight: number } {
   const largest = new Map<number, number>();
   for (const shape of scene.shapes) {
     if (!scene.bodies[shape.body]?.moves) continue;
@@ -56,5 +66,5 @@ export function sizesOf(scene: SceneInfo, radius: number): { unit: number; force
   const roots = scene.bodies.filter((body, i) => i > 0 && body.parent === 0 && body.moves).length;
   const gravity = Math.hypot(...scene.gravity) || 9.81;
   const weight = (mass / Math.max(1, roots)) * gravity;
-  return { unit, forceScale: weight > 0 ? (1.2 * unit) / weight : 1 };
+  return { unit, arrow: Math.min(0.3 * radius, 0.5 * unit), weight: weight > 0 ? weight : 1 };
 }

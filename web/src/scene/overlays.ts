@@ -4,6 +4,7 @@ import {
   ConeGeometry,
   CylinderGeometry,
   DoubleSide,
+  GreaterDepth,
   Group,
   Matrix4,
   MeshBasicMaterial,
@@ -16,6 +17,7 @@ import {
 import type { SceneInfo } from "../data/document";
 import type { Contacts } from "../data/store";
 import { bodyMatrix } from "./bodies";
+import { arrowsOf, type Arrows, type ForceScale } from "./forces";
 import { Instances } from "./instances";
 import { modeColors } from "./palette";
 
@@ -42,14 +44,19 @@ function along(geometry: ConeGeometry | CylinderGeometry): ConeGeometry | Cylind
   return geometry;
 }
 
+// How clearly things are drawn that lie behind or inside bodies: the more there are, the more they would hide.
+const behindOpacity = (count: number): number => Math.max(0.14, 0.4 / Math.sqrt(1 + count / 16));
+
 export class Overlays {
   readonly group = new Group();
-  forceScale = 1; // m per N
+  drawn: Arrows | null = null; // of the moment that is shown
+  cut = 0; // how many arrows should be longer
   private readonly points: Instances;
   private readonly shafts: Instances;
   private readonly heads: Instances;
   private readonly cones: Instances;
   private readonly sticks: Instances;
+  private readonly pivots: Instances;
   private readonly boxes: Instances;
   private readonly matrix = new Matrix4();
   private readonly body = new Matrix4();
@@ -57,13 +64,20 @@ export class Overlays {
   private readonly direction = new Vector3();
   private readonly origin = new Vector3();
   private readonly scale = new Vector3();
+  private readonly behind: MeshBasicMaterial;
+  private size = 0; // of a contact point, m
+  private thinnest = 0; // of an arrow
 
   // `unit` is a length that looks right in this scene.
   constructor(
     private readonly sceneInfo: SceneInfo,
     private readonly unit: number,
+    private readonly forceScale: ForceScale,
   ) {
-    // Seen through bodies: contacts and frames hide between and inside them.
+    // Contacts and forces hide between and inside bodies: there they are drawn faintly.
+    const inFront = new MeshBasicMaterial({ transparent: true }); // sorted among the transparent: after the faint ones
+    this.behind = new MeshBasicMaterial({ depthFunc: GreaterDepth, depthWrite: false, transparent: true });
+    // Frames and joints are inside bodies, and are asked for to be seen.
     const through = new MeshBasicMaterial({ depthTest: false, transparent: true, opacity: 0.95 });
     const glass = new MeshStandardMaterial({
       transparent: true,
@@ -76,22 +90,18 @@ export class Overlays {
     const front = (mesh: { renderOrder: number }): void => {
       mesh.renderOrder = 5;
     };
-    this.points = new Instances(this.group, new SphereGeometry(1, 12, 8), through, 64, front);
-    this.shafts = new Instances(this.group, shaft, through, 64, front);
-    this.heads = new Instances(this.group, along(new ConeGeometry(1, 1, 16)).translate(0, 0, 0.5), through, 64, front);
+    const head = along(new ConeGeometry(1, 1, 16)).translate(0, 0, 0.5);
+    this.points = new Instances(this.group, new SphereGeometry(1, 12, 8), inFront, 64, front, this.behind);
+    this.shafts = new Instances(this.group, shaft, inFront, 64, front, this.behind);
+    this.heads = new Instances(this.group, head, inFront, 64, front, this.behind);
     // A cone that opens upwards from its tip at the origin.
     const cone = along(new ConeGeometry(1, 1, 28, 1, true))
       .rotateX(Math.PI)
       .translate(0, 0, 0.5);
     this.cones = new Instances(this.group, cone, glass, 64, (mesh) => (mesh.renderOrder = 3));
     this.sticks = new Instances(this.group, shaft, through, 64, front);
+    this.pivots = new Instances(this.group, new SphereGeometry(1, 12, 8), through, 16, front);
     this.boxes = new Instances(this.group, new BoxGeometry(2, 2, 2), glass, 64, (mesh) => (mesh.renderOrder = 3));
-  }
-
-  // Beyond a length that fits the scene arrows grow with the logarithm.
-  private shortened(length: number): number {
-    const most = 1.2 * this.unit; // the weight of a typical tree, see sizesOf
-    return length <= most ? length : most * (1 + Math.log(length / most));
   }
 
   private place(direction: Vector3, origin: Vector3, thickness: number, length: number): Matrix4 {
@@ -99,10 +109,17 @@ export class Overlays {
     return this.matrix.compose(origin, this.quaternion, this.scale.set(thickness, thickness, length));
   }
 
-  update(poses: Float32Array, contacts: Contacts | null, show: OverlayToggles): void {
-    const all = [this.points, this.shafts, this.heads, this.cones, this.sticks, this.boxes];
+  // `pixel` is the size of one where the camera looks, m: what is thinner is not seen.
+  update(poses: Float32Array, contacts: Contacts | null, show: OverlayToggles, pixel: number): void {
+    this.size = Math.max(0.02 * this.unit, 2 * pixel);
+    this.thinnest = 0.7 * pixel;
+    const all = [this.points, this.shafts, this.heads, this.cones, this.sticks, this.pivots, this.boxes];
     for (const instances of all) instances.begin();
     if (contacts) this.addContacts(contacts, show);
+    this.drawn = contacts && show.forces ? arrowsOf(contacts, this.forceScale.patches) : null;
+    this.cut = 0;
+    if (this.drawn) this.addArrows(this.drawn);
+    this.behind.opacity = behindOpacity(this.drawn?.count ?? contacts?.count ?? 0);
     if (show.frames) this.addFrames(poses);
     if (show.joints) this.addJoints(poses);
     if (show.inertia) this.addInertias(poses);
@@ -113,40 +130,48 @@ export class Overlays {
   get counts(): { points: number; arrows: number; sticks: number; boxes: number; cones: string[] } {
     return {
       points: this.points.mesh.count,
-      arrows: this.heads.mesh.count,
-      sticks: this.sticks.mesh.count + this.shafts.mesh.count - this.heads.mesh.count,
+      arrows: this.shafts.mesh.count,
+      sticks: this.sticks.mesh.count,
       boxes: this.boxes.mesh.count,
       cones: Array.from({ length: this.cones.mesh.count }, (_, i) => this.cones.colorAt(i)),
     };
   }
 
   private addContacts(contacts: Contacts, show: OverlayToggles): void {
-    const size = 0.02 * this.unit;
     for (let i = 0; i < contacts.count; ++i) {
       const color = modeColors[contacts.labels[4 * i + 2]!] ?? modeColors[0]!;
       this.origin.fromArray(contacts.position, 3 * i);
       if (show.contacts) {
-        this.points.add(this.matrix.compose(this.origin, identity, this.scale.setScalar(size)), color);
+        this.points.add(this.matrix.compose(this.origin, identity, this.scale.setScalar(this.size)), color);
       }
       if (show.cones && contacts.friction[i]! > 0) {
         this.direction.fromArray(contacts.normal, 3 * i).normalize();
         const height = 0.16 * this.unit;
         this.cones.add(this.place(this.direction, this.origin, contacts.friction[i]! * height, height), color);
       }
-      if (show.forces) this.addArrow(contacts, i, size);
     }
   }
 
-  private addArrow(contacts: Contacts, i: number, size: number): void {
-    this.direction.fromArray(contacts.force, 3 * i);
-    const force = this.direction.length();
-    if (!(force > 0)) return;
-    this.direction.divideScalar(force);
-    const length = this.shortened(force * this.forceScale);
-    const head = Math.min(0.35 * length, 4 * size);
-    this.shafts.add(this.place(this.direction, this.origin, 0.34 * size, length - head), forceColor);
-    this.origin.addScaledVector(this.direction, length - head);
-    this.heads.add(this.place(this.direction, this.origin, 0.9 * size, head), forceColor);
+  // One that is cut has two heads.
+  private addArrows(arrows: Arrows): void {
+    const { metresPerNewton, longest } = this.forceScale;
+    for (let i = 0; i < arrows.count; ++i) {
+      this.direction.fromArray(arrows.force, 3 * i);
+      this.origin.fromArray(arrows.position, 3 * i);
+      const force = this.direction.length();
+      this.direction.divideScalar(force);
+      const whole = force * metresPerNewton;
+      const length = Math.min(whole, longest);
+      const head = Math.min(0.35 * length, 4 * this.size);
+      const thickness = Math.max(this.thinnest, Math.min(0.34 * this.size, 0.08 * length));
+      this.shafts.add(this.place(this.direction, this.origin, thickness, length - head), forceColor);
+      this.origin.addScaledVector(this.direction, length - head);
+      this.heads.add(this.place(this.direction, this.origin, 2.6 * thickness, head), forceColor);
+      if (whole <= longest) continue;
+      ++this.cut;
+      this.origin.addScaledVector(this.direction, -0.9 * head);
+      this.heads.add(this.place(this.direction, this.origin, 2.6 * thickness, head), forceColor);
+    }
   }
 
   private addFrames(poses: Float32Array): void {
@@ -172,12 +197,12 @@ export class Overlays {
       bodyMatrix(poses, joint.body, this.body);
       this.origin.set(...joint.anchor).applyMatrix4(this.body);
       if (!joint.axis) {
-        this.points.add(this.matrix.compose(this.origin, identity, this.scale.setScalar(0.12 * length)), jointColor);
+        this.pivots.add(this.matrix.compose(this.origin, identity, this.scale.setScalar(0.12 * length)), jointColor);
         continue;
       }
       this.direction.set(...joint.axis).transformDirection(this.body);
       this.origin.addScaledVector(this.direction, -length / 2);
-      this.shafts.add(this.place(this.direction, this.origin, 0.035 * length, length), jointColor);
+      this.sticks.add(this.place(this.direction, this.origin, 0.035 * length, length), jointColor);
     }
   }
 

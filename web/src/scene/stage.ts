@@ -159,6 +159,12 @@ export class Stage {
     return this.camera.position.distanceTo(this.controls.target);
   }
 
+  // Of the page, at the distance of what is looked at.
+  get pixelsPerMetre(): number {
+    const height = this.renderer.domElement.height / this.renderer.getPixelRatio();
+    return height / (2 * Math.tan((this.camera.fov * Math.PI) / 360) * this.distance);
+  }
+
   // The ray through a point of the window.
   ray(x: number, y: number): Raycaster {
     const box = this.renderer.domElement.getBoundingClientRect();

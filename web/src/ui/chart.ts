@@ -1,11 +1,11 @@
 // A small chart of some channels over time, with a cursor at the time that is shown. The curves are drawn again only
 // when there is something new; the cursor is an element that moves.
-import type { FrameStore } from "../data/store";
+import type { Frame, FrameStore } from "../data/store";
 import type { Theme } from "../scene/stage";
 import { curveColors } from "../scene/palette";
-import { el, short } from "./dom";
+import { el, rootScale, short } from "./dom";
 
-const height = 108;
+const height = 108; // px, as all lengths here, at the usual scale
 const margin = { left: 46, right: 8, top: 8, bottom: 18 };
 const smallestDrawn = 1e-17; // on a logarithmic axis: zero has no logarithm
 
@@ -49,6 +49,17 @@ export function logAxis(low: number, high: number): Axis {
   return { low: first, high: last, ticks };
 }
 
+// Zero has none: it is not drawn.
+function logarithm(value: number): number {
+  return value > 0 ? Math.log10(Math.max(value, smallestDrawn)) : NaN;
+}
+
+// What a channel was since the frame before: the extremes, then the value at the frame.
+function extent(frame: Frame, channel: number): [number, number, number] {
+  const value = frame.values[channel]!;
+  return [frame.low?.[channel] ?? value, frame.high?.[channel] ?? value, value];
+}
+
 export class Chart {
   readonly element: HTMLElement;
   private readonly canvas = el("canvas");
@@ -84,7 +95,8 @@ export class Chart {
       if (pointer.type === "pointerdown") plot.setPointerCapture(pointer.pointerId);
       if (pointer.buttons === 0) return;
       const box = plot.getBoundingClientRect();
-      const s = (pointer.clientX - box.left - margin.left) / (box.width - margin.left - margin.right);
+      const scale = rootScale();
+      const s = ((pointer.clientX - box.left) / scale - margin.left) / (box.width / scale - margin.left - margin.right);
       seek(store.start + Math.min(1, Math.max(0, s)) * (store.end - store.start));
     };
     plot.addEventListener("pointerdown", toTime);
@@ -110,16 +122,18 @@ export class Chart {
   }
 
   update(time: number, index: number): void {
-    const width = this.canvas.parentElement?.clientWidth ?? 0;
+    const scale = rootScale();
+    const width = (this.canvas.parentElement?.clientWidth ?? 0) / scale;
     if (width === 0) return;
-    const state = `${this.store.version} ${width} ${this.theme}`;
+    const state = `${this.store.version} ${width} ${scale} ${this.theme}`;
     if (state !== this.drawn) {
-      this.draw(width);
+      this.draw(width, scale);
       this.drawn = state;
     }
     const { start, end } = this.store;
     const s = end > start ? (time - start) / (end - start) : 0;
-    this.cursor.style.transform = `translateX(${margin.left + Math.min(1, Math.max(0, s)) * (width - margin.left - margin.right)}px)`;
+    const x = margin.left + Math.min(1, Math.max(0, s)) * (width - margin.left - margin.right);
+    this.cursor.style.transform = `translateX(${scale * x}px)`;
     const values = this.store.frames[index]?.values;
     this.readings.forEach((reading, i) => {
       reading.textContent = values ? short(values[this.channels[i]!]!) : "";
@@ -131,21 +145,22 @@ export class Chart {
     let high = -Infinity;
     for (const frame of this.store.frames) {
       for (const c of this.channels) {
-        const value = frame.values[c]!;
-        if (!Number.isFinite(value) || (this.logarithmic && value <= 0)) continue;
-        low = Math.min(low, value);
-        high = Math.max(high, value);
+        for (const value of extent(frame, c)) {
+          if (!Number.isFinite(value) || (this.logarithmic && value <= 0)) continue;
+          low = Math.min(low, value);
+          high = Math.max(high, value);
+        }
       }
     }
     if (low > high) return this.logarithmic ? logAxis(1e-9, 1) : linearAxis(0, 1);
     return this.logarithmic ? logAxis(low, high) : linearAxis(low, high);
   }
 
-  private draw(width: number): void {
-    const ratio = Math.min(window.devicePixelRatio, 2);
+  private draw(width: number, scale: number): void {
+    const ratio = scale * Math.min(window.devicePixelRatio, 2);
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
-    this.canvas.style.height = `${height}px`;
+    this.canvas.style.height = `${scale * height}px`;
     const context = this.canvas.getContext("2d");
     if (!context) return;
     context.scale(ratio, ratio);
@@ -180,7 +195,8 @@ export class Chart {
     }
   }
 
-  // Many frames share a column of pixels: there the curve is the range of their values.
+  // A frame stands for all steps since the one before it: there the curve goes through their extremes, and a peak between
+  // two frames is seen. Many frames share a column of pixels: there the curve is the range of their values.
   private drawCurve(
     context: CanvasRenderingContext2D,
     channel: number,
@@ -198,22 +214,22 @@ export class Chart {
     let low = 0;
     let high = 0;
     for (const frame of frames) {
-      let value = frame.values[channel]!;
-      if (this.logarithmic) value = value > 0 ? Math.log10(Math.max(value, smallestDrawn)) : NaN;
-      if (!Number.isFinite(value)) {
-        pen = false;
-        continue;
-      }
       const x = left + ((frame.time - start) / span) * (right - left);
-      const y = toY(value);
       const here = Math.floor(x * 2);
-      if (pen && here === column && y >= low && y <= high) continue;
-      if (here !== column) [column, low, high] = [here, y, y];
-      low = Math.min(low, y);
-      high = Math.max(high, y);
-      if (pen) context.lineTo(x, y);
-      else context.moveTo(x, y);
-      pen = true;
+      const heights = extent(frame, channel).map((value) => toY(this.logarithmic ? logarithm(value) : value));
+      if (pen && here === column && heights.every((y) => y >= low && y <= high)) continue;
+      if (here !== column) [column, low, high] = [here, Infinity, -Infinity];
+      for (const y of heights) {
+        if (!Number.isFinite(y)) {
+          pen = false;
+          continue;
+        }
+        low = Math.min(low, y);
+        high = Math.max(high, y);
+        if (pen) context.lineTo(x, y);
+        else context.moveTo(x, y);
+        pen = true;
+      }
     }
     context.stroke();
   }

@@ -60,3 +60,8 @@ export function short(value: number, digits = 4): string {
 export function fixed(value: number, decimals: number): string {
   return (Math.abs(value) < 0.5 * 10 ** -decimals ? 0 : value).toFixed(decimals).replace("-", "−");
 }
+
+// How much larger than usual everything is: on wide screens the root's font is (style.css).
+export function rootScale(): number {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+}

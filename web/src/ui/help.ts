@@ -14,7 +14,7 @@ const rows: [string, string][] = [
   ["[ ]", "slower, faster"],
   ["F", "follow the selected body"],
   ["Z", "show everything"],
-  ["1 2", "visual shapes, collision shapes"],
+  ["1 2 0", "visual shapes, collision shapes, hidden groups"],
   ["3 4 5", "contact points, forces, friction cones"],
   ["6 7 8 9", "frames, joint axes, inertias, islands"],
   ["G", "ground and grid"],

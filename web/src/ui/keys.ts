@@ -3,6 +3,7 @@ import type { App } from "../app";
 import type { Toggle } from "./panel";
 
 const digits: Record<string, Toggle> = {
+  "0": "hidden",
   "1": "visual",
   "2": "collision",
   "3": "contacts",

@@ -7,6 +7,7 @@ import { el, fixed, short } from "./dom";
 export const toggleNames = {
   visual: "Visual shapes",
   collision: "Collision shapes",
+  hidden: "Hidden groups",
   contacts: "Contact points",
   forces: "Forces",
   cones: "Friction cones",
@@ -51,11 +52,12 @@ export class DisplaySection {
     this.element.append(row, this.legend);
   }
 
-  update(toggles: Toggles, hasContacts: boolean): void {
+  update(toggles: Toggles, hasContacts: boolean, hasHidden: boolean): void {
     for (const [name, chip] of this.chips) {
       chip.setAttribute("aria-pressed", String(toggles[name]));
       if (name === "contacts" || name === "forces" || name === "cones" || name === "islands")
         chip.hidden = !hasContacts;
+      if (name === "hidden") chip.hidden = !hasHidden;
     }
     this.legend.hidden = !hasContacts || !(toggles.contacts || toggles.cones);
   }
@@ -114,9 +116,15 @@ export class LiveSection {
   constructor(
     private readonly scene: SceneInfo,
     private readonly send: (command: Command) => void,
+    private readonly refuse: (message: string) => void,
   ) {}
 
-  update(state: LiveState): void {
+  // Shows what is true, also in the field that is being edited.
+  restore(): void {
+    if (this.state) this.update(this.state, true);
+  }
+
+  update(state: LiveState, all = false): void {
     const structure = (s: LiveState | null): string =>
       JSON.stringify([s?.solvers, s?.time_step !== undefined, s?.friction !== undefined, s?.controls?.length]);
     const rebuild = structure(state) !== structure(this.state);
@@ -124,19 +132,24 @@ export class LiveSection {
     if (rebuild) this.build(state);
     const solver = this.element.querySelector<HTMLSelectElement>("[data-setting=solver]");
     if (solver && state.solver !== undefined) solver.value = state.solver;
-    this.setNumber("time_step", state.time_step);
-    this.setNumber("friction", state.friction);
+    this.setNumber("time_step", state.time_step, all);
+    this.setNumber("friction", state.friction, all);
     state.controls?.forEach((value, i) => {
       const slider = this.sliders[i];
-      if (!slider || slider.input.matches(":active")) return;
+      if (!slider || (!all && slider.input.matches(":active"))) return;
+      // A control without limits may be beyond the slider's.
+      if (value < Number(slider.input.min)) slider.input.min = String(2 * value);
+      if (value > Number(slider.input.max)) slider.input.max = String(2 * value);
       slider.input.value = String(value);
       slider.output.textContent = fixed(value, 3);
     });
   }
 
-  private setNumber(name: string, range: Range | undefined): void {
+  // A field that is being edited stays as it is.
+  private setNumber(name: string, range: Range | undefined, all: boolean): void {
     const input = this.element.querySelector<HTMLInputElement>(`[data-setting=${name}]`);
-    if (input && range && document.activeElement !== input) input.value = String(Number(range.value.toPrecision(6)));
+    if (!input || !range || (!all && document.activeElement === input)) return;
+    input.value = String(Number(range.value.toPrecision(6)));
   }
 
   private number(name: "time_step" | "friction", label: string, unit: string, range: Range): HTMLElement {
@@ -149,6 +162,10 @@ export class LiveSection {
       change: () => {
         const value = Number(input.value);
         if (input.value !== "" && Number.isFinite(value)) this.send({ type: name, value });
+        else this.refuse(`${label}: that is no number; give one from ${range.minimum} to ${range.maximum}`);
+      },
+      blur: () => {
+        this.restore(); // what was typed and not sent
       },
     });
     return el("label", { class: "row" }, label, el("span", {}, input, el("small", {}, ` ${unit}`)));

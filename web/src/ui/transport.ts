@@ -1,5 +1,5 @@
 // The bar at the bottom: play, step, scrub, speed.
-import { el, fixed, icon, iconButton } from "./dom";
+import { el, fixed, icon, iconButton, short } from "./dom";
 
 export const speeds = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10];
 
@@ -20,9 +20,11 @@ export interface TransportState {
   speed: number;
   live: boolean;
   atLatest: boolean;
+  achieved: number | null; // simulated seconds for a second
 }
 
 const sliderSteps = 10000;
+const keptUp = 0.9; // share of the wanted speed
 
 export class Transport {
   readonly element: HTMLElement;
@@ -31,6 +33,7 @@ export class Transport {
   private readonly slider: HTMLInputElement;
   private readonly clock = el("output", { class: "clock" });
   private readonly speed: HTMLSelectElement;
+  private readonly rate = el("output", { class: "rate", hidden: true, "aria-label": "Achieved speed" });
   private shownPlaying: boolean | null = null;
   private start = 0;
   private end = 0;
@@ -57,7 +60,7 @@ export class Transport {
       "select",
       {
         "aria-label": "Speed",
-        title: "Speed ([ and ])",
+        title: "Wanted speed: simulated seconds for a second ([ and ])",
         change: () => {
           actions.setSpeed(Number(this.speed.value));
         },
@@ -74,7 +77,19 @@ export class Transport {
       actions.reset();
     });
     const buttons = el("div", { class: "buttons" }, reset, back, this.play, forward, this.latest);
-    this.element = el("footer", { class: "transport card" }, buttons, this.slider, this.clock, this.speed);
+    const speed = el("div", { class: "speed" }, this.speed, this.rate);
+    this.element = el("footer", { class: "transport card" }, buttons, this.slider, this.clock, speed);
+  }
+
+  // Live always; a replay is as fast as wanted unless the page cannot keep up.
+  private showRate({ achieved, speed, live }: TransportState): void {
+    const slow = achieved !== null && achieved < keptUp * speed;
+    this.rate.hidden = achieved === null || (!live && !slow);
+    if (achieved === null) return;
+    this.rate.textContent = `real ${achieved > 0 && achieved < 0.01 ? short(achieved, 1) : short(achieved, 2)}×`;
+    this.rate.classList.toggle("slow", slow);
+    const reason = live ? "the simulation takes longer" : "drawing takes longer";
+    this.rate.title = `Achieved: simulated seconds for a second${slow ? `; ${speed} is wanted, but ${reason}` : ""}`;
   }
 
   update(state: TransportState): void {
@@ -96,6 +111,7 @@ export class Transport {
       : `${fixed(state.time, 3)} / ${fixed(state.end, 2)} s`;
     this.latest.hidden = !state.live;
     this.latest.disabled = state.atLatest;
+    this.showRate(state);
     const speed = String(state.speed);
     if (this.speed.value !== speed) {
       if (![...this.speed.options].some((option) => option.value === speed)) {
