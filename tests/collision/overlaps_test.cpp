@@ -122,9 +122,9 @@ TEST(Overlaps, OfTheStartAreNamed) {
   };
   const std::string floor = "<geom name='floor' type='plane' size='1 1 1'/>";
   EXPECT_TRUE(warnings_of(floor + "<body pos='0 0 .0999'><freejoint/><geom size='.1'/></body>").empty());
-  const auto one = warnings_of(floor + "<body pos='0 0 .05'><freejoint/><geom name='ball' size='.1'/></body>");
+  const auto one = warnings_of(floor + "<body name='b' pos='0 0 .05'><freejoint/><geom name='toy' size='.1'/></body>");
   ASSERT_EQ(one.size(), 1u);
-  EXPECT_THAT(one[0].message, AllOf(HasSubstr("two shapes overlap"), HasSubstr("'floor' and 'ball' by 0.05 m")));
+  EXPECT_THAT(one[0].message, AllOf(HasSubstr("two shapes overlap"), HasSubstr("'floor' and 'toy' of 'b' by 0.05 m")));
   std::string many = floor;
   for (int i = 0; i < 20; ++i) many += "<body pos='0 0 .05'><freejoint/><geom size='.1'/></body>";
   const auto bounded = warnings_of(many);
