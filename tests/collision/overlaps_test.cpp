@@ -115,6 +115,19 @@ TEST(Overlaps, AreThoseOfTheDoubleLoop) {
   EXPECT_GT(queries, 0);
 }
 
+TEST(CollisionShapes, ThatCannotBeUsedAreNamed) {
+  const ModelPtr model = load_mjcf_string(
+      "<mujoco><asset><hfield name='f' nrow='2' ncol='2' size='1 1e-308 .5 .1'/></asset>\n"
+      "<worldbody><geom name='terrain' type='hfield' hfield='f'/></worldbody></mujoco>",
+      {}, {}, "test.xml");
+  try {
+    const CollisionModel shapes(*model);
+    ADD_FAILURE() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("test.xml:2: geom 'terrain': "));
+  }
+}
+
 TEST(Overlaps, OfTheStartAreNamed) {
   const auto warnings_of = [](const std::string& world) {
     const ModelPtr model = load_mjcf_string("<mujoco><worldbody>" + world + "</worldbody></mujoco>");
