@@ -11,6 +11,7 @@ enum ExitCode : int {
   kCheckFailed = 1,    // the job ran, but a check failed
   kBadInput = 2,       // usage, missing files, models that cannot be used
   kInternalError = 3,  // a mistake in Touchstone
+  kInterrupted = 130,  // Ctrl-C or SIGTERM; what was done until then is written
 };
 
 struct Context {

@@ -12,6 +12,7 @@
 #include "html_page.hpp"
 #include "options.hpp"
 #include "run_loop.hpp"
+#include "run_report.hpp"
 #include "svg_plot.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/sim/option_fields.hpp"
@@ -29,7 +30,7 @@ struct CompareOptions {
   std::vector<double> steps;
   double duration = 0.0;
   std::string html;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, strict = false;
 };
 
 struct Row {
@@ -65,14 +66,16 @@ double deviation(const std::vector<Frame>& frames, const std::vector<Frame>& ref
   return largest;
 }
 
-std::vector<Row> run_all(const CompareOptions& options) {
+std::vector<Row> run_all(const CompareOptions& options, const InterruptWatch& interrupt) {
   const Scene base = load(options.scene);
+  show_warnings(*base.model);
   for (const std::string& solver : options.solvers) find_solver(solver);  // before anything runs
   std::vector<double> steps = options.steps;
   if (steps.empty()) steps.push_back(0.0);
   std::vector<Row> rows;
   for (const std::string& solver : options.solvers) {
     for (const double step : steps) {
+      if (!rows.empty() && interrupt.requested()) break;
       Scene scene = base;
       set_option(scene.options, "solver", solver);
       if (solver != base.options.solver) scene.options.solver_options.clear();
@@ -84,9 +87,9 @@ std::vector<Row> run_all(const CompareOptions& options) {
       request.progress = !options.quiet;
       Row row;
       row.solver = solver;
-      row.step = scene.options.time_step > 0.0 ? scene.options.time_step : scene.model->options.time_step;
+      row.result = run_scene(scene, request, interrupt);
+      row.step = row.result.time_step;
       row.name = steps.size() > 1 ? fmt::format("{}, {:g} ms", solver, 1e3 * row.step) : solver;
-      row.result = run_scene(scene, request);
       rows.push_back(std::move(row));
     }
   }
@@ -99,8 +102,8 @@ std::vector<Row> run_all(const CompareOptions& options) {
 }
 
 std::vector<std::string> titles() {
-  return {"solver",     "step (ms)", "time (us)",        "iterations",        "natv, worst",  "natv, median",
-          "not solved", "contacts",  "penetration (mm)", "energy change (J)", "deviation (m)"};
+  return {"solver",     "step (ms)", "time (us)",        "iterations",        "natv, worst",   "natv, median",
+          "not solved", "contacts",  "penetration (mm)", "energy change (J)", "deviation (m)", "failed checks"};
 }
 
 std::vector<std::string> cells(const Row& row) {
@@ -116,7 +119,8 @@ std::vector<std::string> cells(const Row& row) {
           fmt::format("{:.1f}", static_cast<double>(s.contacts) / steps),
           fmt::format("{:.2g}", 1e3 * s.penetration),
           fmt::format("{:+.4g}", s.last_energy - s.first_energy),
-          fmt::format("{:.2g}", row.deviation)};
+          fmt::format("{:.2g}", row.deviation),
+          failed_checks(row.result.replay.certificate)};
 }
 
 std::string table_text(const std::vector<Row>& rows) {
@@ -126,6 +130,14 @@ std::string table_text(const std::vector<Row>& rows) {
   table.add_row(header);
   for (const Row& row : rows) table.add_row(cells(row));
   return table.text();
+}
+
+// What is missing after the user ended the comparison early.
+std::string interruption(const CompareOptions& options, const std::vector<Row>& rows) {
+  const std::size_t wanted = options.solvers.size() * std::max<std::size_t>(1, options.steps.size());
+  const RunResult& last = rows.back().result;
+  return fmt::format("interrupted: {} of {} runs are missing, the last one ended at {:.4g} of {:.4g} s\n",
+                     wanted - rows.size(), wanted, last.statistics.simulated, last.duration);
 }
 
 std::string rows_json(const CompareOptions& options, const std::vector<Row>& rows) {
@@ -143,19 +155,47 @@ std::string rows_json(const CompareOptions& options, const std::vector<Row>& row
                     {"diverged", s.diverged()},
                     {"penetration", s.penetration},
                     {"energy_change", s.last_energy - s.first_energy},
-                    {"deviation", row.deviation}});
+                    {"deviation", row.deviation},
+                    {"interrupted", row.result.interrupted},
+                    {"passed", row.result.passed()},
+                    {"checks", checks_json(row.result.replay.certificate)}});
   }
-  return nlohmann::ordered_json{{"scene", options.scene.model.model}, {"runs", std::move(list)}}.dump(2) + '\n';
+  return nlohmann::ordered_json{{"scene", options.scene.model.model}, {"runs", std::move(list)}}.dump(
+             2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+         '\n';
 }
 
-Plot make_plot(const std::vector<Row>& rows, const std::string& title, const std::string& unit,
-               const std::function<double(const Row&, double)>& value) {
-  Plot plot{.title = title, .x_label = "time (s)", .y_label = unit, .x = {}, .series = {}};
-  const std::vector<Frame>& reference = rows.front().result.replay.frames;
-  for (const Frame& frame : reference) plot.x.push_back(frame.time);
+Plot empty_plot(const std::string& title, const std::string& unit, bool logarithmic) {
+  return {.title = title, .x_label = "time (s)", .y_label = unit, .x = {}, .series = {}, .logarithmic = logarithmic};
+}
+
+// A figure of the steps; between two frames its extremes are kept.
+Plot channel_plot(const std::vector<Row>& rows, const std::string& title, const std::string& unit, std::size_t channel,
+                  bool logarithmic = false) {
+  Plot plot = empty_plot(title, unit, logarithmic);
   for (std::size_t k = 0; k < std::min(rows.size(), kMaxCurves); ++k) {
     PlotSeries series{.name = rows[k].name, .y = {}};
-    for (const double time : plot.x) series.y.push_back(value(rows[k], time));
+    for (const Frame& frame : rows[k].result.replay.frames) {
+      series.x.push_back(frame.time);
+      series.y.push_back(frame.values[channel]);
+      series.low.push_back(frame.low[channel]);
+      series.high.push_back(frame.high[channel]);
+    }
+    plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
+// Positions are continuous: there is no peak between frames.
+Plot deviation_plot(const std::vector<Row>& rows) {
+  Plot plot = empty_plot("Deviation from the first run", "distance (m)", false);
+  const std::vector<Frame>& reference = rows.front().result.replay.frames;
+  for (std::size_t k = 0; k < std::min(rows.size(), kMaxCurves); ++k) {
+    PlotSeries series{.name = rows[k].name, .y = {}};
+    for (const Frame& frame : rows[k].result.replay.frames) {
+      series.x.push_back(frame.time);
+      series.y.push_back(deviation(rows[k].result.replay.frames, reference, frame.time));
+    }
     plot.series.push_back(std::move(series));
   }
   return plot;
@@ -163,42 +203,34 @@ Plot make_plot(const std::vector<Row>& rows, const std::string& title, const std
 
 std::string html(const CompareOptions& options, const std::vector<Row>& rows) {
   // The channels of step_channels().
-  constexpr std::size_t kTotalEnergy = 2, kNatv = 3, kIterations = 6, kSolve = 10;
-  const auto channel = [](std::size_t c) {
-    return [c](const Row& row, double time) {
-      return sample(row.result.replay.frames, time, [c](const Frame& frame) { return frame.values[c]; });
-    };
-  };
+  constexpr std::size_t kTotalEnergy = 2, kNatv = 3, kPenetration = 5, kIterations = 6, kSolve = 10;
   std::string out = page_begin("Touchstone: " + options.scene.model.model);
   out += fmt::format(
       "<h1>{}</h1>\n<p class='lead'>{} The same scene with several solvers or time steps. natv: distance from "
       "Signorini's and Coulomb's laws over the free velocity, by the certificate of the NCP, whatever model a solver "
-      "solves. Deviation: how far a body ends from where the first run has it.</p>\n<div class='card'><table><tr>",
+      "solves. Deviation: how far a body ends from where the first run has it. Curves keep the extremes of all steps; "
+      "where they lie on each other, the first is on top.</p>\n<div class='card'><table><tr>",
       escape_markup(options.scene.model.model),
       escape_markup(rows.front().result.replay.subtitle.substr(0, rows.front().result.replay.subtitle.find(';')) +
                     "."));
   for (const std::string& title : titles())
-    out += fmt::format("<th class='{}'>{}</th>", title == "solver" ? "" : "number", escape_markup(title));
+    out += fmt::format("<th class='{}'>{}</th>", title == titles().front() || title == titles().back() ? "" : "number",
+                       escape_markup(title));
   out += "</tr>\n";
   for (const Row& row : rows) {
     out += "<tr>";
     const std::vector<std::string> values = cells(row);
     for (std::size_t c = 0; c < values.size(); ++c)
-      out += fmt::format("<td class='{}'>{}</td>", c == 0 ? "" : "number", escape_markup(values[c]));
+      out += fmt::format("<td class='{}'>{}</td>", c == 0 || c + 1 == values.size() ? "" : "number",
+                         escape_markup(values[c]));
     out += "</tr>\n";
   }
   out += "</table></div>\n<h2>Over time</h2>\n<div class='plots'>";
-  const auto logarithm = [](double x) { return x > 0.0 ? std::log10(x) : NAN; };
-  const std::vector<Frame>& reference = rows.front().result.replay.frames;
-  for (const Plot& plot :
-       {make_plot(rows, "Total energy", "energy (J)", channel(kTotalEnergy)),
-        make_plot(rows, "Certificate", "log10 of natv, relative",
-                  [&](const Row&row, double time) { return logarithm(channel(kNatv)(row, time)); }),
-        make_plot(rows, "Deviation from the first run", "distance (m)",
-                  [&](const Row&row, double time) { return deviation(row.result.replay.frames, reference, time); }),
-        make_plot(rows, "Iterations of a step", "iterations", channel(kIterations)),
-        make_plot(rows, "Time of the solver", "log10 of microseconds",
-                  [&](const Row&row, double time) { return logarithm(channel(kSolve)(row, time)); })})
+  for (const Plot& plot : {channel_plot(rows, "Total energy", "energy (J)", kTotalEnergy),
+                           channel_plot(rows, "Certificate", "natv, relative", kNatv, true),
+                           channel_plot(rows, "Penetration", "deepest contact (mm)", kPenetration),
+                           deviation_plot(rows), channel_plot(rows, "Iterations of a step", "iterations", kIterations),
+                           channel_plot(rows, "Time of the solver", "microseconds", kSolve, true)})
     out += fmt::format("<div class='card'>{}</div>\n", plot_svg(plot));
   out += "</div>\n";
   if (rows.size() > kMaxCurves) out += fmt::format("<p>The plots show the first {} runs.</p>\n", kMaxCurves);
@@ -223,22 +255,33 @@ void add_compare_command(CLI::App& app, Context& context) {
       ->check(number_between(0.0, 1e4));
   command->add_option("--html", options->html, "Write the table and plots over time")->option_text("FILE");
   command->add_flag("--json", options->json, "The table, for programs");
+  command->add_flag("--strict", options->strict, "Exit with 1 if a check of any run failed");
   command->footer(R"(Examples:
   touchstone compare cube-slide --solvers auto,ccp-admm,lcp-pgs --html slide.html
   touchstone compare stack:10 --solvers auto --steps 0.001,0.002,0.005,0.01
   touchstone compare quadruped --time 1 --json | jq '.runs[] | [.solver, .natv_relative_worst]'
 
-The exit code is 0 unless a run diverged.)");
+Each run has the checks of 'touchstone run'; the table names those that failed. Solvers of a simpler law than Coulomb's
+fail them by design, which is what a comparison shows: it counts as a failure only with --strict.
+
+Exit codes:
+  0    every run came to its end
+  1    a run diverged, or a check failed with --strict
+  2    wrong usage, or input that cannot be used
+  130  interrupted (Ctrl-C, SIGTERM): table and report hold what was done; a second Ctrl-C ends at once)");
   command->callback([options, &context] {
-    const std::vector<Row> rows = run_all(*options);
+    const InterruptWatch interrupt;
+    const std::vector<Row> rows = run_all(*options, interrupt);
     print(options->json ? rows_json(*options, rows) : table_text(rows));
+    if (interrupt.requested() && !options->json) print(interruption(*options, rows));
     if (!options->html.empty()) {
       write_page(options->html, html(*options, rows), "--html");
       if (!options->json) print(fmt::format("report: {}\n", options->html));
     }
-    const bool diverged =
-        std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.result.statistics.diverged(); });
-    context.exit_code = diverged ? kCheckFailed : kSuccess;
+    context.exit_code = kSuccess;
+    for (const Row& row : rows)
+      context.exit_code = std::max(context.exit_code, exit_code(row.result, !options->strict));
+    if (interrupt.requested()) context.exit_code = kInterrupted;
   });
 }
 

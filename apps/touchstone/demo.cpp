@@ -8,6 +8,7 @@
 #include "console.hpp"
 #include "options.hpp"
 #include "run_loop.hpp"
+#include "run_report.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/viewer/page.hpp"
 
@@ -20,19 +21,6 @@ std::filesystem::path default_replay() {
   return std::filesystem::is_directory("build") ? "build/demo.html" : "touchstone-demo.html";
 }
 
-std::string certificate_text(const std::vector<CertificateItem>& items) {
-  Table table;
-  table.add_row({styled("check", Style::kDim), styled("measured as", Style::kDim), styled("value", Style::kDim),
-                 styled("limit", Style::kDim)});
-  for (const CertificateItem& item : items) {
-    table.add_row({item.name, item.meaning,
-                   fmt::format("{:.1e}{}{}", item.value, item.unit.empty() ? "" : " ", item.unit),
-                   fmt::format("{:.0e}", item.limit),
-                   item.passed() ? styled("ok", Style::kGood) : styled("FAILED", Style::kBad)});
-  }
-  return table.text();
-}
-
 int run_demo(double duration, const std::filesystem::path& file) {
   const Scene scene = make_scene(kScene);
   print(fmt::format("{}: {}. {} bodies, {} degrees of freedom, {:.1f} kg.\n\n", styled(kScene, Style::kBold),
@@ -41,12 +29,13 @@ int run_demo(double duration, const std::filesystem::path& file) {
   request.duration = duration;
   request.frames = has_viewer_page();
   request.progress = true;
-  const RunResult result = run_scene(scene, request);
+  const InterruptWatch interrupt;
+  const RunResult result = run_scene(scene, request, interrupt);
   print(statistics_table(result.statistics));
-  print("\nCertificate\n" + certificate_text(result.replay.certificate));
-  bool passed = true;
-  for (const CertificateItem& item : result.replay.certificate) passed = passed && item.passed();
-  print('\n' + (passed ? styled("all checks passed", Style::kGood) : styled("a check FAILED", Style::kBad)) + '\n');
+  print("\nCertificate\n" + checks_table(result.replay.certificate));
+  print('\n' + (result.passed() ? styled("all checks passed", Style::kGood) : styled("a check FAILED", Style::kBad)) +
+        '\n');
+  if (result.interrupted) print(fmt::format("interrupted at {:.4g} s\n", result.statistics.simulated));
   if (request.frames) {
     write_html(result.replay, file);
     print(fmt::format("replay: {} ({:.1f} MB; open it in a browser)\n", file.string(),
@@ -54,7 +43,7 @@ int run_demo(double duration, const std::filesystem::path& file) {
   } else {
     print("no replay: this build has no viewer page; './run demo' builds one, or see docs/viewer.md\n");
   }
-  return passed ? kSuccess : kCheckFailed;
+  return exit_code(result, false);
 }
 
 }  // namespace
@@ -79,7 +68,9 @@ void add_demo_command(CLI::App& app, Context& context) {
   command->footer(R"(Examples:
   touchstone demo
   touchstone demo --time 1 --out drop.html
-  touchstone run quadruped:drop=1,push=60 --html push.html   the same scene, otherwise)");
+  touchstone run quadruped:drop=1,push=60 --html push.html   the same scene, otherwise
+
+The exit code is 0 if all checks passed, 1 if one failed, 130 if it was interrupted.)");
   command->callback([options, &context] {
     const std::filesystem::path file = options->out.empty() ? default_replay() : std::filesystem::path(options->out);
     context.exit_code = run_demo(options->duration, file);

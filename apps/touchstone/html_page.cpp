@@ -32,11 +32,9 @@ svg { display: block; width: 100%; height: auto; }
 svg text { font: 12px system-ui, "Segoe UI", Roboto, sans-serif; fill: var(--soft); }
 svg .title { font-size: 14px; font-weight: 600; fill: var(--ink); }
 svg .grid { stroke: var(--line); }
-svg g path { fill: none; stroke-width: 2.2; stroke-linejoin: round; }
+svg g path { fill: none; stroke-linejoin: round; }
 .series-1 path { stroke: var(--one); } .series-2 path { stroke: var(--two); } .series-3 path { stroke: var(--three); }
 .series-4 path { stroke: var(--four); } .series-5 path { stroke: var(--five); } .series-6 path { stroke: var(--six); }
-.series-1 circle { fill: var(--one); } .series-2 circle { fill: var(--two); } .series-3 circle { fill: var(--three); }
-.series-4 circle { fill: var(--four); } .series-5 circle { fill: var(--five); } .series-6 circle { fill: var(--six); }
 .robot { max-height: 560px; }
 .robot > path, .robot > circle { stroke: var(--edge); stroke-width: 0.5; stroke-linejoin: round; }
 .robot > line { stroke-linecap: round; } .robot > .edge { stroke: var(--edge); }
@@ -45,6 +43,7 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th { text-align: left; font-weight: 600; color: var(--soft); font-size: 14px; }
 th, td { padding: 8px 12px; border-bottom: 1px solid var(--line); }
 tr:last-child td { border-bottom: 0; }
+td:first-child { white-space: nowrap; }
 td.number { text-align: right; white-space: nowrap; } th.number { text-align: right; }
 .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
 footer { margin-top: 32px; font-size: 14px; overflow-wrap: anywhere; }

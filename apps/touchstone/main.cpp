@@ -34,6 +34,7 @@ Exit codes:
   1  the job ran, but a check failed
   2  wrong usage, or input that cannot be used
   3  an internal error: please report it
+  130  'run', 'compare' or 'demo' was interrupted (Ctrl-C, SIGTERM); what was done until then is written
 
 'touchstone COMMAND --help' explains a command. Colours are off when the output is not a terminal or
 NO_COLOR is set.)";

@@ -1,6 +1,10 @@
 #include "options.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
+
+#include <fmt/core.h>
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/similar.hpp"
@@ -19,6 +23,7 @@ bool is_file(const std::string& name) {
 
 LoadOptions load_options_of(const ModelOptions& options) {
   LoadOptions load_options;
+  load_options.names = {.allow_ignored = "--allow-ignored", .search_paths = "--search-path", .max_elements = ""};
   load_options.allow_ignored = options.allow_ignored;
   if (options.meshes == "triangles") load_options.mesh_collision = MeshCollision::kTriangles;
   if (options.meshes == "pieces") load_options.mesh_collision = MeshCollision::kPieces;
@@ -73,7 +78,11 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
       ->option_text("hull|triangles|pieces [hull]");
 }
 
-ModelPtr load(const ModelOptions& options) { return load_base(options).model; }
+ModelPtr load(const ModelOptions& options) {
+  Scene scene = load_base(options);
+  if (is_file(options.model)) add_collision_warnings(scene);
+  return scene.model;
+}
 
 CLI::Validator number_between(double low, double high) {
   const auto check = [low, high](const std::string& text) {
@@ -124,7 +133,24 @@ Scene load(const SceneOptions& options) {
   if (!options.integrator.empty()) set_option(scene.options, "integrator", options.integrator);
   for (const std::string& option : options.options) set_option(scene.options, option);
   if (options.hold) scene.hold = Hold{.rate = options.hold_rate};
+  if (is_file(options.model.model)) add_collision_warnings(scene);
   return scene;
+}
+
+void show_warnings(const Model& model) {
+  constexpr std::size_t kMost = 20;  // lines
+  const std::size_t count = model.warnings.size();
+  for (std::size_t i = 0; i < std::min(count, kMost); ++i) {
+    const Warning& warning = model.warnings[i];
+    const SourceLocation where{warning.origin.file, warning.origin.line, warning.origin.element};
+    const std::string place = where.text();
+    std::string line = fmt::format("{}{}{}", place, place.empty() ? "" : ": ", warning.message);
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
+    fmt::print(stderr, "touchstone: warning: {}\n", line);
+  }
+  if (count > kMost)
+    fmt::print(stderr, "touchstone: warning: and {} more; 'touchstone info' lists all of them\n", count - kMost);
 }
 
 }  // namespace touchstone::cli

@@ -42,6 +42,9 @@ void add_scene_options(CLI::App& command, SceneOptions& options);
 // A scene of the library, a scene file (.yaml, .yml), or a model file as a scene; then what the options change.
 Scene load(const SceneOptions& options);
 
+// What loading left out or did not understand, on standard error, a line each.
+void show_warnings(const Model& model);
+
 // A number from low to high; unlike CLI::Range it does not let NaN pass.
 CLI::Validator number_between(double low, double high);
 

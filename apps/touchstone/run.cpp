@@ -8,6 +8,7 @@
 #include "console.hpp"
 #include "options.hpp"
 #include "run_loop.hpp"
+#include "run_report.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/record/recording.hpp"
 #include "touchstone/viewer/page.hpp"
@@ -19,7 +20,7 @@ struct RunOptions {
   SceneOptions scene;
   RunRequest request;
   std::string html, csv;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, lenient = false;
 };
 
 // Written through a recording; beside the tables unless it is wanted anyway.
@@ -27,6 +28,7 @@ void write_tables(const std::string& record, const std::string& folder) { write_
 
 int run(RunOptions options) {
   const Scene scene = load(options.scene);
+  show_warnings(*scene.model);
   const bool temporary = !options.csv.empty() && options.request.record.empty();
   if (temporary) {
     std::error_code ignored;
@@ -35,16 +37,17 @@ int run(RunOptions options) {
   }
   options.request.frames = !options.html.empty();
   options.request.progress = !options.quiet;
-  const RunResult result = run_scene(scene, options.request);
+  const InterruptWatch interrupt;
+  const RunResult result = run_scene(scene, options.request, interrupt);
   if (!options.csv.empty()) write_tables(options.request.record, options.csv);
   if (temporary) std::filesystem::remove(options.request.record);
   if (!options.html.empty()) write_html(result.replay, options.html);
 
   if (options.json) {
-    print(statistics_json(scene, result.statistics));
+    print(run_json(scene, result));
   } else if (!options.quiet) {
     print(fmt::format("{}: {}\n", styled(scene.name, Style::kBold), result.replay.subtitle));
-    print(statistics_table(result.statistics));
+    print(statistics_table(result.statistics) + checks_table(result.replay.certificate));
     const auto said = [](const char* what, const std::string& file) {
       if (file.empty()) return;
       const bool folder = std::filesystem::is_directory(file);
@@ -55,7 +58,7 @@ int run(RunOptions options) {
     said("tables", options.csv);
     said("replay", options.html);
   }
-  return result.statistics.diverged() ? kCheckFailed : kSuccess;
+  return exit_code(result, options.lenient);
 }
 
 }  // namespace
@@ -74,7 +77,8 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--csv", options->csv, "Write steps.csv and contacts.csv into this folder")->option_text("DIR");
   command->add_option("--html", options->html, "Write a replay that opens in any browser")->option_text("FILE.html");
   CLI::Option* json = command->add_flag("--json", options->json, "The closing figures, for programs");
-  command->add_flag("--quiet,-q", options->quiet, "Print nothing")->excludes(json);
+  command->add_flag("--quiet,-q", options->quiet, "Print nothing but warnings and errors")->excludes(json);
+  command->add_flag("--lenient", options->lenient, "Exit with 0 although a check failed");
   command->footer(R"(Examples:
   touchstone run quadruped --html quadruped.html
   touchstone run pile:200,shape=spheres --solver ncp-pgs --option tolerance=1e-4
@@ -86,7 +90,15 @@ The certificate of a step is the distance of its contact forces from Signorini's
 relative to the free velocity; it is computed from the problem's own data, not by the solver. "Energy" is the change from
 start to end; "unexplained" is the part of it that no force did, the error of the time step.
 
-The exit code is 0 unless a step diverged.)");
+The checks cover all steps, from the first impact to the last: the worst natv against the solver's tolerance, steps that
+were not solved, the deepest penetration and the largest error of limits and equalities against 1 mm (or 1 mrad). With
+softened constraints (--option constraints=mujoco) bodies overlap by intent; then only steps that were not solved count.
+
+Exit codes:
+  0    all checks passed
+  1    a check failed (unless --lenient), or a step diverged
+  2    wrong usage, or input that cannot be used
+  130  interrupted (Ctrl-C, SIGTERM): table, recording, CSV and replay hold what was done; a second Ctrl-C ends at once)");
   command->callback([options, &context] { context.exit_code = run(*options); });
 }
 

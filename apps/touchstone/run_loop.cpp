@@ -44,50 +44,70 @@ class ProgressBar {
   double next_ = 0.2;
 };
 
+RunResult prepare(const Simulation& source, double duration) {
+  const Simulator& sim = source.run().simulator();
+  RunResult result;
+  result.replay.title = source.title();
+  result.replay.model = source.model();
+  result.replay.channels = source.channels();
+  result.options = sim.options();
+  result.time_step = sim.time_step();
+  result.duration = duration;
+  return result;
+}
+
+std::string subtitle(const Scene& scene, const RunResult& result) {
+  std::string text = scene.description.empty() ? std::string() : scene.description + "; ";
+  text += fmt::format("{} steps of {:.3g} ms, solver {}", result.statistics.steps, 1e3 * result.time_step,
+                      result.options.solver);
+  if (result.interrupted) {
+    text += fmt::format("; interrupted at {:.4g} of {:.4g} s", result.statistics.simulated, result.duration);
+  }
+  if (result.statistics.diverged()) text += fmt::format("; diverged at {:.4g} s", result.statistics.simulated);
+  return text;
+}
+
 }  // namespace
 
-RunResult run_scene(const Scene& scene, const RunRequest& request) {
+RunResult run_scene(const Scene& scene, const RunRequest& request, const InterruptWatch& interrupt) {
   constexpr double kTimeTolerance = 1e-9;  // s
   Simulation source(scene);
   Simulator& sim = source.run().simulator();
-  RunResult result;
+  RunResult result = prepare(source, request.duration > 0.0 ? request.duration : scene.duration);
   RunStatistics& s = result.statistics;
-  Replay& replay = result.replay;
-  replay.title = source.title();
-  replay.model = source.model();
-  replay.channels = source.channels();
-  const double duration = request.duration > 0.0 ? request.duration : scene.duration;
   std::optional<RecordingWriter> writer;
   if (!request.record.empty()) {
     writer.emplace(request.record, sim, RecordingOptions{.every = request.every, .scene = scene.name});
   }
   s.begin(sim);
-  ProgressBar bar(request.progress, duration);
+  ProgressBar bar(request.progress, result.duration);
   const double start = sim.state().time;
-  const auto steps = static_cast<long>(std::ceil(duration / sim.time_step() - kTimeTolerance));
+  const auto steps = static_cast<long>(std::ceil(result.duration / sim.time_step() - kTimeTolerance));
   std::size_t frame = 0;
+  bool end = false;
   for (long step = 0; step <= steps; ++step) {
     const double time = sim.state().time - start;
-    if (step == steps || time >= static_cast<double>(frame) / request.frame_rate - kTimeTolerance) {
+    result.interrupted = interrupt.requested() && step < steps && !end;
+    end = end || result.interrupted || step == steps;
+    if (end || time >= static_cast<double>(frame) / request.frame_rate - kTimeTolerance) {
       ++frame;
       s.add_energy(sim.kinetic_energy() + sim.potential_energy());
-      if (request.frames) source.read(replay.frames.emplace_back());
+      if (request.frames) source.read(result.replay.frames.emplace_back());
     }
-    if (step == steps) break;
+    if (end) break;
     const Stopwatch watch;
     source.step();
     s.wall += watch.seconds();
     s.simulated = sim.state().time - start;
-    s.add(sim.report(), duration);
+    s.add(sim.report(), result.duration);
     if (writer) writer->add(sim);
-    if (sim.report().status == StepStatus::kDiverged) break;
+    end = sim.report().status == StepStatus::kDiverged;
     bar.update(time, s);
   }
   if (writer) writer->close();
-  replay.subtitle =
-      fmt::format("{}{}{} steps of {:.3g} ms, solver {}", scene.description, scene.description.empty() ? "" : "; ",
-                  s.steps, 1e3 * sim.time_step(), sim.options().solver);
-  replay.certificate = run_certificate(s);
+  result.end = sim.state();
+  result.replay.certificate = source.run_certificate();
+  result.replay.subtitle = subtitle(scene, result);
   return result;
 }
 

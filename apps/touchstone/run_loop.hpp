@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "interrupt.hpp"
 #include "run_statistics.hpp"
 #include "touchstone/viewer/replay.hpp"
+#include "touchstone/viewer/run_certificate.hpp"
 
 namespace touchstone::cli {
 
@@ -20,10 +22,18 @@ struct RunRequest {
 
 struct RunResult {
   RunStatistics statistics;
-  Replay replay;  // without frames unless they were asked for
+  Replay replay;             // without frames unless they were asked for; the certificate is that of all steps
+  SimulatorOptions options;  // as they were used
+  double time_step = 0.0;    // s, as it was used
+  double duration = 0.0;     // s, that was asked for
+  State end;
+  bool interrupted = false;
+
+  bool passed() const { return all_passed(replay.certificate); }
 };
 
-// Ends early at a step that diverges.
-RunResult run_scene(const Scene& scene, const RunRequest& request);
+// Ends early at a step that diverges, or when the user asks for it (between two steps; with nothing but the start if
+// that was before the first).
+RunResult run_scene(const Scene& scene, const RunRequest& request, const InterruptWatch& interrupt);
 
 }  // namespace touchstone::cli

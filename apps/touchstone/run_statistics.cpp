@@ -7,12 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "console.hpp"
-#include "touchstone/sim/option_fields.hpp"
 
 namespace touchstone::cli {
 namespace {
-
-constexpr double kPenetration = 1e-3;  // m, that a certificate tolerates once bodies have settled
 
 std::string microseconds(double seconds, int steps) {
   return fmt::format("{:.1f}", 1e6 * seconds / std::max(1, steps));
@@ -33,6 +30,7 @@ Style good_if(bool good) { return good ? Style::kGood : Style::kBad; }
 
 void RunStatistics::begin(Simulator& sim) {
   tolerance = sim.options().tolerance;
+  watches_energy = sim.options().watch.energy;
   first_energy = last_energy = lowest_energy = highest_energy = sim.kinetic_energy() + sim.potential_energy();
 }
 
@@ -53,6 +51,7 @@ void RunStatistics::add(const StepReport& report, double duration) {
   iterations += report.iterations;
   most_iterations = std::max(most_iterations, report.iterations);
   penetration = std::max(penetration, report.penetration);
+  if (watches_energy && report.status != StepStatus::kDiverged) add_energy(report.energy.total());
   if (report.time > 0.5 * duration) late_penetration = std::max(late_penetration, report.penetration);
   violation = std::max(violation, report.violation);
   work.actuators += report.energy.actuators;
@@ -116,7 +115,7 @@ std::string statistics_table(const RunStatistics& s) {
       fmt::format("mean; at most {}; {:.0f} % of steps have some", s.most_contacts,
                   100.0 * s.steps_with_contacts / std::max(1, s.steps)));
   row("penetration", fmt::format("{:.2g} mm", 1e3 * s.penetration),
-      fmt::format("deepest; {:.2g} mm in the second half", 1e3 * s.late_penetration));
+      fmt::format("deepest of all steps; {:.2g} mm in the second half of the time", 1e3 * s.late_penetration));
   if (s.violation > 0.0) row("limits, equalities", fmt::format("{:.1e}", s.violation), "largest error, m or rad");
   row("energy", fmt::format("{:+.4g} J", s.last_energy - s.first_energy),
       fmt::format("from {:.4g} J to {:.4g} J; range {:.4g} J", s.first_energy, s.last_energy,
@@ -155,14 +154,10 @@ std::string statistics_table(const RunStatistics& s) {
   return table.text();
 }
 
-std::string statistics_json(const Scene& scene, const RunStatistics& s) {
-  nlohmann::ordered_json options, statuses;
-  for (const auto& [name, value] : option_values(scene.options)) options[name] = value;
+nlohmann::ordered_json statistics_json(const RunStatistics& s) {
+  nlohmann::ordered_json statuses;
   for (std::size_t k = 0; k < s.statuses.size(); ++k) statuses[to_string(static_cast<StepStatus>(k))] = s.statuses[k];
-  nlohmann::ordered_json out{{"scene", scene.name},
-                             {"model", scene.model->name},
-                             {"options", options},
-                             {"steps", s.steps},
+  nlohmann::ordered_json out{{"steps", s.steps},
                              {"simulated", s.simulated},
                              {"wall", s.wall},
                              {"real_time_factor", s.real_time_factor()},
@@ -206,35 +201,7 @@ std::string statistics_json(const Scene& scene, const RunStatistics& s) {
                                {"solve", s.times.solve},
                                {"integrate", s.times.integrate},
                                {"certify", s.times.certify}}}};
-  return out.dump(2) + '\n';
-}
-
-std::vector<CertificateItem> run_certificate(const RunStatistics& s) {
-  return {{.name = "natv, relative: worst",
-           .meaning = "distance from Signorini and Coulomb over the free velocity, largest of all steps",
-           .value = s.worst_certificate(),
-           .limit = s.tolerance,
-           .unit = ""},
-          {.name = "natv, relative: median",
-           .meaning = "half of the steps are better",
-           .value = s.median_certificate(),
-           .limit = s.tolerance,
-           .unit = ""},
-          {.name = "steps not solved",
-           .meaning = "not converged, refused or diverged",
-           .value = static_cast<double>(s.steps - s.statuses[0]),
-           .limit = 0.0,
-           .unit = ""},
-          {.name = "penetration",
-           .meaning = "deepest contact in the second half",
-           .value = s.late_penetration,
-           .limit = kPenetration,
-           .unit = "m"},
-          {.name = "limits and equalities",
-           .meaning = "largest error of all steps",
-           .value = s.violation,
-           .limit = kPenetration,
-           .unit = "m or rad"}};
+  return out;
 }
 
 }  // namespace touchstone::cli

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "touchstone/scenes/scene_run.hpp"
-#include "touchstone/viewer/frame.hpp"
 
 namespace touchstone::cli {
 
@@ -24,9 +25,10 @@ struct RunStatistics {
   long iterations = 0;
   int most_iterations = 0;
   double penetration = 0.0;       // m, deepest
-  double late_penetration = 0.0;  // m, deepest in the second half
+  double late_penetration = 0.0;  // m, deepest in the second half of the time that was asked for
   double violation = 0.0;
   double tolerance = 0.0;  // what the solver was asked for
+  bool watches_energy = true;
   double first_energy = 0.0, last_energy = 0.0, lowest_energy = 0.0, highest_energy = 0.0;  // J
   EnergyAccount work;         // J, sums of the works and of what impacts lost
   double energy_error = 0.0;  // J: the change of energy that no force explains, summed
@@ -47,11 +49,8 @@ struct RunStatistics {
   double real_time_factor() const { return wall > 0.0 ? simulated / wall : 0.0; }
 };
 
-// The closing table, for people and for programs.
+// The figures, for people and for programs.
 std::string statistics_table(const RunStatistics& statistics);
-std::string statistics_json(const Scene& scene, const RunStatistics& statistics);
-
-// The same as a certificate of the viewer.
-std::vector<CertificateItem> run_certificate(const RunStatistics& statistics);
+nlohmann::ordered_json statistics_json(const RunStatistics& statistics);
 
 }  // namespace touchstone::cli

@@ -8,9 +8,15 @@
 
 namespace touchstone::cli {
 
-std::string results_table(const std::vector<SolveResult>& results, bool history);
-std::string results_json(const SolveRequest& request, const std::vector<SolveResult>& results);
-std::string results_csv(const std::vector<SolveResult>& results);
-std::string results_html(const SolveRequest& request, const std::vector<SolveResult>& results);
+// A field of a CSV file, quoted where it must be.
+std::string csv_field(const std::string& text);
+
+// "PROBLEM: what is unusual about it", each problem once.
+std::vector<std::string> problem_warnings(const SolveResults& results);
+
+std::string results_table(const SolveResults& results, bool history);
+std::string results_json(const SolveRequest& request, const SolveResults& results);
+std::string results_csv(const SolveResults& results);
+std::string results_html(const SolveRequest& request, const SolveResults& results);
 
 }  // namespace touchstone::cli

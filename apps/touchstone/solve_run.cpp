@@ -1,6 +1,7 @@
 #include "solve_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "touchstone/base/clock.hpp"
@@ -16,12 +17,13 @@ constexpr double kRepeatSeconds = 0.02;  // quick solves are repeated, for the c
 constexpr int kMaxRepeats = 5;
 constexpr double kRounding = 1.001;  // the solver stops on scaled data, the certificate looks at the original
 
+// The files of a folder by their names; also those that will turn out to be unreadable.
 std::vector<fs::path> list_problems(const std::string& path) {
-  if (!fs::is_directory(path)) return {path};
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(path)) {
     const std::string extension = entry.path().extension().string();
-    if (entry.is_regular_file() && (extension == ".hdf5" || extension == ".h5" || extension == ".dat"))
+    std::error_code none;
+    if (!entry.is_directory(none) && (extension == ".hdf5" || extension == ".h5" || extension == ".dat"))
       files.push_back(entry.path());
   }
   if (files.empty())
@@ -49,11 +51,12 @@ Candidate make_candidate(const SolveRequest& request, const std::string& name) {
   candidate.options->relative_tolerance = request.tolerance;
   candidate.options->record_history = request.history;
   if (request.max_iterations >= 0) candidate.options->max_iterations = request.max_iterations;
+  if (request.time_limit >= 0.0) candidate.options->time_limit = request.time_limit;
   for (const std::string& option : request.options) set_option(*candidate.options, option);
   return candidate;
 }
 
-SolveResult solve_one(const ContactProblem& problem, const Candidate& candidate) {
+SolveResult solve_one(const ContactProblem& problem, const Candidate& candidate, bool keep_impulses) {
   SolveResult result;
   result.blocks = problem.nblock();
   result.rows = problem.nrow();
@@ -61,7 +64,8 @@ SolveResult solve_one(const ContactProblem& problem, const Candidate& candidate)
   result.own_model = candidate.entry->certificate != ContactModel::kNcp;
   Solution solution;
   double total = 0.0;
-  for (int repeat = 0; repeat < kMaxRepeats && (repeat == 0 || total < kRepeatSeconds); ++repeat) {
+  const int repeats = std::isfinite(candidate.options->time_limit) ? 1 : kMaxRepeats;
+  for (int repeat = 0; repeat < repeats && (repeat == 0 || total < kRepeatSeconds); ++repeat) {
     if (!candidate.options->warm_start) solution.lambda.resize(0);
     const Stopwatch watch;
     result.status = candidate.solver->solve(problem, *candidate.options, *candidate.workspace, solution);
@@ -71,28 +75,57 @@ SolveResult solve_one(const ContactProblem& problem, const Candidate& candidate)
     if (result.status != SolveStatus::kSolved) break;
   }
   result.message = solution.message;
+  result.warning = solution.warning;
+  result.infeasible = solution.infeasible;
+  result.shift = solution.shift;
   result.iterations = solution.iterations;
   result.history = std::move(solution.history);
   if (result.status == SolveStatus::kInvalidProblem || result.status == SolveStatus::kUnsupported) return result;
+  result.certified = true;
   result.residuals = certify(problem, solution.lambda, candidate.entry->certificate);
   if (result.residuals.worst_block >= 0) result.worst_block = problem.describe_block(result.residuals.worst_block);
   result.solved = result.status == SolveStatus::kSolved &&
                   (result.residuals.model_natv_relative <= kRounding * candidate.options->relative_tolerance ||
                    result.residuals.model_natv <= kRounding * candidate.options->absolute_tolerance);
+  if (keep_impulses) {
+    result.layout = problem.blocks;
+    result.impulses = solution.lambda;
+    result.velocities = solution.u;
+    result.next_velocity = solution.v;
+  }
   return result;
+}
+
+// Reading a pipe would wait for its writer.
+ContactProblem load(const fs::path& file) {
+  std::error_code none;
+  if (fs::exists(file, none) && !fs::is_regular_file(file, none))
+    throw InputError({.where = {file.string(), 0, ""}, .message = "it is no regular file", .remedy = "give a file"});
+  return load_problem(file).problem;
 }
 
 }  // namespace
 
-std::vector<SolveResult> run_solvers(const SolveRequest& request) {
+SolveResults run_solvers(const SolveRequest& request) {
   std::vector<Candidate> candidates;
   for (const std::string& name : request.solvers) candidates.push_back(make_candidate(request, name));
-  std::vector<SolveResult> results;
-  for (const fs::path& file : list_problems(request.path)) {
-    const ContactProblem problem = load_problem(file).problem;
+  SolveResults results;
+  const auto solve_all = [&](const fs::path& file) {
+    const ContactProblem problem = load(file);
     for (const Candidate& candidate : candidates) {
-      results.push_back(solve_one(problem, candidate));
-      results.back().problem = file.filename().string();
+      results.solved.push_back(solve_one(problem, candidate, request.impulses));
+      results.solved.back().problem = file.filename().string();
+    }
+  };
+  if (!fs::is_directory(request.path)) {
+    solve_all(request.path);
+    return results;
+  }
+  for (const fs::path& file : list_problems(request.path)) {
+    try {
+      solve_all(file);
+    } catch (const Error& error) {
+      results.unreadable.push_back({file.filename().string(), error.what()});
     }
   }
   return results;

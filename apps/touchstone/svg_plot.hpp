@@ -6,19 +6,21 @@
 
 namespace touchstone::cli {
 
-enum class LineStyle { kSolid, kDots };
-
 struct PlotSeries {
-  std::string name;       // the label in the legend
-  std::vector<double> y;  // as long as Plot::x; values that are not finite are left out
-  LineStyle style = LineStyle::kSolid;
+  std::string name;                   // the label in the legend
+  std::vector<double> y;              // not finite, or not positive on a log axis: left out
+  std::vector<double> low{}, high{};  // extremes since the point before, as long as y; empty: y itself
+  std::vector<double> x{};            // as long as y, increasing; empty: Plot::x
 };
 
+// Curves that lie on each other stay visible: the first is on top and thinnest, each further one a little wider. A
+// curve with more points than the picture has columns keeps the extremes of each column.
 struct Plot {
   std::string title;
   std::string x_label, y_label;
   std::vector<double> x;  // increasing
   std::vector<PlotSeries> series;
+  bool logarithmic = false;  // the y axis; its ticks are the numbers themselves
 };
 
 std::string plot_svg(const Plot& plot);

@@ -118,6 +118,7 @@ void view_recording(const ViewOptions& options) {
 
 void view_scene(const ViewOptions& options) {
   const Scene scene = load(options.scene);
+  show_warnings(*scene.model);
   Simulation simulation(scene);
   if (!writes_files(options)) {
     serve<LiveSource>(simulation, simulation.title(), options);

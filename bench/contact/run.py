@@ -1,4 +1,4 @@
-"""The experiments of paper 000, section IV (Fig. 9 to 17), with our simulator: one page of plots and tables.
+"""The experiments of Le Lidec et al. 2024, section IV (Fig. 9 to 17), with our simulator: one page of plots and tables.
 
 tests/sim/paper_contact_test.cpp checks the numbers; this shows them.
 """

@@ -33,6 +33,8 @@ void bind_options(nb::module_& m) {
       .def_rw("implicit_damping", &O::implicit_damping, "Joint damping is integrated implicitly.")
       .def_rw("exclude_overlaps", &O::exclude_overlaps,
               "Shapes that overlap in the reference configuration never collide.")
+      .def_rw("mujoco_contact_frames", &O::mujoco_contact_frames,
+              "Tangents of contacts follow MuJoCo's rule, as in MJCF files.")
       .def("__repr__", [](const O& o) { return fmt::format("<ModelOptions: dt {:.4g} s>", o.time_step); });
 }
 

@@ -22,6 +22,7 @@ namespace {
 LoadOptions load_options(bool allow_ignored, const std::vector<std::filesystem::path>& search_paths, bool floating_base,
                          bool merge_fixed, const std::string& mesh_collision) {
   LoadOptions o;
+  o.names = {.allow_ignored = "allow_ignored=True", .search_paths = "search_paths=[...]", .max_elements = ""};
   o.allow_ignored = allow_ignored;
   o.search_paths = search_paths;
   o.floating_base = floating_base;
@@ -101,7 +102,10 @@ void bind_scenes(nb::module_& m) {
       "load_scene_model", [](const std::string& name) { return PyModel{load_scene(name)}; }, nb::arg("name"));
   m.def(
       "scene",
-      [](const std::string& source) { return is_scene_file(source) ? load_scene_file(source) : make_scene(source); },
+      [](const std::string& source) {
+        return is_scene_file(source) ? load_scene_file(source, load_options(false, {}, false, true, "hull"))
+                                     : make_scene(source);
+      },
       nb::arg("source"),
       "A scene by name with parameters after a colon (\"pile:200,shape=spheres\"), or a scene file (.yaml).");
 }

@@ -1,4 +1,6 @@
 // The catalogue of solvers, and one solver with its options and memory.
+#include <limits>
+
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -8,9 +10,9 @@
 #include "touchstone/base/clock.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/contact/residuals.hpp"
-#include "touchstone/contact/validate.hpp"
 #include "touchstone/io/fclib.hpp"
 #include "touchstone/solvers/catalogue.hpp"
+#include "touchstone/solvers/references.hpp"
 
 namespace touchstone::python {
 namespace {
@@ -22,6 +24,17 @@ struct PySolution {
   Residuals residuals;
   double seconds = 0.0;
 };
+
+// Of a problem that has no answer.
+Residuals no_residuals() {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  Residuals r;
+  for (double* figure :
+       {&r.natv, &r.natv_relative, &r.natv_relative_to_change, &r.primal_cone, &r.dual_cone, &r.complementarity,
+        &r.natural_map, &r.coulomb, &r.signorini, &r.max_dissipation, &r.model_natv, &r.model_natv_relative})
+    *figure = kNone;
+  return r;
+}
 
 std::string option_text(nb::handle value) {
   if (PyBool_Check(value.ptr()) != 0) return value.is(Py_True) ? "true" : "false";
@@ -51,9 +64,9 @@ class PySolver {
     answer.seconds = watch.seconds();
     options_->warm_start = warm;
     answer.solution = solution_;
-    if (solution_.lambda.size() == problem.nrow() && validate_data(problem).usable()) {
-      answer.residuals = certify(problem, solution_.lambda, certificate_, entry_->certificate);
-    }
+    const bool answered = answer.status != SolveStatus::kInvalidProblem && answer.status != SolveStatus::kUnsupported;
+    answer.residuals =
+        answered ? certify(problem, solution_.lambda, certificate_, entry_->certificate) : no_residuals();
     return answer;
   }
 
@@ -93,6 +106,8 @@ std::string status_text(SolveStatus status) {
       return "stalled";
     case SolveStatus::kUnsupported:
       return "unsupported";
+    case SolveStatus::kTimeLimit:
+      return "time limit";
     case SolveStatus::kInvalidProblem:
       break;
   }
@@ -109,7 +124,9 @@ void bind_solvers(nb::module_& m) {
           "The contact model that it solves: NCP, CCP, LCP or RaiSim.")
       .def_prop_ro("algorithm", [](const CatalogueEntry& e) { return std::string(e.algorithm); })
       .def_prop_ro("blocks", [](const CatalogueEntry& e) { return std::string(e.blocks); })
-      .def_prop_ro("reference", [](const CatalogueEntry& e) { return std::string(e.reference); })
+      .def_prop_ro(
+          "reference", [](const CatalogueEntry& e) { return full_reference(e.reference); },
+          "Authors, year and title of what it follows, with the algorithm or section.")
       .def_prop_ro(
           "options", [](const CatalogueEntry& e) { return option_help(std::string(e.name)); },
           "Its options with defaults, ranges and meaning, one a line.")
@@ -122,7 +139,7 @@ void bind_solvers(nb::module_& m) {
   nb::class_<PySolution>(m, "Solution", "The answer of a solver, with the certificate of its problem.")
       .def_prop_ro(
           "status", [](const PySolution& s) { return status_text(s.status); },
-          "'solved', 'max iterations', 'stalled', 'unsupported' or 'invalid problem'.")
+          "'solved', 'max iterations', 'time limit', 'stalled', 'unsupported' or 'invalid problem'.")
       .def_prop_ro("solved", [](const PySolution& s) { return s.status == SolveStatus::kSolved; })
       .def_prop_ro(
           "impulse", [](const PySolution& s) { return copy(s.solution.lambda); }, "lambda, nrow, N s")
@@ -141,7 +158,14 @@ void bind_solvers(nb::module_& m) {
           "Relative natv after each iteration, if record_history was set.")
       .def_prop_ro(
           "message", [](const PySolution& s) { return s.solution.message; }, "Why it is not solved.")
-      .def_ro("residuals", &PySolution::residuals, "The certificate, from the problem's own data.")
+      .def_prop_ro(
+          "warning", [](const PySolution& s) { return s.solution.warning; },
+          "What is unusual about the problem, such as a G that is not symmetric; empty otherwise.")
+      .def_prop_ro(
+          "infeasible", [](const PySolution& s) { return s.solution.infeasible; },
+          "The solver saw that no impulses satisfy all laws; only 'auto' looks.")
+      .def_ro("residuals", &PySolution::residuals,
+              "The certificate, from the problem's own data; nan if the problem is invalid or unsupported.")
       .def_ro("seconds", &PySolution::seconds, "Time of the solve, s.")
       .def("__repr__", [](const PySolution& s) {
         return fmt::format("<Solution {}: {} iterations, natv {:.3g} m/s, {:.4g} ms{}{}>", status_text(s.status),

@@ -17,11 +17,26 @@ IntArray = npt.NDArray[np.int64]
 Controller = Callable[[_core.Simulator], None]
 
 
+class _Worst:
+    """The worst figures of some steps."""
+
+    def __init__(self, report: _core.StepReport | None = None) -> None:
+        self.natv = self.natv_relative = self.penetration = 0.0
+        if report is not None:
+            self.see(report)
+
+    def see(self, report: _core.StepReport) -> None:
+        self.natv = max(self.natv, report.residuals.natv)
+        self.natv_relative = max(self.natv_relative, report.residuals.natv_relative)
+        self.penetration = max(self.penetration, report.penetration)
+
+
 class Trace:
     """What a run left behind, as arrays with one row for each recorded moment; the first is the start.
 
     time (s), q, v, control; kinetic_energy, potential_energy (J); contacts, iterations; natv (m/s), natv_relative;
-    penetration (m), normal_force (N, the sum over all contacts).
+    penetration (m), normal_force (N, the sum over all contacts). natv, natv_relative and penetration are the worst of
+    the steps since the row before, so that no peak is lost between two rows.
     """
 
     time: FloatArray
@@ -62,7 +77,7 @@ class Trace:
         """Kinetic and potential energy together, J."""
         return self.kinetic_energy + self.potential_energy
 
-    def _add(self, sim: _core.Simulator) -> None:
+    def _add(self, sim: _core.Simulator, worst: _Worst) -> None:
         i, report = self._rows, sim.report
         self.time[i] = sim.time
         self.q[i] = sim.state.q
@@ -72,9 +87,9 @@ class Trace:
         self.potential_energy[i] = sim.potential_energy()
         self.contacts[i] = report.contacts
         self.iterations[i] = report.iterations
-        self.natv[i] = report.residuals.natv
-        self.natv_relative[i] = report.residuals.natv_relative
-        self.penetration[i] = report.penetration
+        self.natv[i] = worst.natv
+        self.natv_relative[i] = worst.natv_relative
+        self.penetration[i] = worst.penetration
         self.normal_force[i] = sim.contacts.local_force[:, 2].sum()
         self._rows += 1
 
@@ -170,18 +185,18 @@ def record(
         raise _core.Error(f"every is {every}; give the number of steps between rows, 1 or more")
     trace = Trace(sim.model, steps // every + 2)
     bar = _Progress(steps * sim.dt, progress)
-    trace._add(sim)
+    trace._add(sim, _Worst(sim.report))
     try:
         for count in _chunks(steps, every):
-            if controller is None:
-                report = sim.step(count)
-            else:
-                for _ in range(count):
+            worst = _Worst()
+            for _ in range(count):
+                if controller is not None:
                     controller(sim)
-                    report = sim.step()
-                    if report.diverged:
-                        break
-            trace._add(sim)
+                report = sim.step()
+                worst.see(report)
+                if report.diverged:
+                    break
+            trace._add(sim, worst)
             bar.update(count * sim.dt)
             if report.diverged:
                 break

@@ -85,15 +85,19 @@ def penetration(run: Run, ax: Axes | None = None) -> Axes:
 
 
 def convergence(solutions: Mapping[str, _core.Solution], ax: Axes | None = None) -> Axes:
-    """Relative natv after each iteration; solve with record_history=True (see `touchstone.compare`)."""
+    """Relative natv after each iteration; solve with record_history=True (see `touchstone.compare`).
+
+    The first solver is on top; each further one is a little wider, so that curves that lie on each other are seen.
+    """
     ax = _axes(ax, "Convergence", "relative natv", "iteration")
     empty = []
-    for name, solution in solutions.items():
+    for i, (name, solution) in enumerate(solutions.items()):
         history = solution.history
         if len(history) == 0:
             empty.append(name)
             continue
-        ax.loglog(np.arange(1, len(history) + 1), np.maximum(history, 1e-17), label=name)
+        iterations, natv = np.arange(1, len(history) + 1), np.maximum(history, 1e-17)
+        ax.loglog(iterations, natv, label=name, zorder=2.0 + 0.9 / (1 + i), linewidth=1.5 + 1.2 * i)
     if len(empty) == len(solutions):
         raise _core.Error("no solution has a history; solve with record_history=True")
     ax.legend()

@@ -22,4 +22,26 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
+// A moment that work must not go on after. Without a limit it never passes, and asking costs nothing.
+class Deadline {
+ public:
+  Deadline() = default;
+  // `seconds` from now; infinity, or more than a clock can count: never.
+  static Deadline in(double seconds) {
+    constexpr double kForever = 1e9;
+    Deadline deadline;
+    if (!(seconds < kForever)) return deadline;
+    deadline.limited_ = true;
+    deadline.at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    return deadline;
+  }
+
+  bool passed() const { return limited_ && Clock::now() >= at_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point at_{};
+  bool limited_ = false;
+};
+
 }  // namespace touchstone

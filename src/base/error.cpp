@@ -1,5 +1,7 @@
 #include "touchstone/base/error.hpp"
 
+#include "touchstone/base/printable.hpp"
+
 namespace touchstone {
 namespace {
 
@@ -11,7 +13,7 @@ std::string one_line(const ErrorDetail& detail) {
     line += "; ";
     line += detail.remedy;
   }
-  return line;
+  return printable_lines(line);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct ErrorDetail {
 };
 
 // Something the caller or the input did wrong. what() is one readable line:
-// "FILE:LINE: element: message; remedy".
+// "FILE:LINE: element: message; remedy", and safe to print (base/printable.hpp); the parts are as they were given.
 //
 //   throw Error("unknown solver '{}'", name);
 //   throw InputError({.where = {path, line, "joint 'knee'"},

@@ -5,10 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/collision/overlaps.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
-#include "touchstone/geometry/manifold.hpp"
 #include "touchstone/geometry/mass_properties.hpp"
-#include "touchstone/geometry/query.hpp"
 
 namespace touchstone {
 namespace {
@@ -72,37 +71,54 @@ CollisionModel::CollisionModel(const Model& model) : model_(&model) {
       c.reach = std::max(c.reach, pair.margin + pair.gap);
     }
   }
-  if (model.options.exclude_overlaps) exclude_overlaps();
+  warn_of_hollows();
+  find_bases();
+  const auto flagged = [&](const Collider& c) { return model.shapes[at(c.shape)].exclude_overlaps; };
+  if (model.options.exclude_overlaps || std::any_of(colliders_.begin(), colliders_.end(), flagged)) exclude_overlaps();
 }
 
-// Every pair of moving shapes at the reference configuration; cost O(shapes^2), once.
+// Which fixed base each body's tree is mounted on.
+void CollisionModel::find_bases() {
+  tree_base_.assign(at(model_->nbody), 0);
+  for (int b = 1; b < model_->nbody; ++b) {
+    const int weld = model_->body_weld[at(b)];
+    if (weld == 0) continue;
+    const int parent = model_->bodies[at(b)].parent;
+    tree_base_[at(b)] = model_->body_weld[at(parent)] == 0 ? model_->bodies[at(b)].fixed_base : tree_base_[at(parent)];
+  }
+}
+
+bool CollisionModel::mounted(const Collider& base, const Collider& moving) const {
+  const int number = model_->shapes[at(base.shape)].fixed_base;
+  return number > 0 && base.fixed && !moving.fixed &&
+         model_->bodies[at(model_->body_weld[at(moving.body)])].fixed_base == number;
+}
+
+// Whether an overlap in the reference configuration is a reason not to collide. Surroundings always collide.
+bool CollisionModel::may_leave_out(int collider_a, int collider_b) const {
+  const Collider &a = colliders_[at(collider_a)], &b = colliders_[at(collider_b)];
+  if (contact_pair(a.shape, b.shape) >= 0) return false;
+  const ShapeElement &s = model_->shapes[at(a.shape)], &t = model_->shapes[at(b.shape)];
+  const bool flagged = s.exclude_overlaps && t.exclude_overlaps;
+  if (!a.fixed && !b.fixed) return flagged || model_->options.exclude_overlaps;
+  if (!flagged || (a.fixed && b.fixed)) return false;
+  const int base = a.fixed ? s.fixed_base : t.fixed_base;
+  return base > 0 && tree_base_[at(a.fixed ? b.body : a.body)] == base;
+}
+
 void CollisionModel::exclude_overlaps() {
   Data data(*model_);
   forward_kinematics(*model_, model_->defaults, State(*model_), data);
-  CollisionWorkspace workspace;
-  std::vector<Manifold> manifolds;
-  std::vector<Pose> poses;
-  for (const Collider& c : colliders_) poses.push_back(data.X_WB[at(c.body)] * c.X_BS);
-  const int count = static_cast<int>(colliders_.size());
-  for (int i = 0; i < count; ++i) {
-    for (int j = i + 1; j < count; ++j) {
-      const Collider &a = colliders_[at(i)], &b = colliders_[at(j)];
-      if (a.fixed || b.fixed || contact_pair(a.shape, b.shape) >= 0 || !wanted(i, j)) continue;
-      manifolds.clear();
-      collide(shape(a), poses[at(i)], shape(b), poses[at(j)], 0.0, workspace, nullptr, manifolds, {});
-      double depth = 0.0;
-      for (const Manifold& manifold : manifolds) {
-        for (int k = 0; k < manifold.count; ++k) depth = std::max(depth, -manifold.points[k].distance);
-      }
-      if (!(depth > 0.0)) continue;
-      excluded_shapes_.insert(key_of(a.shape, b.shape));
-      overlapping_.emplace_back(a.shape, b.shape);
-      warnings_.push_back(
-          {model_->shapes[at(b.shape)].origin,
-           fmt::format("shapes '{}' and '{}' overlap by {:.2g} m in the reference configuration and will not collide",
-                       model_->shapes[at(a.shape)].name, model_->shapes[at(b.shape)].name, depth)});
-    }
-  }
+  const auto asked = [this](int i, int j) { return may_leave_out(i, j) && wanted(i, j); };
+  const std::vector<std::pair<int, int>> pairs = find_overlaps(*this, data, 0.0, asked, &overlap_counts_);
+  if (pairs.empty()) return;
+  warnings_.push_back(
+      {{model_->file, 0, {}},
+       fmt::format("{} overlap in the reference configuration and will not collide: {}",
+                   pairs.size() == 1 ? std::string("two shapes") : fmt::format("{} pairs of shapes", pairs.size()),
+                   describe_overlaps(*this, data, pairs))});
+  overlapping_.reserve(pairs.size());
+  for (const auto& [i, j] : pairs) overlapping_.emplace_back(colliders_[at(i)].shape, colliders_[at(j)].shape);
 }
 
 void CollisionModel::add_collider(int shape, std::unordered_map<const void*, int>& prepared_meshes) {
@@ -143,18 +159,25 @@ void CollisionModel::add_collider(int shape, std::unordered_map<const void*, int
   }
   collider_of_[at(shape)] = static_cast<int>(colliders_.size());
   colliders_.push_back(c);
-  warn_if_hollow(c);
 }
 
-void CollisionModel::warn_if_hollow(const Collider& collider) {
-  if (!hollow(collider)) return;
-  const ShapeElement& element = model_->shapes[at(collider.shape)];
+void CollisionModel::warn_of_hollows() {
+  constexpr std::size_t kNamed = 8;
+  std::size_t count = 0;
+  std::string names;
+  for (const Collider& collider : colliders_) {
+    if (!hollow(collider) || ++count > kNamed) continue;
+    const ShapeElement& element = model_->shapes[at(collider.shape)];
+    names += fmt::format("{}'{}' (mesh '{}', {:.1f} times)", count == 1 ? "" : ", ", element.name,
+                         element.shape.mesh->name, hull_ratio_[at(collider.prepared)]);
+  }
+  if (count == 0) return;
+  if (count > kNamed) names += fmt::format(", and {} more", count - kNamed);
   warnings_.push_back(
-      {element.origin,
-       fmt::format(
-           "shape '{}' collides as the convex hull of mesh '{}', which has {:.1f} times its volume: things will "
-           "touch the air in its hollows; 'touchstone decompose' splits the mesh into convex pieces",
-           element.name, element.shape.mesh->name, hull_ratio_[at(collider.prepared)])});
+      {{model_->file, 0, {}},
+       fmt::format("things will touch the air in hollows of meshes that collide as their convex hulls, which have many "
+                   "times their volume: {}; 'touchstone decompose' splits them into convex pieces",
+                   names)});
 }
 
 bool CollisionModel::bodies_may_touch(int body_a, int body_b) const {
@@ -173,8 +196,10 @@ bool CollisionModel::wanted(int collider_a, int collider_b) const {
   if (contact_pair(a.shape, b.shape) >= 0) return true;
   const ShapeElement &s = model_->shapes[at(a.shape)], &t = model_->shapes[at(b.shape)];
   if (((s.contact_type & t.contact_affinity) | (t.contact_type & s.contact_affinity)) == 0) return false;
-  if (!excluded_shapes_.empty() && excluded_shapes_.contains(key_of(a.shape, b.shape))) return false;
-  return !s.visual_only && !t.visual_only && bodies_may_touch(a.body, b.body);
+  if (s.visual_only || t.visual_only || !bodies_may_touch(a.body, b.body)) return false;
+  if (model_->options.filter_parent_contacts && (mounted(a, b) || mounted(b, a))) return false;
+  return overlapping_.empty() || !std::binary_search(overlapping_.begin(), overlapping_.end(),
+                                                     std::pair<int, int>(std::minmax(a.shape, b.shape)));
 }
 
 int CollisionModel::contact_pair(int shape_a, int shape_b) const {

@@ -14,6 +14,12 @@
 
 namespace touchstone {
 
+// What a search for overlapping shapes did (overlaps.hpp).
+struct OverlapCounts {
+  long long candidates = 0;  // pairs that were asked for and whose boxes overlap
+  long long queries = 0;     // of them those that the narrow phase had to decide
+};
+
 // A colliding shape. Its place in CollisionModel::colliders is its proxy in the broad phase.
 struct Collider {
   int shape = -1;  // in Model::shapes
@@ -46,7 +52,8 @@ class CollisionModel : public PairFilter {
   // Whether two colliders may touch. MuJoCo's rules: not on one body, nor on bodies that are welded together; not on
   // parent and child, unless the parent does not move (SimulationOptions::filter_parent_contacts); not for excluded
   // bodies; and one's contact type must match the other's affinity. A ContactPair of the model overrules all of these.
-  // Beyond MuJoCo: shapes that overlap from the start are left out where the model says so.
+  // Beyond MuJoCo: the rule of parents holds for a robot's fixed base too (Body::fixed_base), and shapes that overlap
+  // in the reference configuration are left out where the model says so (ShapeElement::exclude_overlaps).
   bool wanted(int collider_a, int collider_b) const override;
 
   // The index in Model::contact_pairs for two shapes, -1 if the model has none.
@@ -59,17 +66,22 @@ class CollisionModel : public PairFilter {
   bool hollow(const Collider& collider) const {
     return hull_ratio_[static_cast<std::size_t>(collider.prepared)] > kHollow;
   }
-  // Names those meshes, and the pairs of the next.
+  // Names those meshes, and the first pairs of the next.
   const std::vector<Warning>& warnings() const { return warnings_; }
   // Pairs of shapes that do not collide because they overlap in the reference configuration
-  // (SimulationOptions::exclude_overlaps), the smaller shape first.
+  // (ShapeElement::exclude_overlaps), the smaller shape first, sorted.
   const std::vector<std::pair<int, int>>& overlapping() const { return overlapping_; }
+  // What it took to find them.
+  const OverlapCounts& overlap_counts() const { return overlap_counts_; }
   const Model& model() const { return *model_; }
 
  private:
   bool bodies_may_touch(int body_a, int body_b) const;
+  bool mounted(const Collider& base, const Collider& moving) const;
+  bool may_leave_out(int collider_a, int collider_b) const;
+  void find_bases();
   void add_collider(int shape, std::unordered_map<const void*, int>& prepared_meshes);
-  void warn_if_hollow(const Collider& collider);
+  void warn_of_hollows();
   void exclude_overlaps();
 
   // A hull with more than so many times the volume of its mesh fills hollows that matter.
@@ -82,8 +94,9 @@ class CollisionModel : public PairFilter {
   std::vector<double> hull_ratio_;  // by prepared shape: volume of the hull over that of the mesh, 1 for other shapes
   std::unordered_set<std::uint64_t> exclusions_;          // pairs of bodies
   std::unordered_map<std::uint64_t, int> contact_pairs_;  // pairs of shapes -> index
-  std::unordered_set<std::uint64_t> excluded_shapes_;     // pairs of shapes that overlap from the start
+  std::vector<int> tree_base_;                            // nbody: the fixed base that its tree is mounted on, 0: none
   std::vector<std::pair<int, int>> overlapping_;
+  OverlapCounts overlap_counts_;
   std::vector<Warning> warnings_;
 };
 

@@ -23,7 +23,7 @@ struct Contact {
   int shape_a = -1, shape_b = -1;  // shape_a < shape_b
   int body_a = -1, body_b = -1;
   Vec3 position;                  // midway between the two surfaces, world
-  Mat3 frame = Mat3::identity();  // columns t1, t2, n in the world; n points from A to B
+  Mat3 frame = Mat3::identity();  // columns t1, t2, n in the world; n points from A to B; see contact_frame.hpp
   double distance = 0.0;          // signed, along the normal, m
   double margin = 0.0;            // the shapes are taken to touch at this distance (the model's margin), m
   std::uint64_t feature = 0;      // what touches what; with the shapes it names the point from step to step

@@ -167,11 +167,22 @@ void CollisionDetector::collide_pair(const BroadPhase::Pair& pair, const Paramet
   if (contacts_.size() > before) ++counts_.touching;
 }
 
+Mat3 CollisionDetector::frame_of(const Contact& contact, Vec3 normal) const {
+  const Model& model = shapes_->model();
+  if (!model.options.mujoco_contact_frames) return contact_frame(normal);
+  const auto type = [&](int shape) { return model.shapes[at(shape)].shape.type; };
+  int capsule = -1;
+  if (type(contact.shape_a) == ShapeType::kPlane) capsule = contact.shape_b;
+  if (type(contact.shape_b) == ShapeType::kPlane) capsule = contact.shape_a;
+  if (capsule < 0 || type(capsule) != ShapeType::kCapsule) return mujoco_contact_frame(normal);
+  return mujoco_contact_frame(normal, poses_[at(shapes_->collider_of(capsule))].R.c2);
+}
+
 void CollisionDetector::add_contacts(const Manifold& manifold, const Contact& prototype, double reach, const Data& data,
                                      double h) {
   if (!manifold.valid()) return;
   const Model& model = shapes_->model();
-  const Mat3 frame = contact_frame(manifold.normal);
+  const Mat3 frame = frame_of(prototype, manifold.normal);
   for (int k = 0; k < manifold.count; ++k) {
     const ManifoldPoint& point = manifold.points[k];
     if (point.distance > reach) {  // only if it can be closed within the step

@@ -76,6 +76,7 @@ class CollisionDetector {
   void update_poses(const Data& data, double h);
   bool boxes_apart(const BroadPhase::Pair& pair, double reach) const;
   void collide_pair(const BroadPhase::Pair& pair, const Parameters& parameters, const Data& data, double h);
+  Mat3 frame_of(const Contact& contact, Vec3 normal) const;  // by the rule of the model
   void add_contacts(const Manifold& manifold, const Contact& prototype, double reach, const Data& data, double h);
 
   std::shared_ptr<const CollisionModel> shapes_;

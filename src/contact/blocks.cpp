@@ -110,14 +110,33 @@ double natural_map_of_contact(double mu, double d, const double* lambda, const d
   return std::sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2]);
 }
 
+// Signorini's and Coulomb's laws apart.
+double natural_map_of_laws(int m, const double* mu, double d, const double* lambda, const double* u, double* out) {
+  double point[kMaxBlockSize];
+  for (int k = 0; k < m; ++k) point[k] = lambda[k] - u[k] / d;
+  project_ellipsoid(m - 1, mu, project_nonnegative(lambda[m - 1]), point, point);
+  point[m - 1] = project_nonnegative(point[m - 1]);
+  double sum = 0.0;
+  for (int k = 0; k < m; ++k) {
+    out[k] = lambda[k] - point[k];
+    sum += out[k] * out[k];
+  }
+  return std::sqrt(sum);
+}
+
+bool has_large_friction(int m, const double* mu) {
+  return std::any_of(mu, mu + m - 1, [](double value) { return value > kLargeFriction; });
+}
+
 }  // namespace
 
 double natural_map_block(const Blocks& blocks, int block, ContactModel model, double d, const double* lambda,
                          const double* u, double* out) {
   const int m = blocks.size(block);
-  if (m == 3 && blocks.type[block] == BlockType::kCoulomb && model == ContactModel::kNcp) {
+  if (blocks.type[block] == BlockType::kCoulomb && model == ContactModel::kNcp) {
     const double* mu = blocks.mu.data() + blocks.row[block];
-    if (mu[0] == mu[1]) return natural_map_of_contact(mu[0], d, lambda, u, out);
+    if (has_large_friction(m, mu)) return natural_map_of_laws(m, mu, d, lambda, u, out);
+    if (m == 3 && mu[0] == mu[1]) return natural_map_of_contact(mu[0], d, lambda, u, out);
   }
   double point[kMaxBlockSize];
   for (int k = 0; k < m; ++k) point[k] = lambda[k] - u[k] / d;

@@ -63,6 +63,17 @@ enum class ContactModel : std::uint8_t {
 
 // The natural map of one block, out = lambda - P(lambda - F(u) / d), with F(u) = u + Gamma(u) for the NCP; zero exactly
 // at solutions of the model. `d` > 0 is in units of G, so `out` is an impulse. Returns |out|.
+//
+// With a coefficient of friction above kLargeFriction the NCP is measured by its two laws apart,
+// lambda_n - P(lambda_n - u_n / d) on [0, inf) and lambda_t - P(lambda_t - u_t / d) on the ellipse mu lambda_n, which
+// is zero at the same points. Gamma would multiply the rounding of u_t by mu, and the projection on so steep a cone
+// would divide an approach u_n < 0 by mu: solutions would look wrong and penetration right.
+constexpr double kLargeFriction = 10.0;
+
+// Larger coefficients are taken for this one: no pair of numbers that matter has such a ratio, and squares must not
+// overflow.
+constexpr double kUnboundedFriction = 1e100;
+
 double natural_map_block(const Blocks& blocks, int block, ContactModel model, double d, const double* lambda,
                          const double* u, double* out);
 

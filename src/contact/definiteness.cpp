@@ -83,19 +83,21 @@ std::pair<double, double> extreme_ritz_values(const BlockSparseMatrix& M, bool s
 
 Verdict not_symmetric(double skew) {
   return {ProblemStatus::kInvalid,
-          fmt::format(
-              "G is not symmetric: its skew part is {:.3g} of its largest entry (scaled), more than {:g}; check the "
-              "order of rows and columns",
-              skew, kMaxRelativeSkew)};
+          fmt::format("G is not symmetric: its skew part is {:.3g} % of its largest entry, more than {:g} %; check the "
+                      "order of rows and columns",
+                      100.0 * skew, 100.0 * kMaxRelativeSkew),
+          skew};
 }
 
-Verdict judge(double smallest, double largest) {
-  if (!(smallest < -kMaxRelativeIndefiniteness * std::max(largest, -smallest))) return {};
+Verdict judge(double smallest, double largest, double skew) {
+  if (!(smallest < -kMaxRelativeIndefiniteness * std::max(largest, -smallest)))
+    return {ProblemStatus::kUsable, {}, skew};
   return {ProblemStatus::kInvalid,
           fmt::format(
               "G is indefinite: its scaled symmetric part has eigenvalues from {:.3g} to {:.3g}; check the order of "
               "rows and columns, masses and signs",
-              smallest, largest)};
+              smallest, largest),
+          skew};
 }
 
 // --- The pass over the entries ---
@@ -106,25 +108,27 @@ struct Findings {
 };
 
 // Block B (m x n, column-major) against its mirror image C (n x m), and against the diagonal entries p and q of its
-// rows and columns. Returns the largest x^2 - p_r q_c, which no semidefinite matrix has above zero.
+// rows and columns. Returns the largest x^2 - p_r q_c with x the mean of both, which no semidefinite symmetric part has
+// above zero.
 double compare(const double* B, const double* C, int m, int n, const double* p, const double* q, Findings& found) {
   double excess = 0.0;
   for (int c = 0; c < n; ++c) {
     for (int r = 0; r < m; ++r) {
-      const double x = B[c * m + r], y = C[r * n + c];
+      const double x = B[c * m + r], y = C[r * n + c], mean = 0.5 * (x + y);
       found.largest = std::max(found.largest, std::max(std::abs(x), std::abs(y)));
-      found.skew = std::max(found.skew, std::abs(x - y));
-      excess = std::max(excess, x * x - p[r] * q[c]);
+      found.skew = std::max(found.skew, 0.5 * std::abs(x - y));
+      excess = std::max(excess, mean * mean - p[r] * q[c]);
     }
   }
   return excess;
 }
 
-// The 2 x 2 minors of a block that exceeds its diagonal entries.
-void judge_pairs(const double* B, int m, int n, const double* p, const double* q, Findings& found) {
+// The 2 x 2 minors of the symmetric part of a block that exceeds its diagonal entries.
+void judge_pairs(const double* B, const double* C, int m, int n, const double* p, const double* q, Findings& found) {
   for (int c = 0; c < n; ++c) {
     for (int r = 0; r < m; ++r) {
-      const double mean = 0.5 * (p[r] + q[c]), radius = std::hypot(0.5 * (p[r] - q[c]), B[c * m + r]);
+      const double entry = 0.5 * (B[c * m + r] + C[r * n + c]);
+      const double mean = 0.5 * (p[r] + q[c]), radius = std::hypot(0.5 * (p[r] - q[c]), entry);
       found.smallest_value = std::min(found.smallest_value, mean - radius);
       found.top_value = std::max(found.top_value, mean + radius);
     }
@@ -153,7 +157,7 @@ double pass(const BlockSparseMatrix& M, int begin, int end, DefinitenessScratch&
       const double *B = M.data(k), *C = M.data(mirror);
       const double *p = scratch.diagonal.data() + M.row_begin[i], *q = scratch.diagonal.data() + M.row_begin[j];
       const double excess = m == 3 && n == 3 ? compare(B, C, 3, 3, p, q, found) : compare(B, C, m, n, p, q, found);
-      if (excess > kMaxRelativeIndefiniteness && j != i) judge_pairs(B, m, n, p, q, found);
+      if (excess > kMaxRelativeIndefiniteness && j != i) judge_pairs(B, C, m, n, p, q, found);
       if (j < end) fill(B, C, m, n, rows, part + static_cast<std::ptrdiff_t>(at) * rows + M.row_begin[j] - first);
     }
   }
@@ -190,7 +194,7 @@ std::pair<double, double> extreme_eigenvalues(int rows, const DefinitenessScratc
 
 }  // namespace
 
-Verdict check_definiteness(const BlockSparseMatrix& M, DefinitenessScratch& scratch) {
+Verdict check_definiteness(const BlockSparseMatrix& M, DefinitenessScratch& scratch, double max_skew) {
   const int n = M.rows(), count = M.block_rows();
   const int limit = n <= kExactRows ? n : kPartRows;
   scratch.next.assign(M.start.begin(), M.start.end());
@@ -214,11 +218,11 @@ Verdict check_definiteness(const BlockSparseMatrix& M, DefinitenessScratch& scra
     found.top_value = std::max(found.top_value, high);
   }
   const double skew = found.largest > 0.0 ? found.skew / found.largest : 0.0;
-  if (skew > kMaxRelativeSkew) return not_symmetric(skew);
-  if (n <= kExactRows) return judge(found.smallest_value, found.top_value);
+  if (skew > max_skew) return not_symmetric(skew);
+  if (n <= kExactRows) return judge(found.smallest_value, found.top_value, skew);
   const int steps = found.smallest_value < 0.0 ? kManySteps : kFewSteps;
   const auto [low, high] = extreme_ritz_values(M, skew <= kSymmetric, steps, scratch);
-  return judge(std::min(found.smallest_value, low), std::max(found.top_value, high));
+  return judge(std::min(found.smallest_value, low), std::max(found.top_value, high), skew);
 }
 
 }  // namespace touchstone

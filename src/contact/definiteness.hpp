@@ -29,6 +29,8 @@ struct DefinitenessScratch {
 };
 
 // M must be scaled to order one, with a symmetric pattern and all diagonal blocks. The limits are in validate.hpp.
-Verdict check_definiteness(const BlockSparseMatrix& M, DefinitenessScratch& scratch);
+// The verdict has the skew part.
+Verdict check_definiteness(const BlockSparseMatrix& M, DefinitenessScratch& scratch,
+                           double max_skew = kMaxRelativeSkew);
 
 }  // namespace touchstone

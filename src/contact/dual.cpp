@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,10 @@ constexpr double kGravity = 9.81;       // m/s^2
 constexpr double kNatvFloor = 4.5e-16;  // natv is never reported below this times |lambda| d
 constexpr int kBody = 6;                // dofs of a free body, the usual clique
 constexpr int kContact = 3;
+constexpr double kHarmless = 1e60;          // a largest entry between its inverse and this needs no unit
+constexpr double kLeastDiagonal = 1e-280;   // of the largest: below, the inverse is not a number to work with
+constexpr double kOrdinaryRange = 1e-30;    // of diagonals: no mixture of masses and lengths has more
+constexpr double kFrictionOfSolvers = 1e8;  // its fourth power occurs
 
 using Matrix63 = Eigen::Matrix<double, kBody, kContact>;
 
@@ -97,7 +102,8 @@ void add_product(const PrimalData& primal, const DualProblem::Primal& scratch, i
 Verdict not_positive_definite(const PrimalData& primal, int clique) {
   return {ProblemStatus::kInvalid,
           fmt::format("the inertia A of clique {} ({} dofs) is not positive definite; check masses and inertias",
-                      clique, primal.clique_size(clique))};
+                      clique, primal.clique_size(clique)),
+          0.0};
 }
 
 Verdict build_from_primal(const ContactProblem& problem, DualProblem& dual) {
@@ -217,6 +223,31 @@ double length_of(const ContactProblem& problem, int row) {
   return problem.row_length.empty() ? 1.0 : problem.row_length[row];
 }
 
+// --- units ---
+
+int exponent_of(double largest) {
+  if (!(largest > 0.0) || (largest > 1.0 / kHarmless && largest < kHarmless)) return 0;
+  return std::ilogb(largest);
+}
+
+// G and g in units that are powers of two, if their squares could overflow or vanish. Returns where the values of G
+// are; `values` may be those of G.
+const double* apply_units(const double* values, DualProblem& dual) {
+  double largest = 0.0;
+  const std::size_t count = dual.G.values.size();
+  for (std::size_t k = 0; k < count; ++k) largest = std::max(largest, std::abs(values[k]));
+  dual.G_exponent = exponent_of(largest);
+  dual.g_exponent = exponent_of(dual.g.lpNorm<Eigen::Infinity>());
+  dual.doubtful = dual.G_exponent != 0 || dual.g_exponent != 0;
+  if (!dual.doubtful) return values;
+  for (std::size_t k = 0; k < count; ++k) dual.G.values[k] = std::ldexp(values[k], -dual.G_exponent);
+  for (double& g : dual.g) g = std::ldexp(g, -dual.g_exponent);
+  for (std::vector<double>* bounds : {&dual.blocks.lo, &dual.blocks.hi}) {
+    for (double& bound : *bounds) bound = std::ldexp(bound, dual.G_exponent - dual.g_exponent);
+  }
+  return dual.G.values.data();
+}
+
 // d_i with lengths; blocks without a diagonal get the mean of the others. `values`: of G before scaling.
 void mean_diagonals(const ContactProblem& problem, const double* values, DualProblem& dual) {
   double total = 0.0;
@@ -236,9 +267,10 @@ void mean_diagonals(const ContactProblem& problem, const double* values, DualPro
       ++positive;
     }
   }
-  const double fallback = positive > 0 ? total / positive : 1.0;
+  const double fallback = positive > 0 ? total / positive : 1.0, largest = dual.d.size() > 0 ? dual.d.maxCoeff() : 0.0;
   for (double& d : dual.d) {
-    if (!(d > 0.0)) d = fallback;
+    if (!(d > kLeastDiagonal * largest)) d = fallback;
+    dual.doubtful = dual.doubtful || d < kOrdinaryRange * largest;
   }
 }
 
@@ -288,7 +320,7 @@ void scale_problem(const ContactProblem& problem, DualScaling scaling, const dou
     dual.d[i] *= sigma * sigma;
   }
   if (!(beta > 0.0)) beta = 1.0;
-  dual.velocity_scale = std::max(free_speed, kGravity * problem.time_step);
+  dual.velocity_scale = std::max(std::ldexp(free_speed, dual.g_exponent), kGravity * problem.time_step);
   if (!(dual.velocity_scale > 0.0)) dual.velocity_scale = 1.0;
   scale_entries(values, s, dual);
   dual.weight *= beta;
@@ -298,6 +330,10 @@ void scale_problem(const ContactProblem& problem, DualScaling scaling, const dou
     const int last = blocks.row[i + 1] - 1;
     for (int r = blocks.row[i]; r <= last; ++r) {
       blocks.mu[r] *= s[last] / s[r];
+      if (blocks.mu[r] > kFrictionOfSolvers) {
+        blocks.mu[r] = kFrictionOfSolvers;
+        dual.doubtful = true;
+      }
       blocks.lo[r] /= s[r] * beta;
       blocks.hi[r] /= s[r] * beta;
     }
@@ -307,6 +343,45 @@ void scale_problem(const ContactProblem& problem, DualScaling scaling, const dou
     dual.u_scale[r] = beta / s[r];
     s[r] *= beta;
   }
+  if (dual.G_exponent == 0 && dual.g_exponent == 0) return;
+  for (int r = 0; r < nrow; ++r) {
+    dual.u_scale[r] = std::ldexp(dual.u_scale[r], dual.g_exponent);
+    s[r] = std::ldexp(s[r], dual.g_exponent - dual.G_exponent);
+  }
+  for (double& weight : dual.weight) weight = std::ldexp(weight, dual.g_exponent);
+}
+
+// The skew part of G relative to its largest entry, in the problem's own units.
+double skew_as_given(const DualProblem& dual) {
+  const BlockSparseMatrix& G = dual.G;
+  double largest = 0.0, skew = 0.0;
+  const auto given = [&](double value, int row, int col) {
+    return value * (dual.u_scale[row] / dual.lambda_scale[col]);
+  };
+  for (int i = 0; i < G.block_rows(); ++i) {
+    for (int k = G.start[i]; k < G.start[i + 1]; ++k) {
+      const int j = G.col[k], mirror = G.find(j, i);
+      for (int c = 0; c < G.row_size(j); ++c) {
+        for (int r = 0; r < G.row_size(i); ++r) {
+          const int row = G.row_begin[i] + r, col = G.row_begin[j] + c;
+          const double x = given(G.block(i, k)(r, c), row, col), y = given(G.block(j, mirror)(c, r), col, row);
+          largest = std::max(largest, std::abs(x));
+          skew = std::max(skew, 0.5 * std::abs(x - y));
+        }
+      }
+    }
+  }
+  return largest > 0.0 ? skew / largest : 0.0;
+}
+
+Verdict judge_matrix(DualProblem& dual) {
+  Verdict verdict = check_definiteness(dual.G, dual.definiteness);
+  if (!(verdict.skew > kMaxRelativeSkew)) return verdict;
+  const double skew = skew_as_given(dual);
+  if (skew > kMaxRelativeSkew) return verdict;
+  verdict = check_definiteness(dual.G, dual.definiteness, std::numeric_limits<double>::infinity());
+  verdict.skew = skew;
+  return verdict;
 }
 
 }  // namespace
@@ -332,11 +407,12 @@ Verdict prepare_dual(const ContactProblem& problem, const PrepareOptions& option
   } else if (problem.nrow() > 0) {
     return {ProblemStatus::kUnsupported,
             "this solver needs the entries of G, and the problem has them only as an operator; give the primal view or "
-            "the matrix"};
+            "the matrix",
+            0.0};
   }
+  values = apply_units(values, dual);
   scale_problem(problem, options.scaling, values, dual);
-  if (options.check_definiteness && form != DualData::Form::kNone && problem.nrow() > 0)
-    return check_definiteness(dual.G, dual.definiteness);
+  if (options.check_definiteness && form != DualData::Form::kNone && problem.nrow() > 0) return judge_matrix(dual);
   return {};
 }
 

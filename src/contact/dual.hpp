@@ -6,7 +6,8 @@
 //     G' = s G s,  g' = s g / beta,  lambda = beta s lambda',  u = beta u' / s,  mu'_j = mu_j s_n / s_j
 //
 // so that one natural-map step of length 1 has consistent units, for any mixture of masses, lengths and units. The
-// scalar sqrt(d_i) is one per block, therefore cones stay cones of the same shape.
+// scalar sqrt(d_i) is one per block, therefore cones stay cones of the same shape. G or g whose largest entry is beyond
+// 1e60 or below its inverse is first divided by a power of two.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,12 @@ struct DualProblem {
   VectorX d;                  // nblock: mean diagonal of the scaled block with lengths; 1 with DualScaling::kBlocks
   VectorX weight;             // nblock: natv of a block = weight * |natural map of the scaled block with d|
   double velocity_scale = 1;  // m/s: max(|g|_inf, 9.81 time_step), or 1 if both are zero; natv is relative to it
+  // The numbers are near the ends of their range, or a coefficient of friction was cut: what a solver calls solved must
+  // be verified on the problem as given.
+  bool doubtful = false;
 
   // --- scratch, reused from problem to problem ---
+  int G_exponent = 0, g_exponent = 0;  // of the powers of two that G and g were divided by before all else
   struct Primal {
     BlockSparseMatrix J_pattern;    // J of the last problem, to see whether the pattern still holds
     CliqueFactor factor;            // of A

@@ -12,13 +12,15 @@ namespace {
 
 constexpr double kGravity = 9.81;  // m/s^2
 constexpr double kFloor = 4.5e-16;
+constexpr double kHarmless = 1e60;   // sizes between its inverse and this need no care
+constexpr int kMostExponent = 1000;  // of a unit, so that its inverse exists
 
 // Keeps the larger; NaN wins, so that it cannot hide.
 void raise(double& largest, double value) {
   if (!(value <= largest)) largest = value;
 }
 
-// u = G lambda + g, the change G lambda, and the diagonal of G, in the problem's units.
+// The free velocity g, the change G lambda, and the diagonal of G, in the problem's units.
 void evaluate_dual(const DualData& dual, CertificateWorkspace& w) {
   const int n = static_cast<int>(w.lambda.size());
   switch (dual.form) {
@@ -43,7 +45,7 @@ void evaluate_dual(const DualData& dual, CertificateWorkspace& w) {
     case DualData::Form::kNone:
       break;
   }
-  w.u = w.change + dual.g;
+  w.free = dual.g;
 }
 
 void evaluate_primal(const PrimalData& primal, CertificateWorkspace& w) {
@@ -66,21 +68,22 @@ void evaluate_primal(const PrimalData& primal, CertificateWorkspace& w) {
     w.change += primal.R.cwiseProduct(w.lambda);
     w.diagonal += primal.R;
   }
-  w.u = w.change;
-  primal.J.multiply_add(primal.v_free.data(), w.u.data());
-  if (primal.b.size() > 0) w.u += primal.b;
+  w.free.setZero(w.lambda.size());
+  primal.J.multiply_add(primal.v_free.data(), w.free.data());
+  if (primal.b.size() > 0) w.free += primal.b;
 }
 
 // All rows to N s and m/s.
 void apply_lengths(const ContactProblem& problem, CertificateWorkspace& w) {
   w.blocks = problem.blocks;
+  for (double& mu : w.blocks.mu) mu = std::min(mu, kUnboundedFriction);
   if (problem.row_length.empty()) return;
   for (int i = 0; i < w.blocks.count(); ++i) {
     const int last = w.blocks.row[i + 1] - 1;
     for (int r = w.blocks.row[i]; r <= last; ++r) {
       const double length = problem.row_length[r];
       w.lambda[r] /= length;
-      w.u[r] *= length;
+      w.free[r] *= length;
       w.change[r] *= length;
       w.diagonal[r] *= length * length;
       w.blocks.mu[r] *= problem.row_length[last] / length;
@@ -88,6 +91,31 @@ void apply_lengths(const ContactProblem& problem, CertificateWorkspace& w) {
       w.blocks.hi[r] /= length;
     }
   }
+}
+
+// The power of two that brings the largest number to order one, if its square could overflow or vanish; else 1.
+double unit_of(double largest) {
+  if (!(largest > 0.0) || !std::isfinite(largest) || (largest > 1.0 / kHarmless && largest < kHarmless)) return 1.0;
+  return std::ldexp(1.0, std::clamp(std::ilogb(largest), -kMostExponent, kMostExponent));
+}
+
+// Impulses and velocities in units that keep all squares within the range of numbers. Exact.
+void apply_units(CertificateWorkspace& w) {
+  const double velocity = std::max(w.free.lpNorm<Eigen::Infinity>(), w.change.lpNorm<Eigen::Infinity>());
+  w.velocity_unit = unit_of(velocity);
+  w.impulse_unit = unit_of(w.lambda.lpNorm<Eigen::Infinity>());
+  if (w.velocity_unit != 1.0) {
+    w.free /= w.velocity_unit;
+    w.change /= w.velocity_unit;
+    w.diagonal /= w.velocity_unit;
+  }
+  if (w.impulse_unit != 1.0) {
+    w.lambda /= w.impulse_unit;
+    w.diagonal *= w.impulse_unit;
+    for (double& bound : w.blocks.lo) bound /= w.impulse_unit;
+    for (double& bound : w.blocks.hi) bound /= w.impulse_unit;
+  }
+  w.u = w.free + w.change;
 }
 
 double mean_diagonal(const CertificateWorkspace& w) {
@@ -137,6 +165,32 @@ void certify_contact(int m, const double* mu, const double* lambda, const double
   raise(out.max_dissipation, std::abs(work + lambda[m - 1] * slip));
 }
 
+// The natural map of a block as a velocity, |d lambda - P(d lambda - F(u))|: the same as d |lambda - P(lambda - F(u) /
+// d)|, because cones are cones, without the range of impulses. `scaled` is d lambda.
+class VelocityMap {
+ public:
+  VelocityMap(CertificateWorkspace& w, int block, double d) : w_(w), block_(block) {
+    const int r = w.blocks.row[block], m = w.blocks.size(block);
+    for (int k = 0; k < m; ++k) scaled_[k] = d * w.lambda[r + k];
+    if (w.blocks.type[block] != BlockType::kBox) return;
+    w.blocks.lo[r] = std::isinf(w.blocks.lo[r]) ? w.blocks.lo[r] : d * w.blocks.lo[r];
+    w.blocks.hi[r] = std::isinf(w.blocks.hi[r]) ? w.blocks.hi[r] : d * w.blocks.hi[r];
+  }
+
+  double operator()(ContactModel model) {
+    double out[kMaxBlockSize];
+    return natural_map_block(w_.blocks, block_, model, 1.0, scaled_, w_.u.data() + w_.blocks.row[block_], out);
+  }
+
+  // The least that it can be told from zero.
+  double floor() const { return kFloor * Eigen::Map<const VectorX>(scaled_, w_.blocks.size(block_)).norm(); }
+
+ private:
+  CertificateWorkspace& w_;
+  int block_;
+  double scaled_[kMaxBlockSize] = {};
+};
+
 void certify_block(const Blocks& blocks, int i, const double* lambda, const double* u, Residuals& out) {
   const int r = blocks.row[i];
   switch (blocks.type[i]) {
@@ -157,6 +211,13 @@ void certify_block(const Blocks& blocks, int i, const double* lambda, const doub
   }
 }
 
+void to_problem_units(const CertificateWorkspace& w, Residuals& out) {
+  for (double* velocity : {&out.natv, &out.model_natv, &out.dual_cone}) *velocity *= w.velocity_unit;
+  for (double* impulse : {&out.primal_cone, &out.natural_map, &out.coulomb}) *impulse *= w.impulse_unit;
+  for (double* energy : {&out.complementarity, &out.signorini, &out.max_dissipation})
+    *energy = *energy * w.velocity_unit * w.impulse_unit;
+}
+
 }  // namespace
 
 Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, CertificateWorkspace& w,
@@ -173,36 +234,35 @@ Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, C
     evaluate_primal(problem.primal, w);
   }
   apply_lengths(problem, w);
+  apply_units(w);
   const double fallback = mean_diagonal(w);
   double scratch[kMaxBlockSize];
   for (int i = 0; i < w.blocks.count(); ++i) {
     const int r = w.blocks.row[i], m = w.blocks.size(i);
     const double *l = w.lambda.data() + r, *u = w.u.data() + r;
+    raise(out.natural_map,
+          natural_map_block(w.blocks, i, ContactModel::kNcp, w.impulse_unit / w.velocity_unit, l, u, scratch));
+    certify_block(w.blocks, i, l, u, out);
     const double mean = w.diagonal.segment(r, m).mean();
-    const double d = mean > 0.0 ? mean : fallback;
-    const double floor = kFloor * d * w.lambda.segment(r, m).norm();
-    const auto map = [&](ContactModel which, double step) {
-      return natural_map_block(w.blocks, i, which, step, l, u, scratch);
-    };
-    const double value = d * map(ContactModel::kNcp, d);
+    VelocityMap map(w, i, mean > 0.0 ? mean : fallback);
+    const double value = map(ContactModel::kNcp), floor = map.floor();
     if (!(value <= out.natv) || !(floor <= out.natv)) {
       out.natv = value < floor ? floor : value;
       out.worst_block = i;
     }
-    raise(out.natural_map, map(ContactModel::kNcp, 1.0));
     if (model != ContactModel::kNcp) {
-      raise(out.model_natv, d * map(model, d));
+      raise(out.model_natv, map(model));
       raise(out.model_natv, floor);
     }
-    certify_block(w.blocks, i, l, u, out);
   }
   if (model == ContactModel::kNcp) out.model_natv = out.natv;
-  const double free_speed = (w.u - w.change).lpNorm<Eigen::Infinity>();
-  const double scale = std::max(free_speed, kGravity * problem.time_step);
+  const double free_speed = w.free.lpNorm<Eigen::Infinity>();
+  const double scale = std::max(free_speed, kGravity * problem.time_step / w.velocity_unit);
   const double change = w.change.lpNorm<Eigen::Infinity>();
   out.natv_relative = scale > 0.0 ? out.natv / scale : out.natv;
   out.model_natv_relative = scale > 0.0 ? out.model_natv / scale : out.model_natv;
   out.natv_relative_to_change = change > 0.0 ? out.natv / change : out.natv_relative;
+  to_problem_units(w, out);
   return out;
 }
 

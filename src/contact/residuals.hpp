@@ -6,7 +6,8 @@
 //   d_i the mean diagonal of G_ii. natv is the largest over the blocks, and zero exactly at solutions. It is never
 //   reported below 4.5e-16 d_i |lambda_i|, because where forces diverge the difference above rounds to zero.
 // Rotational rows are first multiplied by the body length of the row (ContactProblem::row_length), so that all figures
-// are in N s, m/s and J. Papers 000 (II), 001 (VI-D, VII-D); the unit-consistent step is ours.
+// are in N s, m/s and J. Le Lidec et al. 2024 (II), Tsounis et al. 2025 (VI-D, VII-D); the unit-consistent step is
+// ours.
 #pragma once
 
 #include <vector>
@@ -37,7 +38,8 @@ struct Residuals {
 // Scratch of certify, reused from problem to problem.
 struct CertificateWorkspace {
   Blocks blocks;
-  VectorX lambda, u, diagonal, change;
+  VectorX lambda, u, diagonal, change, free;
+  double velocity_unit = 1.0, impulse_unit = 1.0;  // powers of two; not 1 for numbers near the ends of their range
   CliqueFactor factor;
   AlignedVector Y;
   VectorX v;

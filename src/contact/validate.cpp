@@ -11,7 +11,7 @@ namespace {
 
 template <typename... Args>
 Verdict invalid(fmt::format_string<Args...> format, Args&&... args) {
-  return {ProblemStatus::kInvalid, fmt::format(format, std::forward<Args>(args)...)};
+  return {ProblemStatus::kInvalid, fmt::format(format, std::forward<Args>(args)...), 0.0};
 }
 
 // Finite if and only if 0 x == 0. Eight sums at once, because one would wait for itself.

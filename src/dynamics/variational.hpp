@@ -2,7 +2,8 @@
 //
 // Problem. The discrete action sum of h L(q_m, w) over the steps is made stationary, where a step moves along the
 // constant velocity w from q0 = q(0) to q1 = q(h) and q_m = q(h/2) lies half way. Linear coordinates add, rotations
-// multiply: R_m = R0 exp(h w/2), w in the axes of the body. This is the discrete Euler-Lagrange equation of paper 003,
+// multiply: R_m = R0 exp(h w/2), w in the axes of the body. This is the discrete
+// Euler-Lagrange equation of Boussema's comparison of integrators (docs/references.md),
 // II-A (there for three positions), written as a balance of momenta p = dL/dv = M v at the ends of the step.
 //
 // Equations. Let F be dL/dq (left-trivialised, see kinetic_gradient) plus all other forces, at the middle, and z the

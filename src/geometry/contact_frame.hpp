@@ -15,4 +15,12 @@ Mat3 contact_frame(Vec3 normal);
 // along the normal gives contact_frame(normal).
 Mat3 contact_frame(Vec3 normal, Vec3 previous_t1);
 
+// The frame that MuJoCo gives a unit normal: t1 is the y axis of the world, or the z axis where |n_y| >= 1/2, made
+// perpendicular to the normal. It jumps where |n_y| = 1/2. The normals n and -n have the same t1.
+Mat3 mujoco_contact_frame(Vec3 normal);
+
+// The same for a plane and a capsule, where t1 follows the axis of the capsule, a unit vector. A capsule that stands
+// on the plane has t1 = x, or mujoco_contact_frame(normal) if that is the normal.
+Mat3 mujoco_contact_frame(Vec3 normal, Vec3 axis);
+
 }  // namespace touchstone

@@ -2,13 +2,12 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "touchstone/base/hash.hpp"
+#include "touchstone/base/input_file.hpp"
 
 namespace touchstone {
 namespace {
@@ -93,10 +92,9 @@ ConvexPieces parse_pieces(std::string_view text, const std::string& name) {
 
 std::optional<ConvexPieces> read_pieces(const TriangleMesh& mesh, const fs::path& folder) {
   const fs::path file = pieces_file(mesh, folder);
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return std::nullopt;
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  return parse_pieces(text, file.string());
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return std::nullopt;
+  return parse_pieces(read_file(file, file_kind::kMesh), file.string());
 }
 
 std::string to_obj(const TriangleMesh& mesh) {

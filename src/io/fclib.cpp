@@ -3,11 +3,10 @@
 #include "touchstone/io/fclib.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
+#include "touchstone/base/input_file.hpp"
 #include "touchstone/contact/dual.hpp"
 #include "touchstone/io/fclib_parts.hpp"
 #include "touchstone/io/hdf5.hpp"
@@ -289,11 +288,7 @@ RecordedProblem parse_fclib(std::string_view bytes, const std::string& name) {
 }
 
 RecordedProblem load_problem(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file))
-    throw InputError(
-        {.where = {file.string(), 0, ""}, .message = "the file cannot be read", .remedy = "check its name"});
-  const std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  const std::string bytes = read_file(file, file_kind::kProblem);
   const bool is_hdf5 = bytes.starts_with("\x89HDF\r\n\x1a\n");
   return is_hdf5 ? parse_fclib(bytes, file.string()) : parse_siconos_text(bytes, file.string());
 }
@@ -308,6 +303,7 @@ void write_fclib(const std::filesystem::path& file, const RecordedProblem& recor
   const RowOrder order = order_rows(problem, file.string());
   hdf5::Writer out(file);
   form == FclibForm::kLocal ? write_local(out, recorded, order) : write_global(out, recorded, order);
+  out.save();
 }
 
 }  // namespace touchstone

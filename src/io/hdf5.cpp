@@ -1,10 +1,14 @@
 #include "touchstone/io/hdf5.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <mutex>
 
 #include <fmt/format.h>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/output_file.hpp"
 
 namespace touchstone::hdf5 {
 namespace {
@@ -26,17 +30,88 @@ const char* kind_name(H5T_class_t kind) {
   }
 }
 
+// What prints the errors of HDF5 when nobody is silent.
+struct Printer {
+  std::mutex mutex;
+  int silenced = 0;
+  H5E_auto2_t function = nullptr;
+  void* data = nullptr;
+};
+
+// HDF5 registers what it does at the end of the process when it is opened, so this handler runs first.
+bool open_library() {
+  hbool_t per_thread = 0;
+  H5open();
+  H5is_library_threadsafe(&per_thread);
+  std::atexit([] { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); });
+  return per_thread != 0;
+}
+
+Printer& current_printer() {
+  static const bool per_thread = open_library();
+  static Printer of_process;
+  thread_local Printer of_thread;
+  return per_thread ? of_thread : of_process;
+}
+
 }  // namespace
 
 Silence::Silence() {
-  H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+  Printer& printer = current_printer();
+  const std::lock_guard lock(printer.mutex);
+  if (printer.silenced++ > 0) return;
+  H5Eget_auto2(H5E_DEFAULT, &printer.function, &printer.data);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-Silence::~Silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+Silence::~Silence() {
+  Printer& printer = current_printer();
+  const std::lock_guard lock(printer.mutex);
+  if (--printer.silenced == 0) H5Eset_auto2(H5E_DEFAULT, printer.function, printer.data);
+}
+
+bool Handle::close_now() {
+  const hid_t id = std::exchange(id_, H5I_INVALID_HID);
+  if (id < 0) return true;
+  const Silence silence;
+  return close_(id) >= 0;
+}
+
+Handle open_dataset(hid_t file, const std::string& path) {
+  constexpr hsize_t kLargestChunk = 256U << 20U;  // bytes; HDF5 reads a chunk as a whole
+  constexpr int kMostDimensions = 8;
+  // Every link on the way must exist before the next may be asked for.
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    H5L_info_t link{};
+    if (H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0 || H5Lget_info(file, part.c_str(), &link, H5P_DEFAULT) < 0 ||
+        link.type != H5L_TYPE_HARD)
+      return {};
+    if (end == std::string::npos) break;
+  }
+  Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset) return {};
+  const Handle layout(H5Dget_create_plist(dataset.get()), H5Pclose), type(H5Dget_type(dataset.get()), H5Tclose);
+  if (!layout || !type || H5Pget_external_count(layout.get()) != 0) return {};
+  const H5D_layout_t kind = H5Pget_layout(layout.get());
+  if (kind != H5D_COMPACT && kind != H5D_CONTIGUOUS && kind != H5D_CHUNKED) return {};
+  if (kind == H5D_CHUNKED) {
+    std::array<hsize_t, kMostDimensions> size{};
+    const int dimensions = H5Pget_chunk(layout.get(), kMostDimensions, size.data());
+    hsize_t bytes = H5Tget_size(type.get());
+    if (dimensions < 1 || dimensions > kMostDimensions || bytes == 0) return {};
+    for (int i = 0; i < dimensions; ++i) {
+      const hsize_t length = size[static_cast<std::size_t>(i)];
+      if (length == 0 || length > kLargestChunk / bytes) return {};
+      bytes *= length;
+    }
+  }
+  return dataset;
+}
 
 Reader::Reader(std::string_view bytes, std::string name) : name_(std::move(name)), bytes_(bytes.size()) {
   constexpr std::size_t kIncrement = 1 << 16;
+  const Silence silence;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   if (!access || bytes.empty() || H5Pset_fapl_core(access.get(), kIncrement, 0) < 0 ||
       // HDF5 copies the image; its interface merely lacks a const.
@@ -53,6 +128,7 @@ void Reader::fail(const std::string& path, const std::string& message, const std
 }
 
 bool Reader::has(const std::string& path) const {
+  const Silence silence;
   // Every link on the way must exist before the next may be asked for.
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
@@ -62,9 +138,10 @@ bool Reader::has(const std::string& path) const {
 }
 
 Handle Reader::open(const std::string& path, H5T_class_t kind, const char* what, std::size_t& count) const {
+  const Silence silence;
   if (!has(path)) fail(path, "it is missing", fmt::format("the file must have {} here", what));
-  Handle dataset(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!dataset) fail(path, "it cannot be opened as a data set", kRewrite);
+  Handle dataset = open_dataset(file_.get(), path);
+  if (!dataset) fail(path, "it cannot be opened as a data set of this file", kRewrite);
   const Handle type(H5Dget_type(dataset.get()), H5Tclose);
   const Handle space(H5Dget_space(dataset.get()), H5Sclose);
   if (!type || !space) fail(path, "its type or size cannot be read", kRewrite);
@@ -86,6 +163,7 @@ Handle Reader::open(const std::string& path, H5T_class_t kind, const char* what,
 }
 
 std::vector<int> Reader::integers(const std::string& path) const {
+  const Silence silence;
   std::size_t count = 0;
   const Handle dataset = open(path, H5T_INTEGER, "integers", count);
   // Read wide and narrowed with a check, for HDF5 clips silently.
@@ -101,6 +179,7 @@ std::vector<int> Reader::integers(const std::string& path) const {
 }
 
 std::vector<double> Reader::numbers(const std::string& path) const {
+  const Silence silence;
   std::size_t count = 0;
   const Handle dataset = open(path, H5T_FLOAT, "numbers", count);
   std::vector<double> values(count);
@@ -116,6 +195,7 @@ int Reader::integer(const std::string& path) const {
 }
 
 std::string Reader::text(const std::string& path) const {
+  const Silence silence;
   if (!has(path)) return {};
   std::size_t count = 0;
   const Handle dataset = open(path, H5T_STRING, "text", count);
@@ -129,17 +209,32 @@ std::string Reader::text(const std::string& path) const {
   return value;
 }
 
-Writer::Writer(const std::filesystem::path& file)
-    : name_(file.string()), file_(H5Fcreate(name_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose) {
-  if (!file_) throw Error({name_, 0, ""}, "the file cannot be created; check the folder and its permissions");
+Writer::Writer(const std::filesystem::path& file) : name_(file.string()) {
+  const Silence silence;
+  constexpr std::size_t kIncrement = 1 << 16;
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  if (H5Pset_fapl_core(access.get(), kIncrement, 0) >= 0)
+    file_ = Handle(H5Fcreate("touchstone-new-file-in-memory", H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+  if (!file_) throw Error({name_, 0, ""}, "the file cannot be made; there may be too little memory");
+}
+
+void Writer::save() {
+  const Silence silence;
+  ssize_t size = H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) < 0 ? -1 : H5Fget_file_image(file_.get(), nullptr, 0);
+  std::string bytes(static_cast<std::size_t>(std::max<ssize_t>(size, 0)), '\0');
+  if (size > 0) size = H5Fget_file_image(file_.get(), bytes.data(), bytes.size());
+  if (size <= 0) throw Error({name_, 0, ""}, "the file cannot be made; there may be too little memory");
+  write_file(name_, bytes);
 }
 
 void Writer::group(const std::string& path) {
+  const Silence silence;
   const Handle created(H5Gcreate2(file_.get(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
   if (!created) throw Error({name_, 0, path}, "the group cannot be created");
 }
 
 void Writer::write(const std::string& path, hid_t file_type, hid_t memory_type, std::size_t count, const void* values) {
+  const Silence silence;
   const hsize_t size = count;
   const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
   const Handle dataset(
@@ -159,6 +254,7 @@ void Writer::numbers(const std::string& path, const std::vector<double>& values)
 }
 
 void Writer::text(const std::string& path, const std::string& value) {
+  const Silence silence;
   const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   if (!type || !space || H5Tset_size(type.get(), value.size() + 1) < 0)

@@ -11,6 +11,7 @@
 
 #include <hdf5.h>
 
+
 namespace touchstone::hdf5 {
 
 // Owns an identifier of any kind.
@@ -27,15 +28,10 @@ class Handle {
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
+  ~Handle() { close_now(); }
 
-  // Closes now; false if that failed.
-  bool close_now() {
-    const hid_t id = std::exchange(id_, H5I_INVALID_HID);
-    return id < 0 || close_(id) >= 0;
-  }
+  // Closes now, without a word; false if that failed.
+  bool close_now();
 
   hid_t get() const { return id_; }
   explicit operator bool() const { return id_ >= 0; }
@@ -45,18 +41,20 @@ class Handle {
   Close close_ = nullptr;
 };
 
-// While it lives, HDF5 does not print its errors.
+// While one lives, HDF5 does not print its errors; then it does what it did before. Make one where HDF5 is called and
+// let it go on the same thread: a library that is safe for threads keeps one printer for each. When the process ends
+// HDF5 stays silent, because it tries once more to write what it could not write.
 class Silence {
  public:
   Silence();
   ~Silence();
   Silence(const Silence&) = delete;
   Silence& operator=(const Silence&) = delete;
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
 };
+
+// A data set of a file that may come from anywhere. Invalid if there is none, or if reading it would lead outside the
+// file (links to other files, external or virtual storage) or need a buffer of absurd size for one chunk.
+Handle open_dataset(hid_t file, const std::string& path);
 
 // A file in memory, read only. Throws InputError if the bytes are no HDF5 file.
 class Reader {
@@ -76,16 +74,18 @@ class Reader {
  private:
   Handle open(const std::string& path, H5T_class_t kind, const char* what, std::size_t& count) const;
 
-  Silence silence_;
   std::string name_;
   std::size_t bytes_ = 0;
   Handle file_;
 };
 
-// A new file. Throws Error if something cannot be written.
+// Throws Error if something cannot be written.
 class Writer {
  public:
   explicit Writer(const std::filesystem::path& file);
+
+  // Writes the file; without it there is none.
+  void save();
 
   void group(const std::string& path);
   void integers(const std::string& path, const std::vector<int>& values);
@@ -95,7 +95,6 @@ class Writer {
  private:
   void write(const std::string& path, hid_t file_type, hid_t memory_type, std::size_t count, const void* values);
 
-  Silence silence_;
   std::string name_;
   Handle file_;
 };

@@ -17,6 +17,13 @@ namespace touchstone {
 // where they can be resolved.
 using FileResolver = std::function<std::optional<std::string>(const std::string& path)>;
 
+// How the interface at hand spells these options, for the advice in errors; empty: it does not have the option.
+struct LoadOptionNames {
+  std::string allow_ignored = "LoadOptions::allow_ignored";
+  std::string search_paths = "LoadOptions::search_paths";
+  std::string max_elements = "LoadOptions::max_elements";
+};
+
 struct LoadOptions {
   // Load what is understood although something that changes the physics must be dropped; each loss is a warning.
   bool allow_ignored = false;
@@ -32,6 +39,7 @@ struct LoadOptions {
   std::filesystem::path pieces_folder;
   // A guard against absurd input, such as replicate count="1000000000".
   std::size_t max_elements = 1'000'000;
+  LoadOptionNames names;
 };
 
 }  // namespace touchstone

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 
+#include "touchstone/base/input_file.hpp"
 #include "touchstone/io/mesh_file_parts.hpp"
 
 namespace touchstone {
@@ -13,15 +13,7 @@ namespace {
   throw InputError({.where = {path.string(), 0, ""}, .message = message, .remedy = remedy});
 }
 
-std::string read_bytes(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = stream ? std::streamoff(stream.tellg()) : -1;
-  if (size < 0) fail(path, "cannot open the file", "check its permissions");
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  stream.seekg(0);
-  if (!stream.read(bytes.data(), size)) fail(path, "cannot read the file", "check the disk");
-  return bytes;
-}
+std::string read_bytes(const std::filesystem::path& path) { return read_file(path, file_kind::kMesh); }
 
 }  // namespace
 
@@ -57,9 +49,10 @@ MeshFile named_mesh_file(const std::string& name) {
 
 MeshFile read_mesh_file(const std::filesystem::path& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
+  if (!std::filesystem::exists(path, error)) {
     fail(path, "no such mesh file", "check the path and the mesh folder of the model");
   }
+  require_readable(path, file_kind::kMesh);
   const std::string extension = lower_extension(path);
   if (extension == ".obj") return read_obj(path);
   if (extension == ".stl") return parse_stl(read_bytes(path), path.string());

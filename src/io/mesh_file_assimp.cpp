@@ -3,9 +3,11 @@
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 
+#include <assimp/DefaultIOSystem.h>
 #include <assimp/Importer.hpp>
 #include <limits>
 
+#include "touchstone/base/input_file.hpp"
 #include "touchstone/geometry/mesh.hpp"
 #include "touchstone/io/mesh_file_parts.hpp"
 
@@ -15,6 +17,17 @@ namespace {
 [[noreturn]] void fail(const std::string& name, const std::string& message, const std::string& remedy) {
   throw InputError({.where = {name, 0, ""}, .message = message, .remedy = remedy});
 }
+
+// A mesh file may name others (buffers, materials): they are looked at as it is.
+class RegularFiles : public Assimp::DefaultIOSystem {
+ public:
+  Assimp::IOStream* Open(const char* file, const char* mode) override {
+    std::error_code problem;
+    const bool fit = std::filesystem::is_regular_file(file, problem) &&
+                     std::filesystem::file_size(file, problem) <= file_kind::kMesh.largest && !problem;
+    return fit ? DefaultIOSystem::Open(file, mode) : nullptr;
+  }
+};
 
 Eigen::Matrix4d to_eigen(const aiMatrix4x4& m) {
   return Eigen::Map<const Eigen::Matrix<ai_real, 4, 4, Eigen::RowMajor>>(&m.a1).cast<double>();
@@ -72,6 +85,7 @@ bool is_ply(const std::filesystem::path& path) { return path.extension() == ".pl
 MeshFile read_with_assimp(const std::filesystem::path& path) {
   const std::string name = path.string();
   Assimp::Importer importer;
+  importer.SetIOHandler(new RegularFiles);  // the importer owns it
   if (!importer.IsExtensionSupported(path.extension().string())) {
     fail(name, fmt::format("'{}' is not a known kind of mesh file", path.extension().string()),
          "use OBJ, STL, MSH, DAE, glTF or PLY");

@@ -33,15 +33,15 @@ TriangleMesh read_mesh_data(const MeshSpec& spec, const FileSource& files) {
   const std::string& type = spec.content_type;
   const std::string extension = lower_extension(spec.file);
   if (type == "model/obj" || (type.empty() && extension == ".obj")) {
-    MeshFile file = parse_obj(files.read(spec.file), spec.file);
+    MeshFile file = parse_obj(files.read(spec.file, file_kind::kMesh), spec.file);
     // MuJoCo takes the faces of the first object or group only, but all vertices.
     file.mesh.triangles.resize(file.first_part);
     return std::move(file.mesh);
   }
   if (type == "model/stl" || (type.empty() && extension == ".stl"))
-    return parse_stl(files.read(spec.file), spec.file).mesh;
+    return parse_stl(files.read(spec.file, file_kind::kMesh), spec.file).mesh;
   if (type == "model/vnd.mujoco.msh" || (type.empty() && extension == ".msh")) {
-    return parse_msh(files.read(spec.file), spec.file).mesh;
+    return parse_msh(files.read(spec.file, file_kind::kMesh), spec.file).mesh;
   }
   if (files.in_memory()) fail(spec.origin, fmt::format("mesh file '{}' is of an unknown type", spec.file));
   return read_mesh_file(spec.file).mesh;
@@ -128,7 +128,7 @@ Elevation read_elevation(const HeightFieldSpec& spec, const FileSource& files) {
     if (spec.elevation.empty()) return {spec.rows, spec.columns, std::vector<double>(cells, 0.0)};
     return flipped(spec.rows, spec.columns, spec.elevation);
   }
-  const std::string bytes = files.read(spec.file);
+  const std::string bytes = files.read(spec.file, file_kind::kImage);
   if (spec.content_type == "image/png" || (spec.content_type.empty() && lower_extension(spec.file) == ".png")) {
     const GrayImage image = read_png(bytes, spec.file);
     return flipped(image.height, image.width, {image.pixels.begin(), image.pixels.end()});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "touchstone/io/notes.hpp"
 #include "touchstone/io/xml.hpp"
 
 namespace touchstone::mjcf {
@@ -10,9 +11,9 @@ namespace {
 
 void count(const Graft& graft, std::size_t added) {
   *graft.element_count += added;
-  if (*graft.element_count > graft.max_elements) {
-    fail(graft.origin, fmt::format("the model has more than {} elements", graft.max_elements),
-         "raise LoadOptions::max_elements if that is meant");
+  if (*graft.element_count > graft.options->max_elements) {
+    fail(graft.origin, fmt::format("the model has more than {} elements", graft.options->max_elements),
+         remedy_for_size(*graft.options));
   }
 }
 

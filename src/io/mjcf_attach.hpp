@@ -18,7 +18,7 @@ struct Graft {
   std::string prefix, suffix;
   bool from_other_model = false;  // assets come along and are renamed too
   std::size_t* element_count = nullptr;
-  std::size_t max_elements = 0;
+  const LoadOptions* options = nullptr;
   Origin origin;  // of the <replicate> or <attach>
 
   std::string rename(const std::string& name) const { return name.empty() ? name : prefix + name + suffix; }

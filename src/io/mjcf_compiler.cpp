@@ -26,7 +26,7 @@ Transform in_frame(const std::vector<Transform>& frames, int frame, const Transf
 ModelPtr Compiler::compile() {
   builder_.set_name(spec_.name);
   builder_.set_file(spec_.file);
-  for (const Warning& warning : spec_.warnings) builder_.add_warning(warning);
+  warn_of_references();
   compile_options();
   compile_materials();
   compile_tree();
@@ -40,11 +40,13 @@ ModelPtr Compiler::compile() {
   compile_sensors();
   compile_keyframes();
   apply_spring_dampers(builder_, spring_dampers_);
+  for (const Warning& warning : warnings_.list()) builder_.add_warning(warning);
   return builder_.build();
 }
 
 void Compiler::compile_options() {
   builder_.options() = spec_.options;
+  builder_.options().mujoco_contact_frames = true;
   builder_.set_gravity(spec_.gravity);
 }
 
@@ -110,10 +112,14 @@ Compiler::BodyDraft Compiler::draft_body(const BodySpec& spec, const std::vector
     draft.joints.push_back(compile_joint(joint, frames));
     spring_dampers_.push_back(joint.spring_damper);
   }
-  for (const GeomSpec& geom : spec.geoms) draft.shapes.push_back(compile_geom(geom, frames, moves));
-  for (const SiteSpec& site : spec.sites) draft.sites.push_back(compile_site(site, frames));
+  for (const GeomSpec& geom : spec.geoms) {
+    draft.shapes.push_back(located(geom.element.origin, [&] { return compile_geom(geom, frames, moves); }));
+  }
+  for (const SiteSpec& site : spec.sites) {
+    draft.sites.push_back(located(site.site.origin, [&] { return compile_site(site, frames); }));
+  }
   const bool is_world = spec.id == 0 && spec.name == "world";
-  if (!is_world) draft.body.inertia = body_inertia(spec, draft, frames);
+  if (!is_world) draft.body.inertia = located(spec.origin, [&] { return body_inertia(spec, draft, frames); });
   return draft;
 }
 
@@ -140,7 +146,7 @@ ShapeElement Compiler::compile_geom(const GeomSpec& spec, const std::vector<Tran
   if (material.empty() && spec.type == GeomType::kMesh) material = assets_.mesh(spec.mesh, shape.origin).spec->material;
   shape.visual_material = assets_.material(material) ? material : std::string{};
   if (!material.empty() && shape.visual_material.empty()) {
-    builder_.add_warning({shape.origin, fmt::format("there is no material '{}'", material)});
+    warnings_.add(shape.origin, fmt::format("there is no material '{}'", material));
   }
   shape.color = colour(spec.rgba, material);
   shape.visual_only = shape.contact_type == 0 && shape.contact_affinity == 0;

@@ -13,7 +13,8 @@ namespace touchstone::mjcf {
 
 class Compiler {
  public:
-  Compiler(const ModelSpec& spec, const FileSource& files) : spec_(spec), assets_(spec, files) {}
+  Compiler(const ModelSpec& spec, const FileSource& files)
+      : spec_(spec), assets_(spec, files), warnings_(spec.warnings) {}
 
   ModelPtr compile();
 
@@ -56,6 +57,9 @@ class Compiler {
   void scale_to_total_mass();
   void check_moving_bodies() const;
 
+  // mjcf_references.cpp
+  void warn_of_references();
+
   // mjcf_resolver.cpp: what refers to the tree
   void compile_contacts();
   void compile_tendons();
@@ -80,6 +84,7 @@ class Compiler {
   std::vector<Vector2> spring_dampers_;              // by joint
   std::vector<Tendon> tendon_drafts_;                // given to the builder after the actuators
   bool actuators_complete_ = true;                   // none was left out here
+  WarningList warnings_;
 };
 
 // Stiffness and damping that give joints the time constant and damping ratio asked for (springdamper, zero: none),

@@ -48,16 +48,20 @@ std::optional<std::string> FileSource::find(const std::string& folder, const std
     if (resolver_ && resolver_(path)) return path;
     return std::nullopt;
   }
-  std::error_code status;
-  if (fs::is_regular_file(local, status)) return local.lexically_normal().string();
+  // Pipes and devices are found too, so that reading them says what is wrong.
+  const auto is_file = [](const fs::path& path) {
+    std::error_code ignored;
+    return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
+  };
+  if (is_file(local)) return local.lexically_normal().string();
   for (const fs::path& search : search_paths_) {
-    if (fs::is_regular_file(search / given, status)) return (search / given).lexically_normal().string();
+    if (is_file(search / given)) return (search / given).lexically_normal().string();
   }
   return std::nullopt;
 }
 
-std::string FileSource::read(const std::string& path) const {
-  if (!in_memory_) return read_text_file(path);
+std::string FileSource::read(const std::string& path, const FileKind& kind) const {
+  if (!in_memory_) return read_file(path, kind);
   if (resolver_) {
     if (std::optional<std::string> content = resolver_(path)) return *std::move(content);
   }

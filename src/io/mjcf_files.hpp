@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "touchstone/base/input_file.hpp"
 #include "touchstone/io/load_options.hpp"
 #include "touchstone/io/xml.hpp"
 
@@ -22,7 +23,7 @@ class FileSource {
   // The path of a file that a model in `folder` names, if it exists there or on the search path.
   std::optional<std::string> find(const std::string& folder, const std::string& file) const;
   // The content of a path that `find` gave.
-  std::string read(const std::string& path) const;
+  std::string read(const std::string& path, const FileKind& kind = file_kind::kModel) const;
   bool in_memory() const { return in_memory_; }
 
  private:

@@ -81,7 +81,7 @@ bool Compiler::inertia_from_geoms(const BodySpec& body, const BodyDraft& draft, 
     const int group = geom.element.group;
     if (group < body.compiler->first_inertia_group || group > body.compiler->last_inertia_group) continue;
     if (geom.mass ? *geom.mass <= kSmallestMass : geom.density <= 0.0) continue;
-    const MassProperties part = geom_inertia(geom, draft.shapes[i].shape);
+    const MassProperties part = located(geom.element.origin, [&] { return geom_inertia(geom, draft.shapes[i].shape); });
     if (part.mass <= 0.0) continue;
     const MassProperties moved = transformed(draft.shapes[i].pose, part);
     sum = found ? sum + moved : moved;

@@ -43,11 +43,7 @@ void reset_parameters(Actuator& actuator) {
 void Parser::parse_actuators(const XmlElement& section) {
   for (const XmlElement* child : section.children) {
     const XmlElement& element = *child;
-    if (!is_known_element("actuator", element.tag)) {
-      unknown_element(element);
-      continue;
-    }
-    check_attributes(element, "actuator");
+    if (!is_known_element("actuator", element.tag)) continue;
     count_element(element);
     const int index = class_of(element, 0);
     const DefaultClass& defaults = classes_[static_cast<std::size_t>(index)];

@@ -36,7 +36,8 @@ std::string Parser::asset_file(const XmlElement& element, const std::string& ass
   std::string path = optional_asset_file(element, asset_folder);
   if (path.empty()) {
     fail_attribute(element, "file", fmt::format("no such file in '{}'", (fs::path(folder_) / asset_folder).string()),
-                   "check the file, meshdir or texturedir of <compiler>, or give a search path");
+                   fmt::format("check the file, meshdir or texturedir of <compiler>, or add a folder with {}",
+                               context_.options.names.search_paths));
   }
   return path;
 }
@@ -44,18 +45,15 @@ std::string Parser::asset_file(const XmlElement& element, const std::string& ass
 void Parser::parse_asset(const XmlElement& section) {
   for (const XmlElement* child : section.children) {
     const XmlElement& element = *child;
-    if (!is_known_element("asset", element.tag)) {
-      unknown_element(element);
-      continue;
-    }
-    check_attributes(element, "asset");
+    if (!is_known_element("asset", element.tag)) continue;
     count_element(element);
     if (element.tag == "mesh") {
       MeshSpec mesh = classes_[static_cast<std::size_t>(class_of(element, 0))].mesh;
       mesh.origin = origin(element);
       read_mesh(element, mesh);
-      if (mesh.file.empty() && mesh.vertices.empty()) fail(element, "neither file nor vertex is given");
-      if (mesh.name.empty()) fail_missing(element, "name");
+      if (mesh.file.empty() && mesh.vertices.empty() && !mesh.refused)
+        fail(element, "neither file nor vertex is given");
+      if (mesh.name.empty() && !mesh.refused) fail_missing(element, "name");
       spec_.meshes.push_back(std::move(mesh));
     } else if (element.tag == "hfield") {
       read_height_field(element);
@@ -63,6 +61,7 @@ void Parser::parse_asset(const XmlElement& section) {
       MaterialSpec material = classes_[static_cast<std::size_t>(class_of(element, 0))].material;
       material.origin = origin(element);
       read_material(element, material);
+      if (material.material.name.empty()) fail_missing(element, "name");
       spec_.materials.push_back(std::move(material));
     } else if (element.tag == "texture") {
       read_texture(element);
@@ -88,9 +87,14 @@ void Parser::read_mesh(const XmlElement& element, MeshSpec& spec) {
   const int inertia = read_keyword(element, "inertia", {"convex", "exact", "legacy", "shell"});
   if (inertia >= 0) spec.inertia = kInertias[inertia];
   if (element.has("builtin")) {
-    fail_attribute(element, "builtin", "generated meshes are not supported", "give a file or vertices");
+    refuse_always(element, fmt::format("a generated mesh (builtin '{}')", *element.find("builtin")),
+                  "give a file or vertices");
+    spec.refused = true;
   }
-  if (const XmlElement* plugin = element.child("plugin")) fail(*plugin, "mesh plugins are not supported");
+  if (const XmlElement* plugin = element.child("plugin")) {
+    refuse_always(*plugin, "a mesh plugin", "give a file or vertices");
+    spec.refused = true;
+  }
   if (element.has("file")) {
     if (element.has("vertex")) fail(element, "file and vertex are both given");
     spec.file = asset_file(element, compiler_->mesh_folder);

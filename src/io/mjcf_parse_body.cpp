@@ -69,11 +69,7 @@ void Parser::parse_tree(const XmlElement& section, const Place& root) {
     }
     const XmlElement& element = *level.element->children[level.next++];
     const Place place = level.place;
-    if (!is_known_element("body", element.tag)) {
-      unknown_element(element);
-      continue;
-    }
-    check_attributes(element, "body");
+    if (!is_known_element("body", element.tag)) continue;
     if (element.tag == "body")
       stack.push_back({&element, 0, add_body(element, place)});
     else if (element.tag == "frame")
@@ -166,6 +162,7 @@ void Parser::add_geom(const XmlElement& element, const Place& place) {
   count_element(element);
   GeomSpec geom = classes_[static_cast<std::size_t>(class_of(element, place.default_class))].geom;
   read_geom(element, geom);
+  if (geom.type == GeomType::kSdf) refuse_always(element, "type 'sdf'", "use a mesh or primitive shapes");
   geom.compiler = compiler_;
   geom.frame = place.frame;
   geom.element.origin = origin(element);
@@ -195,7 +192,7 @@ void Parser::replicate(const XmlElement& element, const Place& place) {
   if (count < 1) fail_attribute(element, "count", "it must be positive");
   if (static_cast<std::size_t>(count) > context_.options.max_elements) {
     fail_attribute(element, "count", fmt::format("more than {} elements", context_.options.max_elements),
-                   "raise LoadOptions::max_elements if that is meant");
+                   remedy_for_size(context_.options));
   }
   if (++replicate_depth_ > kMostNested)
     fail(element, fmt::format("<replicate> is nested more than {} deep", kMostNested));
@@ -224,7 +221,7 @@ void Parser::replicate(const XmlElement& element, const Place& place) {
                       .suffix = separator + replica_number(i, count),
                       .from_other_model = false,
                       .element_count = &context_.element_count,
-                      .max_elements = context_.options.max_elements,
+                      .options = &context_.options,
                       .origin = origin(element)};
     Grafted grafted;
     graft_contents(graft, spec_, original, -1, context_.next_id, grafted);
@@ -259,7 +256,7 @@ void Parser::attach(const XmlElement& element, const Place& place) {
                     .suffix = {},
                     .from_other_model = other,
                     .element_count = &context_.element_count,
-                    .max_elements = context_.options.max_elements,
+                    .options = &context_.options,
                     .origin = origin(element)};
   Grafted grafted;
   if (has_body) {
@@ -275,7 +272,7 @@ void Parser::attach(const XmlElement& element, const Place& place) {
   graft_relations(graft, source, context_.next_id, grafted);
   if (!other) return;
   for (const Reference& dropped : source.dropped) spec_.dropped.push_back({dropped.kind, graft.rename(dropped.name)});
-  spec_.warnings.insert(spec_.warnings.end(), source.warnings.begin(), source.warnings.end());
+  spec_.warnings.append(source.warnings);
 }
 
 }  // namespace touchstone::mjcf

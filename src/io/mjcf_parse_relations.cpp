@@ -36,11 +36,7 @@ Kind frame_kind(const XmlElement& element, std::string_view attribute) {
 void Parser::parse_contact(const XmlElement& section) {
   for (const XmlElement* child : section.children) {
     const XmlElement& element = *child;
-    if (!is_known_element("contact", element.tag)) {
-      unknown_element(element);
-      continue;
-    }
-    check_attributes(element, "contact");
+    if (!is_known_element("contact", element.tag)) continue;
     count_element(element);
     if (element.tag == "pair") {
       PairSpec pair = classes_[static_cast<std::size_t>(class_of(element, 0))].pair;
@@ -82,11 +78,7 @@ void Parser::read_pair(const XmlElement& element, PairSpec& spec) {
 void Parser::parse_equality(const XmlElement& section) {
   for (const XmlElement* child : section.children) {
     const XmlElement& element = *child;
-    if (!is_known_element("equality", element.tag)) {
-      unknown_element(element);
-      continue;
-    }
-    check_attributes(element, "equality");
+    if (!is_known_element("equality", element.tag)) continue;
     count_element(element);
     if (element.tag == "flex" || element.tag == "flexstrain") {
       refuse(element, "a flex");
@@ -117,7 +109,7 @@ void Parser::read_equality(const XmlElement& element, EqualitySpec& spec) {
   const Kind kind = joints ? Kind::kJoint : Kind::kTendon;
   spec.first = {kind, required_attribute<std::string>(element, joints ? "joint1" : "tendon1")};
   std::string second;
-  if (read(element, joints ? "joint2" : "tendon2", second)) spec.second = {kind, second};
+  if (read(element, joints ? "joint2" : "tendon2", second) && !second.empty()) spec.second = {kind, second};
   read_numbers(element, "polycoef", equality.polynomial.data(), 1, 5);
 }
 
@@ -134,9 +126,9 @@ void Parser::read_equality_of_bodies(const XmlElement& element, EqualitySpec& sp
     spec.second = {kind, required_attribute<std::string>(element, "site2")};
     if (element.has("anchor") || element.has("relpose")) fail(element, "sites and anchor or relpose are both given");
   } else {
-    spec.second = {kind, optional_attribute<std::string>(element, "body2", "world")};
-    if (!weld && !element.has("anchor")) fail_missing(element, "anchor");
-    read(element, "anchor", spec.anchor);
+    const std::string second = optional_attribute<std::string>(element, "body2", "");
+    spec.second = {kind, second.empty() ? "world" : second};
+    if (!read(element, "anchor", spec.anchor) && !weld) fail_missing(element, "anchor");
   }
   if (!weld) return;
   std::array<double, 7> pose{};
@@ -153,11 +145,7 @@ void Parser::read_equality_of_bodies(const XmlElement& element, EqualitySpec& sp
 void Parser::parse_tendon(const XmlElement& section) {
   for (const XmlElement* child : section.children) {
     const XmlElement& element = *child;
-    if (!is_known_element("tendon", element.tag)) {
-      unknown_element(element);
-      continue;
-    }
-    check_attributes(element, "tendon");
+    if (!is_known_element("tendon", element.tag)) continue;
     count_element(element);
     if (element.tag == "spatial") {
       refuse(element, "a spatial tendon");
@@ -212,11 +200,7 @@ void Parser::read_tendon(const XmlElement& element, TendonSpec& spec) {
 void Parser::parse_sensor(const XmlElement& section) {
   for (const XmlElement* child : section.children) {
     const XmlElement& element = *child;
-    if (!is_known_element("sensor", element.tag)) {
-      unknown_element(element);
-      continue;
-    }
-    check_attributes(element, "sensor");
+    if (!is_known_element("sensor", element.tag)) continue;
     count_element(element);
     SensorSpec spec;
     if (read_sensor(element, spec))
@@ -262,11 +246,7 @@ bool Parser::read_sensor(const XmlElement& element, SensorSpec& spec) {
 void Parser::parse_keyframe(const XmlElement& section) {
   for (const XmlElement* child : section.children) {
     const XmlElement& element = *child;
-    if (element.tag != "key") {
-      unknown_element(element);
-      continue;
-    }
-    check_attributes(element, "keyframe");
+    if (element.tag != "key") continue;
     count_element(element);
     KeyframeSpec key;
     key.origin = origin(element);
@@ -286,19 +266,13 @@ void Parser::parse_keyframe(const XmlElement& section) {
 
 void Parser::parse_deformable(const XmlElement& section) {
   for (const XmlElement* element : section.children) {
-    if (element->tag == "flex")
-      refuse(*element, "a flex");
-    else if (element->tag != "skin")
-      unknown_element(*element);
+    if (element->tag == "flex") refuse(*element, "a flex");
   }
 }
 
 void Parser::parse_extension(const XmlElement& section) {
   for (const XmlElement* element : section.children) {
-    if (element->tag == "plugin")
-      refuse(*element, "a plugin");
-    else
-      unknown_element(*element);
+    if (element->tag == "plugin") refuse(*element, "a plugin");
   }
 }
 

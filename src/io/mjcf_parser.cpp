@@ -7,21 +7,19 @@
 namespace touchstone::mjcf {
 namespace {
 
-constexpr std::string_view kSections[] = {"compiler", "option",    "size",     "visual",    "statistic", "default",
-                                          "custom",   "extension", "asset",    "worldbody", "contact",   "deformable",
-                                          "equality", "tendon",    "actuator", "sensor",    "keyframe"};
-
 bool is_actuator(std::string_view tag) { return is_known_element("actuator", tag); }
 
 }  // namespace
 
 ModelSpec Parser::parse(const XmlElement& root) {
-  if (root.tag != "mujoco" && root.tag != "mujocoinclude") {
-    fail(root, fmt::format("the top-level element is <{}>", root.tag), "an MJCF file begins with <mujoco>");
+  if (root.tag != "mujoco") {
+    fail(root, fmt::format("the top-level element is <{}>", root.tag),
+         root.tag == "mujocoinclude" ? "it is a part of a model: load the file that includes it"
+                                     : "an MJCF file begins with <mujoco>");
   }
   read(root, "model", spec_.name);
   spec_.file = root.file ? *root.file : std::string{};
-  check_sections(root);
+  check_schema(root, spec_.warnings);
   spec_.compiler = compiler_;
   each_section(root, "compiler", &Parser::parse_compiler);
   spec_.bodies.emplace_back();
@@ -56,22 +54,12 @@ void Parser::each_section(const XmlElement& root, std::string_view tag, ElementR
   }
 }
 
-void Parser::check_sections(const XmlElement& root) {
-  for (const XmlElement* section : root.children) {
-    if (std::find(std::begin(kSections), std::end(kSections), section->tag) == std::end(kSections)) {
-      unknown_element(*section);
-    }
-  }
-}
-
 // --- compiler and option ----------------------------------------------------------------------------------------
 
 void Parser::parse_compiler(const XmlElement& element) {
-  check_attributes(element, "compiler");
   CompilerOptions& c = *compiler_;
   if (read_keyword(element, "coordinate", {"local", "global"}) == 1) {
-    fail_attribute(element, "coordinate", "global coordinates are not supported",
-                   "convert the model with MuJoCo 2.3.3 or older");
+    refuse_always(element, "coordinate 'global'", "convert the model with MuJoCo 2.3.3 or older");
   }
   const int angle = read_keyword(element, "angle", {"radian", "degree"});
   if (angle >= 0) c.degree = angle == 1;
@@ -113,7 +101,6 @@ void Parser::parse_compiler(const XmlElement& element) {
 }
 
 void Parser::parse_option(const XmlElement& element) {
-  check_attributes(element, "option");
   SimulationOptions& o = spec_.options;
   read(element, "timestep", o.time_step);
   if (o.time_step <= 0.0) fail_attribute(element, "timestep", "it must be positive");
@@ -137,15 +124,11 @@ void Parser::parse_option(const XmlElement& element) {
     refuse(element, "disabled actuator groups (actuatorgroupdisable)");
   }
   for (const XmlElement* child : element.children) {
-    if (child->tag == "flag")
-      parse_option_flags(*child);
-    else
-      unknown_element(*child);
+    if (child->tag == "flag") parse_option_flags(*child);
   }
 }
 
 void Parser::parse_option_flags(const XmlElement& flags) {
-  check_attributes(flags, "option");
   SimulationOptions& o = spec_.options;
   const auto flag = [&](std::string_view attribute, bool& out) {
     const int keyword = read_keyword(flags, attribute, {"disable", "enable"});
@@ -213,13 +196,11 @@ void Parser::parse_default_element(const XmlElement& element, int index) {
   DefaultClass& defaults = classes_[static_cast<std::size_t>(index)];
   const std::string& tag = element.tag;
   if (tag == "mesh" || tag == "material") {
-    check_attributes(element, "asset");
     if (tag == "mesh")
       read_mesh(element, defaults.mesh);
     else
       read_material(element, defaults.material);
   } else if (tag == "joint" || tag == "geom" || tag == "site") {
-    check_attributes(element, "body");
     if (tag == "joint")
       read_joint(element, defaults.joint);
     else if (tag == "geom")
@@ -231,19 +212,15 @@ void Parser::parse_default_element(const XmlElement& element, int index) {
     defaults.geom.element.name.clear();
     defaults.site.site.name.clear();
   } else if (tag == "pair") {
-    check_attributes(element, "contact");
     read_pair(element, defaults.pair);
   } else if (tag == "equality") {
     read_equality_common(element, defaults.equality);
   } else if (tag == "tendon") {
     read_tendon(element, defaults.tendon);
   } else if (is_actuator(tag)) {
-    check_attributes(element, "actuator");
     read_actuator(element, defaults.actuator, index, defaults.unsupported_actuator);
     defaults.actuator.actuator.name.clear();
-  } else if (tag != "camera" && tag != "light" && tag != "texture" && tag != "skin" && tag != "flex") {
-    unknown_element(element);
-  }
+  }  // cameras, lights and textures are the viewer's own
 }
 
 int Parser::class_named(const XmlElement& element, std::string_view attribute, const std::string& name) const {
@@ -266,29 +243,21 @@ void Parser::refuse(const XmlElement& element, const std::string& what) {
     warn(element, fmt::format("{} is not supported and was ignored, which changes the physics", what));
     return;
   }
-  fail(element, fmt::format("{} is not supported", what), "remove it, or load with allow_ignored");
+  context_.refusals.add(origin(element), fmt::format("{} is not supported", what));
+}
+
+void Parser::refuse_always(const XmlElement& element, const std::string& what, std::string remedy) {
+  context_.refusals.add(origin(element), fmt::format("{} is not supported", what), std::move(remedy), false);
 }
 
 void Parser::warn(const XmlElement& element, std::string message) {
-  spec_.warnings.push_back({origin(element), std::move(message)});
-}
-
-void Parser::check_attributes(const XmlElement& element, std::string_view place) {
-  for (const XmlAttribute& attribute : element.attributes) {
-    if (!is_known_attribute(place, element.tag, attribute.name)) {
-      warn(element, fmt::format("unknown attribute '{}' is ignored", attribute.name));
-    }
-  }
-}
-
-void Parser::unknown_element(const XmlElement& element) {
-  warn(element, fmt::format("unknown element <{}> is ignored", element.tag));
+  spec_.warnings.add(origin(element), std::move(message));
 }
 
 void Parser::count_element(const XmlElement& element) {
   if (++context_.element_count > context_.options.max_elements) {
     fail(element, fmt::format("the model has more than {} elements", context_.options.max_elements),
-         "raise LoadOptions::max_elements if that is meant");
+         remedy_for_size(context_.options));
   }
 }
 

@@ -20,6 +20,7 @@ struct ParseContext {
   int next_id = 1;
   std::size_t element_count = 0;
   std::vector<std::string> open_models;  // files being parsed, to find cycles
+  Refusals refusals;
 };
 
 // A default class: one prototype of each element kind.
@@ -48,7 +49,6 @@ class Parser {
 
   // mjcf_parser.cpp
   void each_section(const XmlElement& root, std::string_view tag, ElementReader reader);
-  void check_sections(const XmlElement& root);
   void parse_compiler(const XmlElement& element);
   void parse_option(const XmlElement& element);
   void parse_option_flags(const XmlElement& flags);
@@ -57,12 +57,11 @@ class Parser {
   int class_named(const XmlElement& element, std::string_view attribute, const std::string& name) const;
   int class_of(const XmlElement& element, int inherited) const;  // the element's class attribute, or `inherited`
 
-  // Something that cannot be honoured: an error, or with allow_ignored a warning.
+  // Something that cannot be honoured: an error once all is read, or with allow_ignored a warning. Go on without it.
   void refuse(const XmlElement& element, const std::string& what);
+  // The same for what cannot be left out: an error in any case.
+  void refuse_always(const XmlElement& element, const std::string& what, std::string remedy);
   void warn(const XmlElement& element, std::string message);
-  // Warns of attributes that MJCF does not know in this place.
-  void check_attributes(const XmlElement& element, std::string_view place);
-  void unknown_element(const XmlElement& element);
   void count_element(const XmlElement& element);
   int new_id() { return context_.next_id++; }
 

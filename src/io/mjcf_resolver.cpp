@@ -155,7 +155,7 @@ void Compiler::compile_equalities() {
       equality.a = find(spec.first, equality.origin, &dropped_a);
       equality.b = find(spec.second, equality.origin, &dropped_b);
       if (dropped_a || dropped_b) {
-        builder_.add_warning({equality.origin, "it was left out, because a tendon it refers to was ignored"});
+        warnings_.add(equality.origin, "it was left out, because a tendon it refers to was ignored");
         continue;
       }
     }
@@ -243,7 +243,7 @@ void Compiler::compile_actuators() {
     bool dropped = false;
     actuator.target = find(spec.target, actuator.origin, &dropped);
     if (dropped) {
-      builder_.add_warning({actuator.origin, "it was left out, because the tendon it acts on was ignored"});
+      warnings_.add(actuator.origin, "it was left out, because the tendon it acts on was ignored");
       actuators_complete_ = false;
       continue;
     }
@@ -278,7 +278,7 @@ void Compiler::compile_sensors() {
     sensor.object_type = frame_type(spec.object.kind);
     sensor.object = find(spec.object, sensor.origin, &dropped);
     if (dropped) {
-      builder_.add_warning({sensor.origin, "it was left out, because what it measures was ignored"});
+      warnings_.add(sensor.origin, "it was left out, because what it measures was ignored");
       continue;
     }
     sensor.reference_type = frame_type(spec.reference.kind);
@@ -300,7 +300,7 @@ void Compiler::compile_keyframes() {
     if (!complete) usable.control = usable.activation = {};
     Keyframe key = assemble_keyframe(usable, layout);
     if (!complete) {
-      builder_.add_warning({spec.origin, "ctrl and act are left out, because actuators were ignored"});
+      warnings_.add(spec.origin, "ctrl and act are left out, because actuators were ignored");
       key.control = key.activation = VectorX();
     }
     builder_.add_keyframe(std::move(key));

@@ -1,13 +1,17 @@
-// The elements and attributes of MJCF, as far as the loader visits them.
+// The elements and attributes of MJCF.
 #pragma once
 
 #include <string_view>
 
+#include "touchstone/io/notes.hpp"
+#include "touchstone/io/xml.hpp"
+
 namespace touchstone::mjcf {
 
-// Places: "top", "compiler", "option", "asset", "body", "contact", "equality", "tendon", "actuator", "sensor",
-// "keyframe".
+// Places: "asset", "body", "contact", "equality", "tendon", "actuator", "sensor", "keyframe", ...
 bool is_known_element(std::string_view place, std::string_view tag);
-bool is_known_attribute(std::string_view place, std::string_view tag, std::string_view attribute);
+
+// Warns of every element and attribute below a <mujoco> that MJCF does not know in its place. Works without recursion.
+void check_schema(const XmlElement& root, WarningList& warnings);
 
 }  // namespace touchstone::mjcf

@@ -120,7 +120,6 @@ Compiler::Place Compiler::fitted_to_mesh(const GeomSpec& geom, const Transform& 
 
 Compiler::Place Compiler::place_of(const GeomSpec& geom) {
   const Origin& origin = geom.element.origin;
-  if (geom.type == GeomType::kSdf) fail(origin, "type 'sdf' is not supported", "use a mesh or primitive shapes");
   Place place;
   place.shape.type = shape_type(geom.type);
   place.pose = geom.pose.transform();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "touchstone/io/load_options.hpp"
+#include "touchstone/io/notes.hpp"
 #include "touchstone/model/elements.hpp"
 
 namespace touchstone::mjcf {
@@ -133,6 +134,7 @@ struct MeshSpec {
   Quaternion reference_rotation = Quaternion::Identity();
   MeshInertia inertia = MeshInertia::kLegacy;
   std::string material;
+  bool refused = false;  // of a kind that is not supported
   Origin origin;
 };
 
@@ -249,7 +251,7 @@ struct ModelSpec {
   std::vector<ActuatorSpec> actuators;
   std::vector<SensorSpec> sensors;
   std::vector<KeyframeSpec> keyframes;
-  std::vector<Warning> warnings;
+  WarningList warnings;
   // Names of things that were dropped because of LoadOptions::allow_ignored; what refers to them goes too.
   std::vector<Reference> dropped;
 };

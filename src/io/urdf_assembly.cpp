@@ -20,6 +20,7 @@ struct Placement {
   Transform X_BL;      // link in that body
   bool moves = false;  // relative to the world
   Transform X_WL;      // of a link that does not move
+  int fixed_base = 0;  // the base that a link is part of which does not move
 };
 
 class Assembler {
@@ -35,7 +36,7 @@ class Assembler {
         placements_(robot.links.size()) {}
 
   void run() {
-    builder_.set_allow_massless(options_.allow_ignored);
+    builder_.set_allow_massless(options_.allow_ignored, options_.names.allow_ignored);
     for (const int link : tree_.order) {
       placements_[index(link)] = link == tree_.root ? place_root(link) : place_below(link);
       add_contents(link);
@@ -52,8 +53,8 @@ class Assembler {
 
   Placement place_root(int link) {
     const UrdfLink& root = robot_.links[index(link)];
-    if (root.name == "world") return {};
-    if (options_.floating_base) {
+    Placement fixed;
+    if (options_.floating_base && !is_world(link)) {
       const int body = add_body(root, 0, {});
       Joint joint;
       joint.name = kRootJoint;
@@ -61,20 +62,34 @@ class Assembler {
       joint.body = body;
       joint.origin = root.origin;
       builder_.add_joint(std::move(joint));
-      return {.body = body, .X_BL = {}, .moves = true, .X_WL = {}};
+      return {.body = body, .X_BL = {}, .moves = true, .X_WL = {}, .fixed_base = 0};
     }
-    if (!options_.merge_fixed) return {.body = add_body(root, 0, {}), .X_BL = {}, .moves = false, .X_WL = {}};
-    add_site(root, 0, {});
-    return {};
+    fixed.fixed_base = ++fixed_bases_;
+    if (is_world(link)) return fixed;
+    if (options_.merge_fixed) {
+      add_site(root, 0, {});
+    } else {
+      fixed.body = add_body(root, 0, {});
+    }
+    return fixed;
   }
+
+  // A root of this name is not part of a robot but what the robot stands on.
+  bool is_world(int link) const { return link == tree_.root && robot_.links[index(link)].name == "world"; }
 
   Placement place_below(int link) {
     const UrdfLink& child = robot_.links[index(link)];
     const int joint_index = tree_.parent_joint[index(link)];
     const UrdfJoint& joint = robot_.joints[index(joint_index)];
-    const Placement& parent = placements_[index(tree_.parent_link[index(joint_index)])];
-    Placement placement{
-        .body = parent.body, .X_BL = parent.X_BL * joint.pose, .moves = parent.moves, .X_WL = parent.X_WL * joint.pose};
+    const int parent_link = tree_.parent_link[index(joint_index)];
+    const Placement& parent = placements_[index(parent_link)];
+    Placement placement{.body = parent.body,
+                        .X_BL = parent.X_BL * joint.pose,
+                        .moves = parent.moves,
+                        .X_WL = parent.X_WL * joint.pose,
+                        .fixed_base = parent.fixed_base};
+    // What is bolted to the world is a base of its own.
+    if (joint.type == UrdfJointType::kFixed && is_world(parent_link)) placement.fixed_base = ++fixed_bases_;
     if (joint.type == UrdfJointType::kFixed && options_.merge_fixed) {
       add_site(child, placement.body, placement.X_BL);
       return placement;
@@ -85,6 +100,9 @@ class Assembler {
     placement.X_BL = {};
     if (joint.type != UrdfJointType::kFixed) {
       placement.moves = true;
+      // A floating joint holds nothing: such a body lies on the base rather than being mounted on it.
+      if (!to_world) builder_.body(placement.body).fixed_base = placement.fixed_base;
+      placement.fixed_base = 0;
       add_joint(joint, placement.body, to_world);
     }
     return placement;
@@ -115,9 +133,12 @@ class Assembler {
     const Placement& placement = placements_[index(link)];
     if (placement.body != 0) {
       MassProperties& inertia = builder_.body(placement.body).inertia;
-      inertia = inertia + transformed(placement.X_BL, source.inertia);
+      inertia = located(source.origin, [&] { return inertia + transformed(placement.X_BL, source.inertia); });
     }
-    shapes_.add(source, placement.body, placement.X_BL);
+    shapes_.add(source, {.body = placement.body,
+                         .X_BL = placement.X_BL,
+                         .fixed_base = placement.fixed_base,
+                         .exclude_overlaps = !is_world(link)});
   }
 
   void add_joint(const UrdfJoint& source, int body, bool to_world) {
@@ -227,6 +248,7 @@ class Assembler {
   ModelBuilder& builder_;
   UrdfShapes shapes_;
   std::vector<Placement> placements_;                   // for each link
+  int fixed_bases_ = 0;                                 // so many so far
   std::unordered_map<std::string, int> moving_joints_;  // name -> builder index; composite joints are left out
   std::unordered_map<std::string, const UrdfJoint*> joints_by_name_;
 };

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/io/urdf_schema.hpp"
+
 namespace touchstone {
 namespace {
 
@@ -44,14 +46,8 @@ auto read_within(const XmlElement& owner, const Read& read_it) {
 
 void read_other(const XmlElement& element, UrdfNotes& notes) {
   if (element.tag == "loop_joint" || element.tag == "loop" || element.tag == "constraint") {
-    notes.drop(origin(element), "closed loops are not read from URDF",
-               "write the robot as MJCF with <equality>, or ignore the loop on purpose (allow_ignored)");
-    return;
+    notes.drop(origin(element), "closed loops are not read from URDF", "write the robot as MJCF with <equality>");
   }
-  for (const char* tag : {"gazebo", "transmission", "ros2_control"}) {
-    if (element.tag == tag) return;  // for other programs; nearly every ROS file has them
-  }
-  notes.warn_once("robot/" + element.tag, origin(element), fmt::format("<{}> is ignored", element.tag));
 }
 
 }  // namespace
@@ -61,11 +57,15 @@ void UrdfNotes::warn_once(const std::string& kind, const Origin& where, std::str
 }
 
 void UrdfNotes::drop(const Origin& where, std::string message, std::string remedy) {
-  if (allow_ignored_) {
+  if (options_.allow_ignored) {
     warn(where, message + "; ignored");
-    return;
+  } else {
+    refusals_.add(where, std::move(message), std::move(remedy));
   }
-  throw InputError(ErrorDetail{.where = where, .message = std::move(message), .remedy = std::move(remedy)});
+}
+
+void UrdfNotes::fail_if_refused(const Error* besides) const {
+  if (!refusals_.empty()) refusals_.fail(options_, besides);
 }
 
 void check_magnitude(const XmlElement& element, std::string_view attribute, double value) {
@@ -128,6 +128,7 @@ UrdfRobot read_urdf(const XmlElement& root, UrdfNotes& notes) {
          root.tag == "mujoco" ? "load it as MJCF" : "load a URDF file");
   }
   refuse_xacro(root);
+  check_urdf_schema(root, notes.warnings());
   UrdfRobot robot;
   robot.origin = origin(root);
   robot.name = optional_attribute<std::string>(root, "name", "robot");

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "touchstone/io/notes.hpp"
 #include "touchstone/io/xml.hpp"
 #include "touchstone/model/elements.hpp"
 
@@ -74,19 +75,23 @@ struct UrdfRobot {
 // Collects warnings while a file is read, and decides what happens to parts that cannot be honoured.
 class UrdfNotes {
  public:
-  explicit UrdfNotes(bool allow_ignored) : allow_ignored_(allow_ignored) {}
+  explicit UrdfNotes(const LoadOptions& options) : options_(options) {}
 
-  void warn(const Origin& where, std::string message) { warnings_.push_back({where, std::move(message)}); }
+  void warn(const Origin& where, std::string message) { warnings_.add(where, std::move(message)); }
   // One warning for each kind, at its first occurrence.
   void warn_once(const std::string& kind, const Origin& where, std::string message);
-  // Something that changes the physics must be dropped: an InputError, or a warning if the user allows it.
+  // Something that changes the physics must be dropped: an InputError once all is read, or a warning if the user
+  // allows it.
   void drop(const Origin& where, std::string message, std::string remedy);
+  // Throws that InputError, if there is anything to say. `besides`: another error that ended the reading.
+  void fail_if_refused(const Error* besides = nullptr) const;
 
-  const std::vector<Warning>& warnings() const { return warnings_; }
+  WarningList& warnings() { return warnings_; }
 
  private:
-  bool allow_ignored_;
-  std::vector<Warning> warnings_;
+  const LoadOptions& options_;
+  WarningList warnings_;
+  Refusals refusals_;
   std::set<std::string> kinds_;
 };
 

@@ -139,12 +139,6 @@ UrdfJoint read_urdf_joint(const XmlElement& element, UrdfNotes& notes) {
   read_limit(element, joint, notes);
   read_dynamics(element, joint);
   read_mimic(element, joint);
-  for (const XmlElement* child : element.children) {
-    static const std::set<std::string_view> known{"parent", "child", "origin", "axis", "limit", "dynamics", "mimic"};
-    if (known.count(child->tag) > 0) continue;
-    notes.warn_once("joint/" + child->tag, origin_within(*child, joint.origin),
-                    fmt::format("<{}> is ignored", child->tag));
-  }
   return joint;
 }
 

@@ -143,18 +143,14 @@ void read_geometry(const XmlElement& element, bool visual, const Origin& owner, 
 }
 
 // <contact> of PyBullet: friction and restitution of the whole link.
-void read_contact(const XmlElement& element, UrdfLink& link, UrdfNotes& notes) {
+void read_contact(const XmlElement& element, UrdfLink& link) {
   for (const XmlElement* child : element.children) {
     double* target = nullptr;
     if (child->tag == "lateral_friction") target = &link.contact_material.friction[0];
     if (child->tag == "spinning_friction") target = &link.contact_material.friction[1];
     if (child->tag == "rolling_friction") target = &link.contact_material.friction[2];
     if (child->tag == "restitution") target = &link.contact_material.restitution;
-    if (!target) {
-      notes.warn_once("contact/" + child->tag, origin_within(*child, link.origin),
-                      fmt::format("<{}> is ignored", child->tag));
-      continue;
-    }
+    if (!target) continue;
     *target = required_attribute<double>(*child, "value");
     if (*target < 0.0) fail_attribute(*child, "value", "negative", "give zero or more");
   }
@@ -179,10 +175,7 @@ UrdfLink read_urdf_link(const XmlElement& element, UrdfNotes& notes) {
     } else if (child->tag == "collision") {
       read_geometry(*child, false, link.origin, notes, link.collisions);
     } else if (child->tag == "contact") {
-      read_contact(*child, link, notes);
-    } else {
-      notes.warn_once("link/" + child->tag, origin_within(*child, link.origin),
-                      fmt::format("<{}> is ignored", child->tag));
+      read_contact(*child, link);
     }
   }
   return link;

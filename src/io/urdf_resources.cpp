@@ -99,7 +99,9 @@ TriangleMesh scaled(const TriangleMesh& mesh, const Vector3& scale) {
 }  // namespace
 
 UrdfResources::UrdfResources(const fs::path& base_dir, const LoadOptions& options)
-    : search_paths_(options.search_paths), package_folders_(options.search_paths) {
+    : search_paths_(options.search_paths),
+      search_paths_name_(options.names.search_paths),
+      package_folders_(options.search_paths) {
   std::error_code status;
   base_dir_ = fs::absolute(base_dir.empty() ? fs::path(".") : base_dir, status).lexically_normal();
   append(package_folders_, paths_of_variable("ROS_PACKAGE_PATH"));
@@ -131,7 +133,8 @@ std::vector<fs::path> UrdfResources::candidates(std::string_view text) const {
 std::optional<fs::path> UrdfResources::find(std::string_view uri) const {
   for (const fs::path& path : candidates(uri)) {
     std::error_code status;
-    if (fs::is_regular_file(path, status)) return path;
+    // Pipes and devices are found too, so that reading them says what is wrong.
+    if (fs::exists(path, status) && !fs::is_directory(path, status)) return path;
   }
   return std::nullopt;
 }
@@ -152,7 +155,8 @@ UrdfResources::Mesh UrdfResources::mesh(const std::string& uri, const Vector3& s
         .message = places.empty() ? fmt::format("mesh '{}': URIs of this kind are not supported", uri)
                                   : fmt::format("mesh '{}' does not exist; searched: {}", uri, places),
         .remedy = places.empty() ? "use package://, model://, file:// or a path"
-                                 : "add the folder that holds the package to the search paths or to ROS_PACKAGE_PATH"});
+                                 : fmt::format("add the folder that holds the package with {} or to ROS_PACKAGE_PATH",
+                                               search_paths_name_)});
   }
   // One file may be reached by several paths. It is still read by the one given: where files are links into a
   // store, only their own names have an extension.

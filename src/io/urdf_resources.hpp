@@ -45,6 +45,7 @@ class UrdfResources {
 
   std::filesystem::path base_dir_;
   std::vector<std::filesystem::path> search_paths_;
+  std::string search_paths_name_;                       // as the user knows them
   std::vector<std::filesystem::path> package_folders_;  // search paths and environment, in order
   std::vector<std::filesystem::path> model_folders_;    // the same for model://
   std::map<std::filesystem::path, MeshFile> files_;

@@ -32,16 +32,15 @@ void UrdfShapes::define(const UrdfMaterial& material, bool global) {
   if (!is_new && global) notes_.warn(material.origin, "a second material of this name; the first one counts");
 }
 
-void UrdfShapes::add(const UrdfLink& link, int body, const Transform& X_BL) {
-  for (const UrdfGeometry& collision : link.collisions) add_one(link, collision, false, body, X_BL);
-  for (const UrdfGeometry& visual : link.visuals) add_one(link, visual, true, body, X_BL);
+void UrdfShapes::add(const UrdfLink& link, const Place& place) {
+  for (const UrdfGeometry& collision : link.collisions) add_one(link, collision, false, place);
+  for (const UrdfGeometry& visual : link.visuals) add_one(link, visual, true, place);
 }
 
-void UrdfShapes::add_one(const UrdfLink& link, const UrdfGeometry& geometry, bool visual, int body,
-                         const Transform& X_BL) {
+void UrdfShapes::add_one(const UrdfLink& link, const UrdfGeometry& geometry, bool visual, const Place& place) {
   ShapeElement element;
-  element.body = body;
-  element.pose = X_BL * geometry.pose;
+  element.body = place.body;
+  element.pose = place.X_BL * geometry.pose;
   element.shape = geometry.shape;
   element.material = link.contact_material;
   element.group = visual ? kVisualGroup : kCollisionGroup;
@@ -49,6 +48,9 @@ void UrdfShapes::add_one(const UrdfLink& link, const UrdfGeometry& geometry, boo
   if (visual) {
     element.visual_only = true;
     element.contact_type = element.contact_affinity = 0;
+  } else {
+    element.fixed_base = place.fixed_base;
+    element.exclude_overlaps = place.exclude_overlaps;
   }
   if (element.shape.type == ShapeType::kMesh && !read_mesh(geometry, visual, element)) return;
   element.name = unique_name(geometry.name.empty() ? fmt::format("{}_{}", link.name, visual ? "visual" : "collision")

@@ -16,14 +16,21 @@ class UrdfShapes {
  public:
   UrdfShapes(const UrdfRobot& robot, UrdfResources& resources, UrdfNotes& notes, ModelBuilder& builder);
 
-  // All geometry of a link whose pose in the body is X_BL.
-  void add(const UrdfLink& link, int body, const Transform& X_BL);
+  // Where the geometry of a link goes.
+  struct Place {
+    int body = 0;
+    Transform X_BL;  // link in the body
+    int fixed_base = 0;
+    bool exclude_overlaps = false;
+  };
+  // All geometry of a link.
+  void add(const UrdfLink& link, const Place& place);
   // Once all links are there: collision shapes of a rigid piece that has visuals go to a group that is not shown. Links
   // behind fixed joints are one piece, whether they are merged or not.
   void hide_hulls();
 
  private:
-  void add_one(const UrdfLink& link, const UrdfGeometry& geometry, bool visual, int body, const Transform& X_BL);
+  void add_one(const UrdfLink& link, const UrdfGeometry& geometry, bool visual, const Place& place);
   bool read_mesh(const UrdfGeometry& geometry, bool visual, ShapeElement& element);
   void apply_material(const UrdfGeometry& geometry, ShapeElement& element);
   void add_visual_material(const UrdfMaterial& material, const std::string& name);

@@ -5,12 +5,12 @@
 #include <climits>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include <fmt/ranges.h>
 #include <pugixml.hpp>
+
+#include "touchstone/base/input_file.hpp"
 
 namespace touchstone {
 namespace {
@@ -72,6 +72,7 @@ bool read_scalar(const XmlElement& element, std::string_view attribute, T& out) 
   const std::string* value = element.find(attribute);
   if (!value) return false;
   const std::vector<std::string_view> words = words_of(*value);
+  if (words.empty()) return false;
   if (words.size() != 1 || !parse_number(words.front(), out)) {
     fail_attribute(element, attribute, std::string("not ") + kind_name(T{}));
   }
@@ -82,11 +83,13 @@ template <typename T>
 bool read_list(const XmlElement& element, std::string_view attribute, std::vector<T>& out) {
   const std::string* value = element.find(attribute);
   if (!value) return false;
+  const std::vector<std::string_view> words = words_of(*value);
+  if (words.empty()) return false;
   out.clear();
-  for (const std::string_view word : words_of(*value)) {
+  for (const std::string_view word : words) {
     T number{};
     if (!parse_number(word, number)) {
-      fail_attribute(element, attribute, fmt::format("'{}' is not {}", word, kind_name(T{})));
+      fail_attribute(element, attribute, fmt::format("'{}' is not {}", shortened(word), kind_name(T{})));
     }
     out.push_back(number);
   }
@@ -95,7 +98,9 @@ bool read_list(const XmlElement& element, std::string_view attribute, std::vecto
 
 void copy_attributes(const pugi::xml_node& node, XmlElement& element) {
   for (const pugi::xml_attribute attribute : node.attributes()) {
-    if (element.has(attribute.name())) fail(element, fmt::format("attribute '{}' is given twice", attribute.name()));
+    if (element.has(attribute.name())) {
+      fail(element, fmt::format("attribute '{}' is given twice", shortened(attribute.name())));
+    }
     element.attributes.push_back({attribute.name(), attribute.value()});
   }
 }
@@ -181,7 +186,7 @@ XmlElement& XmlDocument::parse(std::string_view text, const std::string& file) {
 }
 
 XmlElement& XmlDocument::parse_file(const std::filesystem::path& file) {
-  return parse(read_text_file(file), file.string());
+  return parse(read_file(file, file_kind::kModel), file.string());
 }
 
 XmlElement& XmlDocument::copy_without_children(const XmlElement& element) {
@@ -190,29 +195,16 @@ XmlElement& XmlDocument::copy_without_children(const XmlElement& element) {
   return copy;
 }
 
-std::string read_text_file(const std::filesystem::path& file) {
-  std::error_code status;
-  if (!std::filesystem::exists(file, status)) {
-    throw InputError(ErrorDetail{.where = {file.string(), 0, {}}, .message = "no such file", .remedy = {}});
-  }
-  if (std::filesystem::is_directory(file, status)) {
-    throw InputError(ErrorDetail{.where = {file.string(), 0, {}}, .message = "a folder, not a file", .remedy = {}});
-  }
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream content;
-  if (stream) content << stream.rdbuf();
-  if (!stream || stream.bad()) {
-    // An empty file sets the fail bit of `content` only.
-    if (std::filesystem::file_size(file, status) == 0 && !status) return {};
-    throw InputError(ErrorDetail{.where = {file.string(), 0, {}}, .message = "cannot read the file", .remedy = {}});
-  }
-  return std::move(content).str();
+std::string shortened(std::string_view text) {
+  constexpr std::size_t kLongest = 80;
+  return text.size() <= kLongest ? std::string(text) : std::string(text.substr(0, kLongest)) + "...";
 }
 
 Origin origin(const XmlElement& element) {
   const std::string* name = element.find("name");
+  const std::string tag = shortened(element.tag);
   return {element.file ? *element.file : std::string{}, element.line,
-          name ? fmt::format("{} '{}'", element.tag, *name) : element.tag};
+          name ? fmt::format("{} '{}'", tag, shortened(*name)) : tag};
 }
 
 SourceLocation source_location(const Origin& origin) { return {origin.file, origin.line, origin.element}; }
@@ -230,14 +222,13 @@ void fail(const XmlElement& element, std::string message, std::string remedy) {
 void fail_attribute(const XmlElement& element, std::string_view attribute, std::string_view problem,
                     std::string remedy) {
   const std::string* value = element.find(attribute);
-  constexpr std::size_t kLongest = 80;
-  std::string shown = value ? *value : std::string{};
-  if (shown.size() > kLongest) shown = shown.substr(0, kLongest) + "...";
-  fail(element, fmt::format("attribute '{}': value '{}': {}", attribute, shown, problem), std::move(remedy));
+  fail(element,
+       fmt::format("attribute '{}': value '{}': {}", attribute, shortened(value ? *value : std::string{}), problem),
+       std::move(remedy));
 }
 
 void fail_missing(const XmlElement& element, std::string_view attribute) {
-  fail(element, fmt::format("attribute '{}' is missing", attribute));
+  fail(element, fmt::format("attribute '{}' is {}", attribute, element.has(attribute) ? "empty" : "missing"));
 }
 
 bool read(const XmlElement& element, std::string_view attribute, double& out) {

@@ -53,8 +53,8 @@ class XmlDocument {
   std::deque<XmlElement> elements_;
 };
 
-// The whole file; throws InputError that names it if it cannot be read.
-std::string read_text_file(const std::filesystem::path& file);
+// Text from a file as a message shows it: long ones are cut off.
+std::string shortened(std::string_view text);
 
 Origin origin(const XmlElement& element);                   // element reads: joint 'knee', or: joint
 SourceLocation source_location(const XmlElement& element);  // the same for errors
@@ -64,11 +64,22 @@ SourceLocation source_location(const Origin& origin);
 [[noreturn]] void fail(const XmlElement& element, std::string message, std::string remedy = {});
 // The same where the element is no longer at hand.
 [[noreturn]] void fail(const Origin& where, std::string message, std::string remedy = {});
+// Does something for the element at `where`; errors that do not say where they are from then do.
+template <typename Action>
+auto located(const Origin& where, const Action& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    if (!error.where().file.empty() || !error.where().element.empty()) throw;
+    fail(where, error.message(), error.remedy());
+  }
+}
 // "attribute 'mass': value 'abc': <problem>"
 [[noreturn]] void fail_attribute(const XmlElement& element, std::string_view attribute, std::string_view problem,
                                  std::string remedy = {});
 
 // --- optional attributes: leave `out` alone and return false if the attribute is absent ---------------------
+// Numbers that are left empty, as in rgba="", count as absent (as in MuJoCo).
 
 bool read(const XmlElement& element, std::string_view attribute, double& out);
 bool read(const XmlElement& element, std::string_view attribute, int& out);
@@ -96,7 +107,7 @@ T optional_attribute(const XmlElement& element, std::string_view attribute, T fa
   return fallback;
 }
 
-// "attribute 'x' is missing"
+// "attribute 'x' is missing", or: is empty
 [[noreturn]] void fail_missing(const XmlElement& element, std::string_view attribute);
 
 template <typename T>

@@ -138,6 +138,51 @@ void project_ball_derivative(int n, double radius, const double* x, double* deri
   }
 }
 
+void project_ellipsoid(int n, const double* mu, double radius, const double* x, double* y) {
+  bool equal = true;
+  for (int j = 1; j < n; ++j) equal = equal && mu[j] == mu[0];
+  if (equal) {
+    if (n > 0) project_ball(n, mu[0] * radius, x, y);
+    return;
+  }
+  if (!(radius > 0.0)) {
+    std::fill(y, y + n, 0.0);
+    return;
+  }
+  double inside = 0.0;
+  for (int j = 0; j < n; ++j) {
+    if (mu[j] > 0.0) inside += x[j] * x[j] / (mu[j] * mu[j]);
+  }
+  // y_j = mu_j^2 x_j / (mu_j^2 + nu): the sum of (y_j / mu_j)^2 is convex and falls with nu, so Newton from 0 never
+  // oversteps.
+  double nu = 0.0;
+  if (inside > radius * radius) {
+    for (int step = 0; step < kMaxNewtonSteps; ++step) {
+      double f = -radius * radius, slope = 0.0;
+      for (int j = 0; j < n; ++j) {
+        if (!(mu[j] > 0.0)) continue;
+        const double share = mu[j] * x[j] / (mu[j] * mu[j] + nu);
+        f += share * share;
+        slope -= 2.0 * share * share / (mu[j] * mu[j] + nu);
+      }
+      if (!(f > 0.0) || !(slope < 0.0)) break;
+      const double change = -f / slope;
+      nu += change;
+      if (change <= 1e-15 * nu) break;
+    }
+  }
+  double size = 0.0;
+  for (int j = 0; j < n; ++j) {
+    const double own = x[j];
+    y[j] = mu[j] > 0.0 ? mu[j] * mu[j] * own / (mu[j] * mu[j] + nu) : 0.0;
+    if (mu[j] > 0.0) size += y[j] * y[j] / (mu[j] * mu[j]);
+  }
+  if (nu > 0.0 && size > 0.0) {  // on the surface to the last digit, also for radius 0
+    const double scale = std::max(0.0, radius) / std::sqrt(size);
+    for (int j = 0; j < n; ++j) y[j] *= scale;
+  }
+}
+
 double cone_excess(int m, const double* mu, const double* x) {
   double sum = 0.0, forbidden = 0.0;
   for (int j = 0; j < m - 1; ++j) {

@@ -27,6 +27,9 @@ inline double project_interval(double x, double lo, double hi) { return std::min
 void project_ball(int n, double radius, const double* x, double* y);
 void project_ball_derivative(int n, double radius, const double* x, double* derivative);
 
+// The nearest point of the ellipsoid |x / mu| <= radius of dimension n; components with mu = 0 vanish.
+void project_ellipsoid(int n, const double* mu, double radius, const double* x, double* y);
+
 // The friction cone, its dual and its polar cone. Exact: a closed form when all mu are equal; otherwise Newton,
 // safeguarded by bisection, on a scalar equation that is monotone on [0, 1] (see cones.cpp).
 void project_cone(int m, const double* mu, const double* x, double* y);
@@ -41,6 +44,9 @@ void project_cone_derivative(int m, const double* mu, const double* x, double* d
 double cone_excess(int m, const double* mu, const double* x);
 double dual_cone_excess(int m, const double* mu, const double* x);
 
+// Above this coefficient the surface of a cone is computed with its inverse, because the square would overflow.
+constexpr double kSteepCone = 1e6;
+
 // The circular cone of dimension 3, for inner loops: x = [t1, t2, n].
 inline void project_circular_cone(double mu, const double* x, double* y) {
   const double t = std::sqrt(x[0] * x[0] + x[1] * x[1]), n = x[2];
@@ -48,6 +54,10 @@ inline void project_circular_cone(double mu, const double* x, double* y) {
     y[0] = y[1] = y[2] = 0.0;
   } else if (t <= mu * n) {
     y[0] = x[0], y[1] = x[1], y[2] = n;
+  } else if (mu > kSteepCone) {
+    const double inverse = 1.0 / mu, tangent = (t + n * inverse) / (1.0 + inverse * inverse);
+    const double scale = tangent / t;
+    y[0] = scale * x[0], y[1] = scale * x[1], y[2] = inverse * tangent;
   } else {
     const double normal = (mu * t + n) / (1.0 + mu * mu);
     const double scale = mu * normal / t;

@@ -1,4 +1,5 @@
 // ModelBuilder: starting from a model, and adding models to others.
+#include <algorithm>
 #include <utility>
 
 #include "touchstone/model/builder.hpp"
@@ -58,6 +59,13 @@ int size_of(const std::vector<Element>& list) {
   return static_cast<int>(list.size());
 }
 
+int last_fixed_base(const Model& model) {
+  int last = 0;
+  for (const Body& body : model.bodies) last = std::max(last, body.fixed_base);
+  for (const ShapeElement& shape : model.shapes) last = std::max(last, shape.fixed_base);
+  return last;
+}
+
 }  // namespace
 
 ModelBuilder::ModelBuilder(const Model& model) {
@@ -83,6 +91,10 @@ ModelBuilder::ModelBuilder(const Model& model) {
 void ModelBuilder::add_model(const Model& model, const Transform& pose, const std::string& prefix) {
   const Offsets offset{size_of(draft_.bodies) - 1, size_of(draft_.joints),  size_of(draft_.shapes),
                        size_of(draft_.sites),      size_of(draft_.tendons), size_of(draft_.actuators)};
+  const int bases = last_fixed_base(draft_);
+  const auto shift_base = [bases](int& base) {
+    if (base > 0) base += bases;
+  };
   const auto named = [&prefix](auto element) {
     if (!element.name.empty()) element.name = prefix + element.name;
     return element;
@@ -94,10 +106,12 @@ void ModelBuilder::add_model(const Model& model, const Transform& pose, const st
     offset.apply_body(element.body);
     return element;
   };
+  draft_.options.mujoco_contact_frames |= model.options.mujoco_contact_frames;  // its contact pairs rely on it
   for (std::size_t b = 1; b < model.bodies.size(); ++b) {
     Body body = named(model.bodies[b]);
     if (body.parent == 0) body.pose = pose * body.pose;
     offset.apply_body(body.parent);
+    shift_base(body.fixed_base);
     draft_.bodies.push_back(std::move(body));
   }
   for (const Joint& element : model.joints) {
@@ -107,6 +121,7 @@ void ModelBuilder::add_model(const Model& model, const Transform& pose, const st
   }
   for (const ShapeElement& element : model.shapes) {
     ShapeElement shape = placed(element);
+    shift_base(shape.fixed_base);
     if (!shape.visual_material.empty()) shape.visual_material = prefix + shape.visual_material;
     draft_.shapes.push_back(std::move(shape));
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "touchstone/base/printable.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/builder.hpp"
 #include "touchstone/model/reference.hpp"
@@ -130,6 +131,7 @@ void renumber(Model& m) {
 template <typename Element>
 void name_elements(Model& m, ElementKind kind, std::vector<Element>& elements) {
   auto& index = m.names[static_cast<std::size_t>(kind)];
+  for (Element& element : elements) element.name = valid_utf8(element.name);  // files may hold any bytes
   for (std::size_t i = 0; i < elements.size(); ++i) {
     if (!elements[i].name.empty()) index.emplace(elements[i].name, static_cast<int>(i));
   }
@@ -143,6 +145,7 @@ void name_elements(Model& m, ElementKind kind, std::vector<Element>& elements) {
 }
 
 void name_all(Model& m) {
+  m.name = valid_utf8(m.name);
   m.names.assign(static_cast<std::size_t>(ElementKind::kKeyframe) + 1, {});
   name_elements(m, ElementKind::kBody, m.bodies);
   name_elements(m, ElementKind::kJoint, m.joints);
@@ -431,7 +434,7 @@ ModelPtr ModelBuilder::build() const {
   if (!m.options.gravity_enabled) m.defaults.gravity.setZero();
   fill_body_and_joint_parameters(m);
   fill_tendon_and_shape_parameters(m);
-  finish_with_reference_inertia(m, allow_massless_);
+  finish_with_reference_inertia(m, allow_massless_, massless_option_);
   for (std::size_t k = 0; k < m.keyframes.size(); ++k) complete_keyframe(m, m.keyframes[k], static_cast<int>(k));
   return model;
 }

@@ -65,8 +65,11 @@ class ModelBuilder {
   void set_file(std::string file) { draft_.file = std::move(file); }
   void set_name(std::string name) { draft_.name = std::move(name); }
   // Joints that move no mass become warnings instead of errors: kinematics and inverse dynamics work, forward
-  // dynamics does not.
-  void set_allow_massless(bool allow) { allow_massless_ = allow; }
+  // dynamics does not. `option`: how the user of a loader allows it, for the error.
+  void set_allow_massless(bool allow, std::string option = {}) {
+    allow_massless_ = allow;
+    massless_option_ = std::move(option);
+  }
   SimulationOptions& options() { return draft_.options; }
 
   // Validates and freezes. Throws Error that names the element, the value and the remedy. The builder may be
@@ -76,6 +79,7 @@ class ModelBuilder {
  private:
   Model draft_;
   bool allow_massless_ = false;
+  std::string massless_option_;
 };
 
 }  // namespace touchstone

@@ -36,6 +36,9 @@ struct Body {
   MassProperties inertia;             // in the body frame
   double gravity_compensation = 0.0;  // 1 cancels gravity
   bool mocap = false;                 // moved by the user through State::mocap; child of the world without joints
+  // The fixed base that the body is mounted on by its joints (see ShapeElement::fixed_base), 0 for none. The rule that
+  // parent and child do not collide then holds although the parent does not move.
+  int fixed_base = 0;
   Origin origin;
 };
 
@@ -108,6 +111,12 @@ struct ShapeElement {
   std::string visual_material;  // name in VisualMaterial, may be empty
   int group = 0;
   bool visual_only = false;  // never collides; for the viewer
+  // Of a shape that does not move: the number (1, 2, ...) of the robot's base that it is part of, 0 for one of the
+  // surroundings, which collides with everything that moves.
+  int fixed_base = 0;
+  // Does not collide with shapes that have this flag too and overlap it in the reference configuration: robots whose
+  // files were made for drawing have such shapes at their joints (URDF). Surroundings never lose a contact by it.
+  bool exclude_overlaps = false;
   Origin origin;
 };
 
@@ -311,9 +320,11 @@ struct SimulationOptions {
   bool contacts_enabled = true, gravity_enabled = true, limits_enabled = true, equalities_enabled = true,
        springs_enabled = true, dampers_enabled = true, actuation_enabled = true, friction_loss_enabled = true,
        clamp_controls = true, filter_parent_contacts = true, safe_references = true, implicit_damping = true;
-  // Shapes of moving bodies that overlap in the reference configuration never collide: robots whose files were made for
-  // drawing have such shapes at their joints (URDF).
+  // All shapes of moving bodies have ShapeElement::exclude_overlaps.
   bool exclude_overlaps = false;
+  // Tangents of contacts follow MuJoCo's rule (MJCF), which says what the two values of a contact pair's sliding or
+  // rolling friction refer to. Otherwise they are contact_frame(normal).
+  bool mujoco_contact_frames = false;
 };
 
 }  // namespace touchstone

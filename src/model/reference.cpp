@@ -78,7 +78,9 @@ VectorX reference_mass_matrix(const Model& m, const ReferenceKinematics& k) {
   return M;
 }
 
-void require_inertia(Model& m, const VectorX& M, bool allow_massless) {
+void require_inertia(Model& m, const VectorX& M, bool allow_massless, const std::string& option) {
+  constexpr int kNamed = 10;
+  int massless = 0;
   constexpr double kSmallest = 1e-15;  // as MuJoCo's mjMINVAL
   for (int i = 0; i < m.nv; ++i) {
     const double inertia = M[m.row_start[i] + m.row_length[i] - 1];
@@ -87,12 +89,16 @@ void require_inertia(Model& m, const VectorX& M, bool allow_massless) {
     std::string message = fmt::format("it moves no inertia (body '{}' and what hangs on it give {})",
                                       m.bodies[m.dof_body[i]].name, inertia);
     if (allow_massless) {
-      m.warnings.push_back({std::move(where), message + "; forward dynamics will not work"});
+      if (++massless <= kNamed) m.warnings.push_back({std::move(where), message + "; forward dynamics will not work"});
       continue;
     }
     throw InputError({.where = std::move(where),
                       .message = std::move(message),
-                      .remedy = "give the body mass and inertia or the joint armature, or load with allow_ignored"});
+                      .remedy = "give the body mass and inertia or the joint armature" +
+                                (option.empty() ? option : ", or load with " + option)});
+  }
+  if (massless > kNamed) {
+    m.warnings.push_back({{m.file, 0, m.name}, fmt::format("{} more joints move no inertia", massless - kNamed)});
   }
 }
 
@@ -118,10 +124,10 @@ void resolve_damping_ratios(Model& m, const ReferenceKinematics& k, VectorX M) {
 
 }  // namespace
 
-void finish_with_reference_inertia(Model& m, bool allow_massless) {
+void finish_with_reference_inertia(Model& m, bool allow_massless, const std::string& massless_option) {
   const ReferenceKinematics k = reference_kinematics(m);
   const VectorX M = reference_mass_matrix(m, k);
-  require_inertia(m, M, allow_massless);
+  require_inertia(m, M, allow_massless, massless_option);
   const auto has_ratio = [](const Actuator& actuator) { return actuator.damping_ratio > 0.0; };
   if (std::any_of(m.actuators.begin(), m.actuators.end(), has_ratio)) resolve_damping_ratios(m, k, M);
   m.defaults.actuator_gain.clear();

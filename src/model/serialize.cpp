@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
 constexpr std::string_view kMagic = "touchstone-model";
-constexpr std::int32_t kFormat = 1;  // raise it when a field comes, goes or changes
+constexpr std::int32_t kFormat = 2;  // raise it when a field comes, goes or changes
 
 template <typename Archive, typename... Fields>
 void all(Archive& archive, Fields&... fields) {
@@ -174,7 +174,7 @@ TOUCHSTONE_FIELDS(BodyInertia, e.com, e.inertia, e.mass)
 TOUCHSTONE_FIELDS(Origin, e.file, e.line, e.element)
 TOUCHSTONE_FIELDS(Warning, e.origin, e.message)
 TOUCHSTONE_FIELDS(Impedance, e.solref, e.solimp)
-TOUCHSTONE_FIELDS(Body, e.name, e.parent, e.pose, e.inertia, e.gravity_compensation, e.mocap, e.origin)
+TOUCHSTONE_FIELDS(Body, e.name, e.parent, e.pose, e.inertia, e.gravity_compensation, e.mocap, e.fixed_base, e.origin)
 TOUCHSTONE_FIELDS(Joint, e.name, e.body, e.type, e.axis, e.anchor, e.pitch, e.reference, e.limited, e.range,
                   e.limit_margin, e.limit_impedance, e.stiffness, e.spring_reference, e.damping, e.armature, e.friction,
                   e.friction_impedance, e.actuator_force_limited, e.actuator_force_range,
@@ -185,7 +185,7 @@ TOUCHSTONE_FIELDS(HeightField, e.name, e.rows, e.columns, e.radius_x, e.radius_y
 TOUCHSTONE_FIELDS(Shape, e.type, e.size, e.mesh, e.height_field, e.mesh_collision, e.pieces)
 TOUCHSTONE_FIELDS(ShapeElement, e.name, e.body, e.pose, e.shape, e.contact_type, e.contact_affinity,
                   e.contact_dimension, e.margin, e.gap, e.material, e.color, e.visual_material, e.group, e.visual_only,
-                  e.origin)
+                  e.fixed_base, e.exclude_overlaps, e.origin)
 TOUCHSTONE_FIELDS(VisualMaterial, e.name, e.color, e.texture_file, e.specular, e.shininess, e.reflectance, e.emission)
 TOUCHSTONE_FIELDS(Site, e.name, e.body, e.pose, e.shape, e.color, e.group, e.origin)
 TOUCHSTONE_FIELDS(ContactPair, e.name, e.shape_a, e.shape_b, e.contact_dimension, e.friction, e.impedance, e.margin,
@@ -207,7 +207,8 @@ TOUCHSTONE_FIELDS(Keyframe, e.name, e.time, e.q, e.v, e.activation, e.control, e
 TOUCHSTONE_FIELDS(SimulationOptions, e.time_step, e.integrator, e.cone, e.friction_impedance_ratio, e.magnetic_field,
                   e.contacts_enabled, e.gravity_enabled, e.limits_enabled, e.equalities_enabled, e.springs_enabled,
                   e.dampers_enabled, e.actuation_enabled, e.friction_loss_enabled, e.clamp_controls,
-                  e.filter_parent_contacts, e.safe_references, e.implicit_damping)
+                  e.filter_parent_contacts, e.safe_references, e.implicit_damping, e.exclude_overlaps,
+                  e.mujoco_contact_frames)
 TOUCHSTONE_FIELDS(Parameters, e.gravity, e.body_inertia, e.body_gravity_compensation, e.joint_stiffness,
                   e.spring_reference, e.dof_armature, e.dof_damping, e.dof_friction, e.tendon_stiffness,
                   e.tendon_damping, e.tendon_armature, e.tendon_friction, e.tendon_spring_length, e.actuator_gain,

@@ -1,5 +1,9 @@
+#include <algorithm>
 #include <fstream>
+#include <string>
 #include <system_error>
+#include <unordered_set>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,20 +16,62 @@ using record::Column;
 
 namespace {
 
-// "q[3]" for a column of several numbers; names of the model where numbers have some.
+constexpr const char* kPose[] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
+constexpr const char* kTwist[] = {"x", "y", "z", "wx", "wy", "wz"};
+
+// "q:knee", "q:base.qw": the joint and the part of it that an entry of q or v is. `first` has the first entry of each
+// joint; turning joints have the last parts of a pose or twist.
+std::string joint_title(const Model& model, const std::string& name, const std::vector<int>& first, std::size_t k) {
+  const auto next = std::upper_bound(first.begin(), first.end(), static_cast<int>(k));
+  const auto j = static_cast<std::size_t>(next - first.begin() - 1);
+  const Joint& joint = model.joints[j];
+  const std::size_t part = k - static_cast<std::size_t>(first[j]);
+  if (joint.type != JointType::kFree && joint.type != JointType::kBall) return name + ":" + joint.name;
+  const std::size_t skipped = joint.type == JointType::kBall ? 3 : 0;
+  return fmt::format("{}:{}.{}", name, joint.name, (name == "q" ? kPose : kTwist)[skipped + part]);
+}
+
+std::string activation_title(const Model& model, std::size_t k) {
+  const auto& index = model.activation_index;
+  const auto found = std::find(index.begin(), index.end(), static_cast<int>(k));
+  return "activation:" + model.actuators[static_cast<std::size_t>(found - index.begin())].name;
+}
+
+// Numbers carry the name of what they belong to in the model.
 std::string title(const Model& model, const Column& column, std::size_t k) {
   static constexpr const char* kStages[] = {"dynamics", "collision", "assembly", "solve", "integrate", "certify"};
   static constexpr const char* kAxes[] = {"x", "y", "z"};
   std::string name = column.path.substr(column.path.rfind('/') + 1);
-  if (name == "times") return std::string("time_") + kStages[k];
+  if (name == "q") return joint_title(model, name, model.joint_q, k);
+  if (name == "v") return joint_title(model, name, model.joint_dof, k);
+  if (name == "activation") return activation_title(model, k);
   if (name == "control") return "control:" + model.actuators[k].name;
+  if (name == "mocap") {
+    const auto body = static_cast<std::size_t>(model.mocap_body[k / 7]);
+    return fmt::format("mocap:{}.{}", model.bodies[body].name, kPose[k % 7]);
+  }
+  if (name == "times") return std::string("time_") + kStages[k];
   if (column.width == 1) return name;
-  if (column.path.rfind("/contacts/", 0) == 0 && column.width == 3) return name + "_" + kAxes[k];
-  return fmt::format("{}[{}]", name, k);
+  return name + "_" + kAxes[k];
+}
+
+// All titles of a table. A joint may be called "base.x": whatever comes second gets a number.
+std::vector<std::string> titles(const Model& model, const std::vector<Column>& columns) {
+  std::vector<std::string> list;
+  std::unordered_set<std::string> seen;
+  for (const Column& column : columns) {
+    for (std::size_t k = 0; k < column.width; ++k) {
+      const std::string plain = title(model, column, k);
+      std::string unique = plain;
+      for (int n = 2; !seen.insert(unique).second; ++n) unique = fmt::format("{}#{}", plain, n);
+      list.push_back(std::move(unique));
+    }
+  }
+  return list;
 }
 
 std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + '"';
@@ -50,9 +96,7 @@ class CsvFile {
   CsvFile(std::filesystem::path file, const std::string& first, const Model& model, const std::vector<Column>& columns)
       : file_(std::move(file)), stream_(file_, std::ios::binary) {
     stream_ << first;
-    for (const Column& column : columns) {
-      for (std::size_t k = 0; k < column.width; ++k) stream_ << ',' << quoted(title(model, column, k));
-    }
+    for (const std::string& name : titles(model, columns)) stream_ << ',' << quoted(name);
     stream_ << '\n';
   }
 

@@ -196,6 +196,7 @@ Recording::Recording(const std::filesystem::path& path) {
   options_ = parse_options(file.text("/meta/options"));
   time_step_ = file.number("/meta/time_step");
   every_ = static_cast<int>(file.number("/meta/every"));
+  covers_all_steps_ = every_ == 1 || file.text("/meta/figures") == record::kWorstSinceRow;
   model_ = deserialize_model(file.bytes("/model/data"));
   complete_ = file.integers<std::int32_t, 1>("/meta/complete", H5T_NATIVE_INT32)[0] == 1;
   const auto counts = file.integers<std::int64_t, 2>("/meta/rows", H5T_NATIVE_INT64);

@@ -24,7 +24,8 @@
 namespace touchstone {
 
 // One row for each recorded moment. The first is the start, which no step led to: its report is empty. All others hold
-// the state after a step and what that step said.
+// the state after a step and what that step said. If not every step has a row, status, natv, natv_relative, penetration
+// and violation are the worst of the steps since the row before, so that none goes unseen.
 struct StepTable {
   std::vector<double> time;                       // s
   std::vector<double> q, v, activation, control;  // nq, nv, na, nu a row
@@ -68,8 +69,8 @@ class RecordingWriter {
   RecordingWriter& operator=(RecordingWriter&&) noexcept;
   ~RecordingWriter();  // closes; errors are swallowed
 
-  // After a step: keeps it if its turn has come. Throws Error when the file cannot be written any more (disk full);
-  // what was written before stays readable.
+  // After a step: keeps it if its turn has come, or if it diverged. Throws Error when the file cannot be written any
+  // more (disk full); what was written before stays readable.
   void add(Simulator& sim);
   // Writes what is left. Throws as add does.
   void close();
@@ -90,6 +91,9 @@ class Recording {
   const SimulatorOptions& options() const { return options_; }
   double time_step() const { return time_step_; }
   int every() const { return every_; }
+  // The certificate's figures of a row are the worst of all steps since the row before; false: of that step alone, in
+  // files of old writers that left steps out.
+  bool covers_all_steps() const { return covers_all_steps_; }
   // False when the writer did not come to close(): killed, or no room.
   bool complete() const { return complete_; }
 
@@ -108,6 +112,7 @@ class Recording {
   SimulatorOptions options_;
   double time_step_ = 0.0;
   int every_ = 1;
+  bool covers_all_steps_ = false;
   bool complete_ = false;
   StepTable steps_;
   ContactTable contacts_;

@@ -83,6 +83,7 @@ struct RecordingWriter::Impl {
   void append(const std::vector<Column>& columns, const std::vector<Handle>& datasets, std::size_t first,
               std::size_t rows) const;
   void take(Simulator& sim);
+  void pass(const StepReport& r);
   void flush();
   void commit(const Counts& rows);
   void finish();
@@ -92,7 +93,6 @@ struct RecordingWriter::Impl {
   std::string name;
   RecordingOptions options;
   ModelPtr model;
-  hdf5::Silence silence;
   Handle file;
   std::vector<Handle> step_sets, contact_sets;
   Handle counter, complete;
@@ -100,6 +100,7 @@ struct RecordingWriter::Impl {
   ContactTable contacts;
   std::size_t chunk = 0;
   std::int32_t step_number = 0;
+  StepReport before;  // the worst of the steps since the last row
   Counts committed{0, 0};
   bool broken = false;  // a write failed: the file is left as it is
 };
@@ -162,6 +163,7 @@ void RecordingWriter::Impl::write_meta(const Simulator& sim) {
   write_text("/meta/options", options_text(sim.options()));
   write_text("/meta/time_step", fmt::format("{}", sim.time_step()));
   write_text("/meta/every", std::to_string(options.every));
+  write_text("/meta/figures", record::kWorstSinceRow);
   write_text("/model/name", model->name);
   write_text("/model/file", model->file);
   write_bytes("/model/data", model_bytes(sim));
@@ -227,15 +229,16 @@ void RecordingWriter::Impl::take(Simulator& sim) {
     steps.mocap.insert(steps.mocap.end(), {X.rotation.w(), X.rotation.x(), X.rotation.y(), X.rotation.z()});
   }
   steps.step.push_back(step_number);
-  steps.status.push_back(static_cast<std::int32_t>(r.status));
+  steps.status.push_back(static_cast<std::int32_t>(std::max(r.status, before.status)));
   steps.contacts.push_back(static_cast<std::int32_t>(sim.contacts().size()));
   steps.constraints.push_back(r.constraints);
   steps.islands.push_back(r.islands);
   steps.iterations.push_back(r.iterations);
-  steps.natv.push_back(r.residuals.natv);
-  steps.natv_relative.push_back(r.residuals.natv_relative);
-  steps.penetration.push_back(r.penetration);
-  steps.violation.push_back(r.violation);
+  steps.natv.push_back(std::max(r.residuals.natv, before.residuals.natv));
+  steps.natv_relative.push_back(std::max(r.residuals.natv_relative, before.residuals.natv_relative));
+  steps.penetration.push_back(std::max(r.penetration, before.penetration));
+  steps.violation.push_back(std::max(r.violation, before.violation));
+  before = StepReport();
   steps.times.insert(steps.times.end(), {r.times.dynamics, r.times.collision, r.times.assembly, r.times.solve,
                                          r.times.integrate, r.times.certify});
   for (const ContactForce& f : sim.contacts()) {
@@ -253,8 +256,17 @@ void RecordingWriter::Impl::take(Simulator& sim) {
   if (steps.rows() == chunk) flush();
 }
 
+// The certificate of a step that has no row of its own.
+void RecordingWriter::Impl::pass(const StepReport& r) {
+  before.status = std::max(before.status, r.status);
+  keep_worst(r.residuals, before.residuals);
+  before.penetration = std::max(before.penetration, r.penetration);
+  before.violation = std::max(before.violation, r.violation);
+}
+
 void RecordingWriter::Impl::flush() {
   if (broken || steps.rows() == 0) return;
+  const hdf5::Silence silence;
   broken = true;  // until all of it is written
   const std::size_t rows = steps.rows(), points = contacts.rows();
   append(record::contact_columns(contacts), contact_sets, static_cast<std::size_t>(committed[1]), points);
@@ -296,6 +308,7 @@ void RecordingWriter::Impl::detach() const {
 
 void RecordingWriter::Impl::close() {
   if (!file) return;
+  const hdf5::Silence silence;
   std::exception_ptr problem;
   try {
     if (!broken) finish();
@@ -312,8 +325,9 @@ void RecordingWriter::Impl::close() {
   if (!closed && !broken) fail("closing");
 }
 
-RecordingWriter::RecordingWriter(const std::filesystem::path& file, Simulator& sim, const RecordingOptions& options)
-    : impl_(std::make_unique<Impl>(file, sim, options)) {
+RecordingWriter::RecordingWriter(const std::filesystem::path& file, Simulator& sim, const RecordingOptions& options) {
+  const hdf5::Silence silence;
+  impl_ = std::make_unique<Impl>(file, sim, options);
   impl_->take(sim);
 }
 
@@ -331,7 +345,11 @@ RecordingWriter::~RecordingWriter() {
 void RecordingWriter::add(Simulator& sim) {
   Impl& w = *impl_;
   ++w.step_number;
-  if (w.step_number % w.options.every == 0) w.take(sim);
+  if (w.step_number % w.options.every == 0 || sim.report().status == StepStatus::kDiverged) {
+    w.take(sim);
+  } else {
+    w.pass(sim.report());
+  }
 }
 
 void RecordingWriter::close() { impl_->close(); }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/collision/overlaps.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/geometry/mesh.hpp"
 #include "touchstone/model/builder.hpp"
@@ -93,6 +94,16 @@ ModelPtr with_ground(const Model& model, const VectorX& q) {
   grounded->defaults = model.defaults;
   grounded->defaults.shape_material.insert(grounded->defaults.shape_material.begin() + index, material);
   return grounded;
+}
+
+void add_collision_warnings(Scene& scene) {
+  const CollisionModel shapes(*scene.model);
+  std::vector<Warning> warnings = shapes.warnings();
+  for (Warning& warning : start_warnings(shapes, scene.start)) warnings.push_back(std::move(warning));
+  if (warnings.empty()) return;
+  auto model = std::make_shared<Model>(*scene.model);
+  model->warnings.insert(model->warnings.end(), warnings.begin(), warnings.end());
+  scene.model = std::move(model);
 }
 
 }  // namespace touchstone

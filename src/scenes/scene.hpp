@@ -49,4 +49,8 @@ void start_at_keyframe(Scene& scene, std::string_view keyframe);
 // The model with a plane below it: at the lowest point of its colliding shapes in the given configuration.
 ModelPtr with_ground(const Model& model, const VectorX& q);
 
+// Adds to the model's warnings what only collision detection can tell a user who loads it: shapes that overlap, hulls
+// that fill hollows. Once for each scene.
+void add_collision_warnings(Scene& scene);
+
 }  // namespace touchstone

@@ -1,10 +1,9 @@
 #include "touchstone/scenes/scene_file.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/input_file.hpp"
 #include "touchstone/io/load.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/builder.hpp"
@@ -30,7 +29,7 @@ Scene load_part(const Node& node, bool floating, const std::filesystem::path& fo
       std::filesystem::path(name).is_absolute() ? std::filesystem::path(name) : folder / name;
   std::error_code ignored;
   try {
-    if (std::filesystem::is_regular_file(path, ignored)) {
+    if (std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored)) {
       if (is_scene_file(path)) node.fail("a scene file inside a scene file", "name the model itself");
       LoadOptions own = options;
       own.floating_base = own.floating_base || floating;
@@ -296,14 +295,7 @@ Scene load_scene_text(const std::string& text, const std::string& name, const Lo
 }
 
 Scene load_scene_file(const std::filesystem::path& file, const LoadOptions& options) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (!stream.good() && !stream.eof()) {
-    throw InputError({.where = {file.string(), 0, {}},
-                      .message = "the file cannot be read",
-                      .remedy = "check its name and permissions"});
-  }
-  return load_scene_text(text, file.string(), options);
+  return load_scene_text(read_file(file, file_kind::kScene), file.string(), options);
 }
 
 }  // namespace touchstone

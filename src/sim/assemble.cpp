@@ -6,6 +6,7 @@
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/math/so3.hpp"
+#include "touchstone/sim/rigid_laws.hpp"
 #include "touchstone/sim/soft_laws.hpp"
 
 namespace touchstone {
@@ -15,10 +16,6 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A contact whose bodies move so much less along its normal than their masses let them is held by joints.
 constexpr double kImmovable = 1e-9;
-
-// Compliance of equalities, as a share of what their bodies give way to. Loops at dead centre have no finite force for
-// the velocity that stabilisation asks for; this bounds it, and is far below the accuracy of a step everywhere else.
-constexpr double kLoopCompliance = 1e-8;
 
 const double kZeros[6] = {};
 const double kOnes[6] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
@@ -380,77 +377,6 @@ class Assembler {
 // Grows with room to spare, so that a few more contacts than ever before do not allocate each time.
 void ensure_size(VectorX& v, int size) {
   if (v.size() < size) v.resize(2 * size);
-}
-
-// The speed at which a violation is left, 0 within the slop.
-double recovery(double gap, double h, const StabilisationOptions& s) {
-  return std::max(s.erp * std::min(0.0, gap + s.slop) / h, -s.recovery_speed);
-}
-
-// b_n of a hard contact or limit with gap phi. `w` and `w_free` are its velocities before the step and after it without
-// constraints. A true impact bounces; else the gap may close within the step, and a penetration is left slowly.
-struct Bias {
-  double total = 0.0, recovery = 0.0;
-};
-
-Bias unilateral_bias(double phi, double w, double w_free, double restitution, double h, const StabilisationOptions& s) {
-  const double back = recovery(phi, h, s);
-  if (restitution > 0.0 && w < -s.restitution_threshold && phi + h * w_free <= 0.0) {
-    const double bounce = restitution * w;
-    return {std::min(bounce, back), std::min(0.0, back - bounce)};
-  }
-  return {std::max(0.0, phi) / h + back, back};
-}
-
-// In between the limits lambda = h (force at the end of the step).
-void set_servo_law(const Data& data, int actuator, double h, int row, Constraints& c) {
-  const double gain = data.servo_gain[actuator];
-  c.compliance[row] = 1.0 / gain;
-  c.bias[row] = -(h * data.servo_force[actuator] / gain + data.actuator_velocity[actuator]);
-}
-
-void set_rigid_laws(const Model& model, const ReferenceWeights& weights, std::span<const Contact> contacts,
-                    const Data& data, double h, double remaining, const StabilisationOptions& s, Constraints& c) {
-  const auto set = [&c](int row, Bias bias) {
-    c.bias[row] = bias.total;
-    c.recovery[row] = bias.recovery;
-  };
-  for (int block = 0; block < c.count(); ++block) {
-    const Constraint& constraint = c.list[at(block)];
-    const int first = c.blocks.row[at(block)], last = c.blocks.row[at(block + 1)] - 1;
-    for (int r = first; r <= last; ++r) c.bias[r] = c.compliance[r] = c.recovery[r] = 0.0;
-    const double phi = c.position[at(last)], w = c.velocity[last], w_free = c.free_velocity[last];
-    switch (constraint.kind) {
-      case ConstraintKind::kContact: {
-        const ContactMaterial& material = contacts[at(constraint.index)].material;
-        if (material.stiffness > 0.0) {
-          c.compliance[last] = 1.0 / (h * remaining * material.stiffness);
-          c.bias[last] = phi / remaining;
-        } else {
-          set(last, unilateral_bias(phi, w, w_free, material.restitution, remaining, s));
-        }
-        break;
-      }
-      case ConstraintKind::kJointLimit:
-      case ConstraintKind::kTendonLimit:
-        set(last, unilateral_bias(phi, w, w_free, 0.0, remaining, s));
-        break;
-      case ConstraintKind::kEquality:
-        for (int r = first; r <= last; ++r) {
-          const double back = s.erp * c.position[at(r)] / remaining;
-          set(r, {back, back});
-          const Equality& equality = model.equalities[at(constraint.index)];
-          c.compliance[r] = kLoopCompliance * equality_weight(model, weights, equality, r - first);
-        }
-        break;
-      case ConstraintKind::kServo:
-        set_servo_law(data, constraint.index, h, last, c);
-        break;
-      case ConstraintKind::kJointFriction:
-      case ConstraintKind::kTendonFriction:
-        break;
-    }
-  }
 }
 
 }  // namespace

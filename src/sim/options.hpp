@@ -25,7 +25,7 @@ struct StabilisationOptions {
   double erp = 0.2;             // share of a violation that one step removes
   double slop = 2e-4;           // m or rad; contacts and limits may be violated so much without being pushed back
   double recovery_speed = 1.0;  // m/s; penetrations are left at most so fast
-  double restitution_threshold = 0.1;  // m/s; slower impacts do not bounce
+  double restitution_threshold = 0.1;  // m/s or rad/s; slower impacts do not bounce
 };
 
 // What is watched at each step, and when it is worth a warning (StepReport::warnings).

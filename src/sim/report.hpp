@@ -69,7 +69,7 @@ void keep_worst(const Residuals& other, Residuals& worst);
 
 struct StepReport {
   StepStatus status = StepStatus::kOk;
-  double time = 0.0;  // s, at the end of the step
+  double time = 0.0;  // s, of the state after the step: its end, or its start if it diverged
   int contacts = 0;
   int immovable = 0;    // contacts that were left out because no joint lets them open or close
   int constraints = 0;  // blocks of all kinds

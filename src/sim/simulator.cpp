@@ -71,6 +71,7 @@ void Simulator::advance() {
   const bool midpoint = options_.integrator != Integrator::kSemiImplicitEuler;
   const double remaining = midpoint ? 0.5 * h_ : h_;
   report_ = StepReport();
+  report_.time = state_.time;  // unless the step comes to its end
   contact_forces_.clear();
   work_ = state_;
   if (midpoint) ::touchstone::integrate(*model_, state_.q, state_.v, 0.5 * h_, work_.q);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/model/impedance.hpp"
+
 namespace touchstone {
 namespace {
 
@@ -18,17 +20,10 @@ std::array<double, 5> within_bounds(const std::array<double, 5>& s) {
 }
 
 // Stiffness and damping of the reference acceleration.
-struct Reference {
-  double K = 0.0, B = 0.0;
-};
-
-Reference reference_of(const Impedance& impedance, bool safe, double h) {
+ReferenceSpring reference_of(const Impedance& impedance, bool safe, double h) {
   const double dmax = within_bounds(impedance.solimp)[1];
-  const auto& s = impedance.solref;
-  if (s[0] <= 0.0) return {-s[0] / (dmax * dmax), -s[1] / dmax};
-  const double tc = safe ? std::max(s[0], 2.0 * h) : s[0];
-  const double root = std::max(dmax * tc * s[1], kTiny);
-  return {1.0 / (root * root), 2.0 / std::max(dmax * tc, kTiny)};
+  const ReferenceSpring spring = reference_spring(impedance.solref, safe ? 2.0 * h : 0.0);
+  return {spring.stiffness / (dmax * dmax), spring.damping / dmax};
 }
 
 class SoftLaws {
@@ -39,10 +34,11 @@ class SoftLaws {
   // One row; `distance` is the r that the impedance sees (all rows of a block share it).
   void set(int row, const Impedance& impedance, double distance, bool is_friction, double weight) {
     const double d = impedance_at(impedance.solimp, distance);
-    const Reference ref = reference_of(impedance, model_.options.safe_references, h_);
-    const double K = is_friction ? 0.0 : ref.K;
+    const ReferenceSpring ref = reference_of(impedance, model_.options.safe_references, h_);
+    const double K = is_friction ? 0.0 : ref.stiffness;
     c_.compliance[row] = std::max(kTiny, (1.0 - d) / d * weight);
-    c_.bias[row] = -(1.0 - h_ * ref.B) * c_.velocity[row] + h_ * (K * d * c_.position[at(row)] + c_.drift[at(row)]);
+    c_.bias[row] =
+        -(1.0 - h_ * ref.damping) * c_.velocity[row] + h_ * (K * d * c_.position[at(row)] + c_.drift[at(row)]);
     c_.recovery[row] = 0.0;
   }
 

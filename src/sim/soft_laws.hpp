@@ -1,7 +1,7 @@
 // MuJoCo's softened constraints, as bias and compliance of the rows of a step.
 //
 // Each row has a reference acceleration aref = -B w - K d r and a regularisation R (MuJoCo's documentation,
-// "Computation", and paper 001 V-D), with w = J v, r = position - margin, and the impedance d(r) in (0, 1):
+// "Computation", and Tsounis et al. 2025 V-D), with w = J v, r = position - margin, and the impedance d(r) in (0, 1):
 //   B = 2 / (dmax tc),  K = 1 / (dmax tc dr)^2        solref = (tc, dr), tc at least two time steps
 //   B = -s2 / dmax,     K = -s1 / dmax^2              solref = (s1, s2), both not positive
 //   R = (1 - d)/d w0                                  w0 from the inverse inertia at the reference configuration

@@ -206,7 +206,7 @@ SolveStatus solve_with_admm(const ContactProblem& problem, const AdmmOptions& op
   SolveStatus status{};
   DualProblem& dual = workspace.dual;
   VectorX &lambda = workspace.lambda, &u = workspace.u;
-  if (!begin_dual_solve(problem, options, options.scaling(), dual, solution, lambda, status)) return status;
+  if (!begin_dual_solve(problem, options, options.scaling(), workspace, solution, lambda, status)) return status;
   const double tolerance = velocity_tolerance(options, dual);
   compute_velocity(dual, lambda, u);
   if (natv(dual, model, lambda, u) <= tolerance) {
@@ -236,8 +236,10 @@ SolveStatus solve_with_admm(const ContactProblem& problem, const AdmmOptions& op
       if (residual <= tolerance) status = SolveStatus::kSolved;
     }
     if (status != SolveStatus::kSolved && !stall.progresses(admm.residual())) status = SolveStatus::kStalled;
+    if (status == SolveStatus::kMaxIterations && workspace.deadline.passed()) status = SolveStatus::kTimeLimit;
   }
-  if (status == SolveStatus::kMaxIterations && current_natv() <= tolerance) status = SolveStatus::kSolved;
+  if ((status == SolveStatus::kMaxIterations || status == SolveStatus::kTimeLimit) && current_natv() <= tolerance)
+    status = SolveStatus::kSolved;
   solution.factorizations = admm.factorizations();
   return end_dual_solve(problem, dual, admm.y, status, solution);
 }

@@ -2,12 +2,13 @@
 //
 // Problem: min 1/2 x' G x + (g + s)' x over x in C, a product of convex sets that is only known by its projection. With
 //   s = Gamma(z), renewed in every iteration, the fixed points are those of the NCP; with s = 0 those of the CCP.
-// Method: 001 Alg. 6 and ALGORITHMS. x is free, y = x in C, z the multiplier, which becomes u + s:
+// Method: Tsounis et al. 2025, Alg. 6. x is free, y = x in C, z the multiplier, which becomes u + s:
 //       x <- (G + (rho + eta) I)^-1 (-g - s + rho y + eta x + z)
 //       y <- P_C(x^ - z / rho),    z <- z - rho (x^ - y),    x^ = omega x + (1 - omega) y
 //   Acceleration (Goldstein et al.): y and z on the right-hand sides are extrapolated, and restarted when the combined
 //   residual rho |dy|^2 + |dz|^2 / rho does not fall.
-// Penalty rules (001 (171), (172)): when the primal residual |x - y| exceeds `balance` times the dual residual
+// Penalty rules (Tsounis et al. 2025, (171), (172)): when the primal residual |x - y| exceeds `balance` times the dual
+// residual
 //   |rho dy + eta dx|, rho grows, in the reverse case it shrinks: by a constant factor (linear) or by (L/m)^0.05
 //   (spectral), L the largest eigenvalue of G and m = eta + min R. The factorisation is kept while rho stands.
 // A nonsymmetric G = S + N is split: S is factored, N x is taken from the last x. The fixed points are those of G.

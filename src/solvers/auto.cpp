@@ -12,6 +12,7 @@ constexpr int kMaxRounds = 4;           // of leaving out and verifying; then ev
 constexpr double kWorthReducing = 0.9;  // share of the blocks below which parts are cut out
 constexpr int kSmall = 12;              // blocks: below, neither islands nor parts are worth their cost
 constexpr int kWarmSweeps = 3, kColdSweeps = 4;
+constexpr double kFrictions[] = {10.0, 30.0, 1e2, 3e2, 1e3, 1e4, 1e6};  // on the way to more
 constexpr double kCompliances[] = {1e-8, 1e-6, 1e-4, 1e-2};
 
 struct Outcome {
@@ -25,11 +26,16 @@ void solve_part(const AutoOptions& options, const PipelineSettings& settings, Pi
   double value = run_pipeline(settings, part);
   outcome.infeasible = outcome.infeasible || part.infeasible;
   if (value > settings.tolerance && settings.thorough && options.allow_compliance) {
+    part.kept = part.lambda;
+    bool shifted = false;
     for (const double shift : kCompliances) {
+      if (settings.deadline.passed()) break;
       if (run_shifted(settings, shift, part) > settings.tolerance) continue;
       outcome.shift = std::max(outcome.shift, shift);
+      shifted = true;
       break;
     }
+    if (!shifted && settings.deadline.passed()) part.lambda = part.kept;
   }
   outcome.natv = std::max(outcome.natv, value);
   solution.iterations += part.steps + part.sweeps;
@@ -42,6 +48,22 @@ bool separates(const DualProblem& dual, const VectorX& lambda, const VectorX& u,
   if (type != BlockType::kCoulomb && type != BlockType::kNonNegative) return false;
   const int last = dual.blocks.row[i + 1] - 1;
   return lambda[last] <= 0.0 && u[last] * dual.weight[i] > change;
+}
+
+// The islands of w.parts one after another, from and to w.whole.
+void solve_parts(const AutoOptions& options, const PipelineSettings& settings, AutoWorkspace& w, Solution& solution,
+                 Outcome& outcome) {
+  while (static_cast<int>(w.island.size()) < w.parts.count()) w.island.push_back(std::make_unique<PipelineWorkspace>());
+  for (int p = 0; p < w.parts.count(); ++p) {
+    PipelineWorkspace& part = *w.island[p];
+    part.problem = nullptr;
+    const int* blocks = w.parts.blocks.data() + w.parts.start[p];
+    const int size = w.parts.start[p + 1] - w.parts.start[p];
+    extract_part(w.dual, blocks, size, w.position, part.dual);
+    gather_part(w.dual, blocks, size, w.whole, part.lambda);
+    solve_part(options, settings, part, solution, outcome);
+    scatter_part(w.dual, blocks, size, part.lambda, w.whole);
+  }
 }
 
 // All blocks that are not left out as one part.
@@ -85,6 +107,73 @@ bool verify_left_out(double tolerance, AutoWorkspace& w) {
   return complete;
 }
 
+// Solves w.dual from w.lambda; the answer is in w.whole.
+Outcome solve_dual(const ContactProblem& problem, const AutoOptions& options, PipelineSettings settings,
+                   AutoWorkspace& w, Solution& solution) {
+  const DualProblem& dual = w.dual;
+  Outcome outcome;
+  const auto solve_as_one = [&] {
+    settings.thorough = true;
+    w.problem = dual.doubtful ? nullptr : &problem;  // the primal view is not scaled
+    solve_part(options, settings, w, solution, outcome);
+    w.whole = w.lambda;
+    return outcome;
+  };
+  if (dual.nblock() <= kSmall || dual.nrow() <= NewtonSystem::kLargestDense) return solve_as_one();
+  const int count = choose_blocks(options, settings.warm, w);
+  settings.swept = options.reduce;
+  if (count > kWorthReducing * dual.nblock()) w.chosen.assign(w.chosen.size(), 1);
+  w.whole = w.lambda;
+  for (int round = 0;; ++round) {
+    outcome = {};
+    options.islands ? w.parts.find(dual, w.chosen) : take_as_one(w.chosen, w.parts);
+    const bool everything = static_cast<int>(w.parts.blocks.size()) == dual.nblock();
+    if (everything && w.parts.count() == 1) {
+      w.lambda = w.whole;
+      return solve_as_one();
+    }
+    settings.thorough = everything;
+    solve_parts(options, settings, w, solution, outcome);
+    compute_velocity(dual, w.whole, w.whole_u);
+    if (w.deadline.passed()) break;
+    if (verify_left_out(settings.tolerance, w) && (everything || outcome.natv <= settings.tolerance)) break;
+    if (round + 1 >= kMaxRounds || outcome.natv > settings.tolerance) w.chosen.assign(w.chosen.size(), 1);
+    settings.warm = true;
+  }
+  outcome.natv = natv(dual, ContactModel::kNcp, w.whole, w.whole_u);
+  return outcome;
+}
+
+// With much friction the methods lose their way. From a solution with less, which is easier, to one with more: when
+// nothing slides any more it is one for all larger coefficients. Returns whether w.whole is now a solution.
+bool raise_friction(const ContactProblem& problem, const AutoOptions& options, PipelineSettings settings,
+                    AutoWorkspace& w, Solution& solution) {
+  std::vector<double>& mu = w.dual.blocks.mu;
+  w.friction = mu;
+  const auto cut = [&](double most) {
+    for (std::size_t r = 0; r < mu.size(); ++r) mu[r] = std::min(w.friction[r], most);
+  };
+  AutoOptions strict = options;
+  strict.allow_compliance = false;
+  settings.warm = false;
+  w.start.setZero(w.dual.nrow());
+  bool solved = false;
+  for (const double most : kFrictions) {
+    if (!(most < *std::max_element(w.friction.begin(), w.friction.end())) || w.deadline.passed()) break;
+    cut(most);
+    w.lambda = w.start;
+    if (solve_dual(problem, strict, settings, w, solution).natv > settings.tolerance) continue;
+    w.start = w.whole;
+    settings.warm = true;
+    mu = w.friction;
+    compute_velocity(w.dual, w.whole, w.whole_u);
+    solved = natv(w.dual, ContactModel::kNcp, w.whole, w.whole_u) <= settings.tolerance;
+    if (solved) break;
+  }
+  mu = w.friction;
+  return solved;
+}
+
 }  // namespace
 
 void AutoOptions::describe(OptionList& list) {
@@ -97,72 +186,46 @@ void AutoOptions::describe(OptionList& list) {
 SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& options, AutoWorkspace& w,
                             Solution& solution) const {
   SolveStatus status{};
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, w.dual, solution, w.lambda, status)) return status;
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, w, solution, w.lambda, status)) return status;
   const DualProblem& dual = w.dual;
-  PipelineSettings settings{.tolerance = velocity_tolerance(options, dual),
-                            .warm = options.warm_start && !w.lambda.isZero(),
-                            .max_steps = options.max_iterations};
-  const auto finish = [&](const VectorX& lambda, double value, double shift, bool infeasible) {
-    status = value <= settings.tolerance ? SolveStatus::kSolved : SolveStatus::kStalled;
-    if (status != SolveStatus::kSolved && shift > 0.0) {
+  const PipelineSettings settings{.tolerance = velocity_tolerance(options, dual),
+                                  .warm = options.warm_start && !w.lambda.isZero(),
+                                  .max_steps = options.max_iterations,
+                                  .deadline = w.deadline};
+  const auto finish = [&](const VectorX& lambda, const Outcome& outcome) {
+    status = outcome.natv <= settings.tolerance ? SolveStatus::kSolved
+             : w.deadline.passed()              ? SolveStatus::kTimeLimit
+                                                : SolveStatus::kStalled;
+    if (status != SolveStatus::kSolved && outcome.shift > 0.0) {
       // Scaled G is s G s: the largest shift in the problem's units.
       for (int r = 0; r < dual.nrow(); ++r) {
         const double scale = dual.u_scale[r] / dual.lambda_scale[r];
-        solution.shift = std::max(solution.shift, shift * scale);
+        solution.shift = std::max(solution.shift, outcome.shift * scale);
       }
       solution.message = fmt::format(
           "not solved as given; the impulses are those with a compliance of at most {:.3g} added to the diagonal of G",
           solution.shift);
     }
-    solution.infeasible = infeasible && status != SolveStatus::kSolved;
-    if (options.record_history) solution.history.push_back(value / dual.velocity_scale);
+    solution.infeasible = outcome.infeasible && status != SolveStatus::kSolved;
+    if (options.record_history) solution.history.push_back(outcome.natv / dual.velocity_scale);
     return end_dual_solve(problem, dual, lambda, status, solution);
   };
 
   if (settings.warm) {
     compute_velocity(dual, w.lambda, w.u);
     const double value = natv(dual, ContactModel::kNcp, w.lambda, w.u);
-    if (value <= settings.tolerance) return finish(w.lambda, value, 0.0, false);
+    if (value <= settings.tolerance) return finish(w.lambda, {.natv = value});
   }
-  Outcome outcome;
-  const auto solve_whole = [&] {
-    settings.thorough = true;
-    w.problem = &problem;
-    solve_part(options, settings, w, solution, outcome);
-    return finish(w.lambda, outcome.natv, outcome.shift, outcome.infeasible);
-  };
-  if (dual.nblock() <= kSmall || dual.nrow() <= NewtonSystem::kLargestDense) return solve_whole();
-  const int count = choose_blocks(options, settings.warm, w);
-  settings.swept = options.reduce;
-  if (count > kWorthReducing * dual.nblock()) w.chosen.assign(w.chosen.size(), 1);
-  w.whole = w.lambda;
-  for (int round = 0;; ++round) {
-    outcome = {};
-    options.islands ? w.parts.find(dual, w.chosen) : take_as_one(w.chosen, w.parts);
-    const bool everything = static_cast<int>(w.parts.blocks.size()) == dual.nblock();
-    if (everything && w.parts.count() == 1) {
-      w.lambda = w.whole;
-      return solve_whole();
-    }
-    settings.thorough = everything;
-    while (static_cast<int>(w.island.size()) < w.parts.count())
-      w.island.push_back(std::make_unique<PipelineWorkspace>());
-    for (int p = 0; p < w.parts.count(); ++p) {
-      PipelineWorkspace& part = *w.island[p];
-      part.problem = nullptr;
-      const int* blocks = w.parts.blocks.data() + w.parts.start[p];
-      const int size = w.parts.start[p + 1] - w.parts.start[p];
-      extract_part(dual, blocks, size, w.position, part.dual);
-      gather_part(dual, blocks, size, w.whole, part.lambda);
-      solve_part(options, settings, part, solution, outcome);
-      scatter_part(dual, blocks, size, part.lambda, w.whole);
-    }
-    compute_velocity(dual, w.whole, w.whole_u);
-    if (verify_left_out(settings.tolerance, w) && (everything || outcome.natv <= settings.tolerance)) break;
-    if (round + 1 >= kMaxRounds || outcome.natv > settings.tolerance) w.chosen.assign(w.chosen.size(), 1);
-    settings.warm = true;
-  }
-  return finish(w.whole, natv(dual, ContactModel::kNcp, w.whole, w.whole_u), outcome.shift, outcome.infeasible);
+  Outcome outcome = solve_dual(problem, options, settings, w, solution);
+  const bool slippery =
+      std::none_of(dual.blocks.mu.begin(), dual.blocks.mu.end(), [](double mu) { return mu > kLargeFriction; });
+  if (outcome.natv <= settings.tolerance || slippery) return finish(w.whole, outcome);
+  w.direct = w.whole;
+  if (!raise_friction(problem, options, settings, w, solution)) return finish(w.direct, outcome);
+  outcome = {};
+  compute_velocity(dual, w.whole, w.whole_u);
+  outcome.natv = natv(dual, ContactModel::kNcp, w.whole, w.whole_u);
+  return finish(w.whole, outcome);
 }
 
 }  // namespace touchstone

@@ -32,6 +32,8 @@ struct AutoWorkspace : PipelineWorkspace {
   std::vector<std::unique_ptr<PipelineWorkspace>> island;  // by number, kept
   std::vector<int> position;
   VectorX whole, whole_u;
+  std::vector<double> friction;  // scaled, while less is tried
+  VectorX direct, start;         // the answer with all of it; the last one with less
 };
 
 class AutoSolver final : public TypedSolver<AutoOptions, AutoWorkspace> {

@@ -15,8 +15,8 @@ struct CatalogueEntry {
   std::string_view model;      // LCP, CCP, RaiSim, NCP, compliant
   std::string_view algorithm;  // one line
   std::string_view blocks;     // supported blocks, and what is needed of the problem
-  std::string_view reference;
-  ContactModel certificate;  // the model whose own residual should vanish (certify)
+  std::string_view reference;  // "KEY, PLACE; .." with keys of references.hpp; "Touchstone": of this library
+  ContactModel certificate;    // the model whose own residual should vanish (certify)
   std::unique_ptr<ContactSolver> (*make)();
 };
 

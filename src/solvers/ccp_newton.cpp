@@ -295,7 +295,7 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
                                  CcpNewtonWorkspace& workspace, Solution& solution) const {
   SolveStatus status{};
   const DualProblem& dual = workspace.dual;
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status)) {
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace, solution, workspace.lambda, status)) {
     return status;
   }
   const double skew = problem.dual.form == DualData::Form::kNone ? 0.0 : relative_skew(dual.G);
@@ -329,6 +329,8 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
       status = SolveStatus::kSolved;
     } else if (since > kPatience || !std::isfinite(residual)) {
       status = SolveStatus::kStalled;
+    } else if (workspace.deadline.passed()) {
+      status = SolveStatus::kTimeLimit;
     }
   }
   solution.factorizations = solution.iterations;

@@ -6,7 +6,8 @@
 //   R = alpha G_jj; Solution::shift is the largest such R, in units of G, and u = G lambda + g is reported without it.
 //   cone = elliptic: K the friction cone. cone = pyramidal: MuJoCo's pyramid with edges n +- mu_j t_j, impulses
 //   lambda = E'f with f >= 0, each edge with R_e = 2 mu_1^2 R_n.
-// Method: 000 Alg. 4 ((22): primal Newton, exact line search). The primal unknown is v = v_free + A^-1 J' x; everything
+// Method: Le Lidec et al. 2024, Alg. 4 ((22): primal Newton, exact line search). The primal unknown is v = v_free +
+// A^-1 J' x; everything
 //   is written in x, which needs nothing but G: with c = G^ x + g and the law lambda(c) = P^R_K(-R^-1 c),
 //       phi(x) = 1/2 x' G^ x + sum of the laws' energies,   grad = G^ (x - lambda),
 //       Newton step   (I + W G^) dx = lambda - x,   W = -d lambda / dc = V V',
@@ -51,6 +52,8 @@ class CcpNewtonSolver final : public TypedSolver<CcpNewtonOptions, CcpNewtonWork
  protected:
   SolveStatus run(const ContactProblem& problem, const CcpNewtonOptions& options, CcpNewtonWorkspace& workspace,
                   Solution& solution) const override;
+  // Its model has a compliance that the problem does not have.
+  bool promises(const CcpNewtonOptions& /*options*/, ContactModel& /*model*/) const override { return false; }
 };
 
 }  // namespace touchstone

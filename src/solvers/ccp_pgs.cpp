@@ -27,7 +27,7 @@ void CcpPgsOptions::describe(OptionList& list) {
 SolveStatus CcpPgsSolver::run(const ContactProblem& problem, const CcpPgsOptions& options, CcpPgsWorkspace& workspace,
                               Solution& solution) const {
   SolveStatus status{};
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status)) {
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace, solution, workspace.lambda, status)) {
     return status;
   }
   workspace.prepare_equalities();

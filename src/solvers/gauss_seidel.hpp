@@ -1,8 +1,8 @@
 // The sweep that all methods of the Gauss-Seidel family share.
 //
 // Problem: the dual problem u = G lambda + g, one law for each block (contact/blocks.hpp).
-// Method: 001 Alg. 5. Blocks in order; each solves its own law while the others stay, with the newest values.
-// Equalities,
+// Method: Tsounis et al. 2025, Alg. 5. Blocks in order; each solves its own law while the others stay, with the newest
+// values. Equalities,
 //   limits and boxes are solved exactly here (equalities rank-revealing, with the smallest correction); contacts by the
 //   functor `local`, which is what makes nbgs, ncp-pgs, ccp-pgs, raisim and others differ.
 // Stopping: the natural map of one consistent iterate (natv), tested when the sweep changed lambda by little, because
@@ -126,6 +126,8 @@ SolveStatus iterate_gauss_seidel(const GaussSeidelOptions& options, const Residu
       if (residual <= tolerance) return SolveStatus::kSolved;
     }
     if (!stall.progresses(change)) return SolveStatus::kStalled;
+    if (workspace.deadline.passed())
+      return current_natv() <= tolerance ? SolveStatus::kSolved : SolveStatus::kTimeLimit;
   }
   return current_natv() <= tolerance ? SolveStatus::kSolved : SolveStatus::kMaxIterations;
 }

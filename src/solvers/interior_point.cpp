@@ -347,6 +347,7 @@ bool InteriorPoint::solve_direction(NewtonSystem& system, double target, bool co
 PathOutcome InteriorPoint::iterate(NewtonSystem& system, const InteriorPointSettings& settings) {
   const Blocks& blocks = dual_->blocks;
   while (iterations_ < settings.max_iterations) {
+    if (settings.deadline.passed()) return PathOutcome::kTime;
     ++iterations_;
     residual_ = s_ - linear_;
     for (int i = 0; i < dual_->nblock(); ++i) {

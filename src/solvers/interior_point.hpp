@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "touchstone/base/clock.hpp"
 #include "touchstone/contact/dual.hpp"
 #include "touchstone/solvers/coulomb_path.hpp"
 #include "touchstone/solvers/newton_system.hpp"
@@ -24,6 +25,7 @@ enum class PathOutcome : std::uint8_t {
   kReady,      // asked to pause: the rounded point is good enough for another method (pause_at)
   kShort,      // two short steps in a row: the path turns
   kLimit,      // no more iterations
+  kTime,       // the deadline has passed
   kBroken,     // a singular system or numbers that are not finite
 };
 
@@ -33,6 +35,7 @@ struct InteriorPointSettings {
   int max_iterations = 50;
   double shift = 3.0;  // the start is moved into the interior by this times its residual
   double smallest_shift = 1e-6;
+  Deadline deadline;
 };
 
 // The largest natural map of a scaled iterate, in scaled units.

@@ -24,7 +24,8 @@ class PrincipalPivoting {
     w_.z_basic.assign(static_cast<std::size_t>(n_), 0);
   }
 
-  // Solves for the present q and proximal centre z, from the present basis. False after max_pivots.
+  // Solves for the present q and proximal centre z, from the present basis. False after max_pivots or when time
+  // is up.
   bool solve(int max_pivots) {
     w_.q = w_.form.q - proximal_ * w_.z;
     recompute_values();
@@ -33,7 +34,7 @@ class PrincipalPivoting {
       double driving = 0.0;  // value of the complement of the driven variable
       int blocking = -1;
       while (blocking != driven) {
-        if (++pivots > max_pivots) return false;
+        if (++pivots > max_pivots || w_.deadline.passed()) return false;
         double step = 0.0;
         blocking = ratio_test(driven, step);
         driving += step;
@@ -139,6 +140,10 @@ SolveStatus LcpDantzigSolver::run(const ContactProblem& problem, const LcpDantzi
     if (solution.iterations % kRebuildEvery == 0) pivoting.reset();
     ++solution.iterations;
     if (!pivoting.solve(options.max_pivots)) {
+      if (workspace.deadline.passed()) {
+        status = SolveStatus::kTimeLimit;
+        break;  // the impulses of the last round
+      }
       solution.message = fmt::format("more than {} pivots in one round", options.max_pivots);
       status = SolveStatus::kStalled;
     }
@@ -153,6 +158,8 @@ SolveStatus LcpDantzigSolver::run(const ContactProblem& problem, const LcpDantzi
       solution.message.clear();
     } else if (since > 4 * kRebuildEvery || !std::isfinite(reached)) {
       status = SolveStatus::kStalled;
+    } else if (status == SolveStatus::kMaxIterations && workspace.deadline.passed()) {
+      status = SolveStatus::kTimeLimit;
     }
   }
   return end_dual_solve(problem, dual, lambda, status, solution);

@@ -1,7 +1,8 @@
 // lcp-dantzig: Dantzig's principal pivoting with friction bounds that are renewed, as in ODE and Bullet, repeated until
 // they agree.
 //
-// Model: LCP with a friction pyramid, as lcp_form.hpp writes it. Method: 000 III-A. With the friction bounds
+// Model: LCP with a friction pyramid, as lcp_form.hpp writes it. Method: Le Lidec et al. 2024, III-A. With the friction
+// bounds
 //   mu lambda_n held fixed the LCP is monotone, and the principal pivoting of Dantzig and Cottle solves it: one
 //   negative variable after another is driven to zero, while the others stay nonnegative. Then the bounds take the new
 //   lambda_n.
@@ -38,6 +39,11 @@ class LcpDantzigSolver final : public TypedSolver<LcpDantzigOptions, LcpDantzigW
  protected:
   SolveStatus run(const ContactProblem& problem, const LcpDantzigOptions& options, LcpDantzigWorkspace& workspace,
                   Solution& solution) const override;
+  // The certificate of the LCP is that of the pyramid with four facets.
+  bool promises(const LcpDantzigOptions& options, ContactModel& model) const override {
+    model = ContactModel::kLcp;
+    return options.facets == 4;
+  }
 };
 
 }  // namespace touchstone

@@ -18,7 +18,8 @@ class Lemke {
  public:
   Lemke(LcpLemkeWorkspace& workspace, double shift) : w_(workspace), n_(workspace.form.size()), shift_(shift) {}
 
-  // With the proximal centre z, which the answer replaces. False on a ray, or after max_pivots.
+  // With the proximal centre z, which the answer replaces. False on a ray, after max_pivots or when time is
+  // up.
   bool solve(int max_pivots, int& pivots) {
     w_.q = w_.form.q - shift_ * w_.z;
     if (n_ == 0 || w_.q.minCoeff() >= 0.0) {
@@ -27,7 +28,7 @@ class Lemke {
     }
     int leaving_row = begin();
     int entering = 2 * n_;
-    for (; pivots < max_pivots; ++pivots) {
+    for (; pivots < max_pivots && !w_.deadline.passed(); ++pivots) {
       const int leaving = w_.basic[static_cast<std::size_t>(leaving_row)];
       pivot(leaving_row, entering);
       if (leaving == 2 * n_) return finish();
@@ -176,16 +177,19 @@ SolveStatus LcpLemkeSolver::run(const ContactProblem& problem, const LcpLemkeOpt
       form.impulses(workspace.z, lambda);
       reached = workspace.residual(pyramid);
     }
-    if (reached <= tolerance) break;
+    if (reached <= tolerance || workspace.deadline.passed()) break;
   }
   if (options.record_history) solution.history.push_back(reached / dual.velocity_scale);
   status = SolveStatus::kSolved;
   if (!finished) {
-    const bool out_of_pivots = solution.iterations >= options.max_iterations;
-    status = out_of_pivots ? SolveStatus::kMaxIterations : SolveStatus::kStalled;
-    if (!out_of_pivots) solution.message = "Lemke's method ended on a ray: the velocities are inconsistent";
+    const bool out_of_pivots = solution.iterations >= options.max_iterations, out_of_time = workspace.deadline.passed();
+    status = out_of_pivots ? SolveStatus::kMaxIterations
+             : out_of_time ? SolveStatus::kTimeLimit
+                           : SolveStatus::kStalled;
+    if (!out_of_pivots && !out_of_time)
+      solution.message = "Lemke's method ended on a ray: the velocities are inconsistent";
   } else if (!(reached <= tolerance)) {
-    status = SolveStatus::kStalled;
+    status = workspace.deadline.passed() ? SolveStatus::kTimeLimit : SolveStatus::kStalled;
     solution.message = "the answer does not meet the tolerance; rounding in a badly scaled problem";
   }
   return end_dual_solve(problem, dual, lambda, status, solution);

@@ -1,6 +1,7 @@
 // lcp-lemke: Lemke's complementary pivoting.
 //
-// Model: LCP with a friction pyramid, as lcp_form.hpp writes it. Method: 000 III-A; Lemke's method with covering vector
+// Model: LCP with a friction pyramid, as lcp_form.hpp writes it. Method: Le Lidec et al. 2024, III-A; Lemke's method
+// with covering vector
 // 1
 //   and the lexicographic ratio test, which cannot cycle. M is copositive, so the method ends at a solution whenever
 //   one is promised by theory (g in the range of J), singular and nonsymmetric G included.
@@ -37,6 +38,11 @@ class LcpLemkeSolver final : public TypedSolver<LcpLemkeOptions, LcpLemkeWorkspa
  protected:
   SolveStatus run(const ContactProblem& problem, const LcpLemkeOptions& options, LcpLemkeWorkspace& workspace,
                   Solution& solution) const override;
+  // The certificate of the LCP is that of the pyramid with four facets.
+  bool promises(const LcpLemkeOptions& options, ContactModel& model) const override {
+    model = ContactModel::kLcp;
+    return options.facets == 4;
+  }
 };
 
 }  // namespace touchstone

@@ -56,7 +56,7 @@ void LcpPgsOptions::describe(OptionList& list) {
 SolveStatus LcpPgsSolver::run(const ContactProblem& problem, const LcpPgsOptions& options, LcpPgsWorkspace& workspace,
                               Solution& solution) const {
   SolveStatus status{};
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status)) {
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace, solution, workspace.lambda, status)) {
     return status;
   }
   const DualProblem& dual = workspace.dual;

@@ -12,7 +12,7 @@ double LcpPivotingWorkspace::residual(const Pyramid& pyramid) {
 bool begin_pivoting(const ContactProblem& problem, const SolverOptions& options, int facets,
                     LcpPivotingWorkspace& workspace, Solution& solution, SolveStatus& status) {
   const DualProblem& dual = workspace.dual;
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status))
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace, solution, workspace.lambda, status))
     return false;
   const auto end = [&](SolveStatus outcome) {
     status = end_dual_solve(problem, dual, workspace.lambda, outcome, solution);

@@ -13,7 +13,7 @@ SolveStatus LcpStaggeredSolver::run(const ContactProblem& problem, const LcpStag
                                     StaggeredWorkspace& workspace, Solution& solution) const {
   SolveStatus status{};
   const DualProblem& dual = workspace.dual;
-  if (!begin_dual_solve(problem, options, options.scaling(), workspace.dual, solution, workspace.lambda, status)) {
+  if (!begin_dual_solve(problem, options, options.scaling(), workspace, solution, workspace.lambda, status)) {
     return status;
   }
   if (!Pyramid::valid(options.facets, solution.message)) {

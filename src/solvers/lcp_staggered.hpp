@@ -1,6 +1,6 @@
 // lcp-staggered: staggered projections for the LCP (staggered.hpp), friction on a pyramid (pyramid.hpp).
 //
-// Model: LCP. Reference: 000 III-A. A nonsymmetric G is split as in admm.hpp.
+// Model: LCP. Reference: Le Lidec et al. 2024, III-A. A nonsymmetric G is split as in admm.hpp.
 #pragma once
 
 #include "touchstone/solvers/staggered.hpp"
@@ -17,6 +17,11 @@ class LcpStaggeredSolver final : public TypedSolver<LcpStaggeredOptions, Stagger
  protected:
   SolveStatus run(const ContactProblem& problem, const LcpStaggeredOptions& options, StaggeredWorkspace& workspace,
                   Solution& solution) const override;
+  // The certificate of the LCP is that of the pyramid with four facets.
+  bool promises(const LcpStaggeredOptions& options, ContactModel& model) const override {
+    model = ContactModel::kLcp;
+    return options.facets == 4;
+  }
 };
 
 }  // namespace touchstone

@@ -8,8 +8,9 @@
 //       S = mu (A_tt - A_tn A_nt / A_nn) mu,   c = mu (b_t - A_tn b_n / A_nn),   w = mu A_nt.
 //   Stick if alpha = 0 gives |y| <= lambda_n; else slide with the root of h(alpha) = lambda_n / |y| - 1, which is
 //   nearly linear. Newton from the last alpha with a bracket: h(0) < 0 and h -> infinity. In dimension 3 everything is
-//   a polynomial in alpha (squared, the quartic of 001 Alg. 4); in other dimensions each step is a small LU.
-// References: 001 Alg. 4; Bonnefon and Daviet's quartic has the same roots.
+//   a polynomial in alpha (squared, the quartic of Tsounis et al. 2025, Alg. 4); in other dimensions each step is a
+//   small LU.
+// References: Tsounis et al. 2025, Alg. 4; Bonnefon and Daviet's quartic has the same roots.
 // Deviations: Newton instead of the closed roots of a quartic, which lose digits when contacts are weakly coupled.
 //   A nearly singular A gets a proximal shift A + eps I, b - eps lambda, which does not move the fixed point.
 // Cost: dimension 3 about 50 ns when sliding.

@@ -158,7 +158,7 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
   steps_ = 0;
   guess(dual, mode_lambda, mode_u);
   double before = best;
-  for (int k = 0; k < settings.max_steps; ++k) {
+  for (int k = 0; k < settings.max_steps && !settings.deadline.passed(); ++k) {
     compute_velocity(dual, point_, point_u_);
     const bool pull = settings.minimum_norm && k == 0;
     const double relative = before / dual.velocity_scale;

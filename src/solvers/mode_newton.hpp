@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "touchstone/base/clock.hpp"
 #include "touchstone/contact/dual.hpp"
 #include "touchstone/solvers/coulomb_path.hpp"
 #include "touchstone/solvers/newton_system.hpp"
@@ -31,6 +32,7 @@ struct ModeNewtonSettings {
   double damping = 0.0;       // largest epsilon; 0: it is kEpsilon
   // Give up when natv after a step is above this times natv before it.
   double patience = 1.0;
+  Deadline deadline = {};
 };
 
 class ModeNewton {

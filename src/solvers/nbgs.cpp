@@ -5,7 +5,7 @@ namespace touchstone {
 SolveStatus NbgsSolver::run(const ContactProblem& problem, const NbgsOptions& options, NbgsWorkspace& workspace,
                             Solution& solution) const {
   SolveStatus status{};
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status)) {
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace, solution, workspace.lambda, status)) {
     return status;
   }
   workspace.prepare_equalities();

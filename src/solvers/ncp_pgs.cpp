@@ -14,7 +14,7 @@ void NcpPgsOptions::describe(OptionList& list) {
 SolveStatus NcpPgsSolver::run(const ContactProblem& problem, const NcpPgsOptions& options, NcpPgsWorkspace& workspace,
                               Solution& solution) const {
   SolveStatus status{};
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status)) {
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace, solution, workspace.lambda, status)) {
     return status;
   }
   workspace.prepare_equalities();

@@ -1,8 +1,9 @@
 // ncp-pgs: projected Gauss-Seidel for the NCP.
 //
-// Model: NCP. Method: 000 Alg. 6, 001 Alg. 3 and 5: per contact a normal step and its projection on [0, inf), then a
-// tangential step with the new normal impulse and its projection on the disk of radius mu lambda_n.
-// Deviations: the tangential step is 1 / max_j G_jj; the papers' 1 / min_j G_jj oversteps and leaves a persistent slip
+// Model: NCP. Method: Le Lidec et al. 2024, Alg. 6, Tsounis et al. 2025, Alg. 3 and 5: per contact a normal step and
+// its projection on [0, inf), then a tangential step with the new normal impulse and its projection on the disk of
+// radius mu lambda_n. Deviations: the tangential step is 1 / max_j G_jj; the papers' 1 / min_j G_jj oversteps and
+// leaves a persistent slip
 //   where the two differ (option paper_step). With different coefficients the disk is an ellipse, which becomes a disk
 //   in lambda_t / mu.
 #pragma once

@@ -105,7 +105,7 @@ SolveStatus NcpProxSolver::run(const ContactProblem& problem, const NcpProxOptio
                                NcpProxWorkspace& workspace, Solution& solution) const {
   SolveStatus status{};
   const DualProblem& dual = workspace.dual;
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status)) {
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace, solution, workspace.lambda, status)) {
     return status;
   }
   prepare_steps(dual, options.scheme, workspace.step);
@@ -127,6 +127,7 @@ SolveStatus NcpProxSolver::run(const ContactProblem& problem, const NcpProxOptio
       if (residual <= tolerance) status = SolveStatus::kSolved;
     }
     if (status != SolveStatus::kSolved && !stall.progresses(change)) status = SolveStatus::kStalled;
+    if (status == SolveStatus::kMaxIterations && workspace.deadline.passed()) status = SolveStatus::kTimeLimit;
     if (solution.iterations > 1 && change > kRising * last_change) {
       alpha = std::max(kSmallestAlpha, kShrink * alpha);
       shrinking = 0;
@@ -136,7 +137,8 @@ SolveStatus NcpProxSolver::run(const ContactProblem& problem, const NcpProxOptio
     }
     last_change = change;
   }
-  if (status == SolveStatus::kMaxIterations && current_natv() <= tolerance) status = SolveStatus::kSolved;
+  if ((status == SolveStatus::kMaxIterations || status == SolveStatus::kTimeLimit) && current_natv() <= tolerance)
+    status = SolveStatus::kSolved;
   return end_dual_solve(problem, dual, workspace.lambda, status, solution);
 }
 

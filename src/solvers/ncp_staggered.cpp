@@ -1,12 +1,14 @@
 #include "touchstone/solvers/ncp_staggered.hpp"
 
+#include "touchstone/math/cones.hpp"
+
 namespace touchstone {
 
 SolveStatus NcpStaggeredSolver::run(const ContactProblem& problem, const NcpStaggeredOptions& options,
                                     StaggeredWorkspace& workspace, Solution& solution) const {
   SolveStatus status{};
   const DualProblem& dual = workspace.dual;
-  if (!begin_dual_solve(problem, options, options.scaling(), workspace.dual, solution, workspace.lambda, status)) {
+  if (!begin_dual_solve(problem, options, options.scaling(), workspace, solution, workspace.lambda, status)) {
     return status;
   }
   const auto tangent = [](int m, const double* mu, double normal, const double* point, double* result) {

@@ -1,7 +1,7 @@
 // ncp-staggered: staggered projections for the NCP (staggered.hpp), friction on the disk |lambda_t / mu| <= lambda_n.
 //
-// Model: NCP: at a fixed point u_n and lambda_n obey Signorini's law and friction dissipates most. Reference: 000 Alg.
-// 7. A nonsymmetric G is split as in admm.hpp.
+// Model: NCP: at a fixed point u_n and lambda_n obey Signorini's law and friction dissipates most. Reference: Le Lidec
+// et al. 2024, Alg. 7. A nonsymmetric G is split as in admm.hpp.
 #pragma once
 
 #include "touchstone/solvers/staggered.hpp"

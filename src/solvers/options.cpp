@@ -80,6 +80,8 @@ void SolverOptions::describe(OptionList& list) {
   list.add("max_iterations", max_iterations, 0, std::numeric_limits<int>::max(), "iterations before giving up");
   list.add("absolute_tolerance", absolute_tolerance, 0.0, kLargest, "natv (m/s) that is good enough");
   list.add("relative_tolerance", relative_tolerance, 0.0, kLargest, "natv relative to the free velocity");
+  list.add("time_limit", time_limit, 0.0, std::numeric_limits<double>::infinity(),
+           "wall time of one solve (s), looked at between iterations; inf: none");
   list.add("warm_start", warm_start, "begin from the given impulses");
   list.add("record_history", record_history, "keep the residual of every iteration");
   list.add("validation", validation, {"data", "full"}, "how much of the problem is checked first");

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,10 @@ struct SolverOptions {
   // max(absolute_tolerance, relative_tolerance * velocity scale); see contact/residuals.hpp.
   double absolute_tolerance = 0.0;  // m/s
   double relative_tolerance = 1e-8;
+  // Wall time of one solve, s; infinite: none. Looked at between iterations, so that a solve ends at most one iteration
+  // (a factorisation of a large problem) later, with kTimeLimit and its best or last iterate. With a limit the answer
+  // may depend on the machine.
+  double time_limit = std::numeric_limits<double>::infinity();
   bool warm_start = false;      // begin from Solution::lambda if it has the right size
   bool record_history = false;  // fill Solution::history; may cost a product with G for each iteration
   Validation validation = Validation::kFull;

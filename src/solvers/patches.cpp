@@ -74,7 +74,7 @@ void Patches::grow(const DualProblem& dual, int seed) {
   std::sort(blocks_.begin(), blocks_.end());
 }
 
-void Patches::solve(const DualProblem& dual, double tolerance, VectorX& lambda) {
+void Patches::solve(const DualProblem& dual, double tolerance, const Deadline& deadline, VectorX& lambda) {
   const int count = static_cast<int>(blocks_.size());
   extract_part(dual, blocks_.data(), count, position_, part_->dual);
   gather_part(dual, blocks_.data(), count, lambda, part_->lambda);
@@ -86,7 +86,9 @@ void Patches::solve(const DualProblem& dual, double tolerance, VectorX& lambda) 
   }
   part_->dual.g -= own_;
   part_->problem = nullptr;
-  run_pipeline({.tolerance = tolerance, .warm = true, .thorough = false, .max_steps = kInnerSteps}, *part_);
+  run_pipeline(
+      {.tolerance = tolerance, .warm = true, .thorough = false, .max_steps = kInnerSteps, .deadline = deadline},
+      *part_);
   scatter_part(dual, blocks_.data(), count, part_->lambda, lambda);
 }
 
@@ -96,10 +98,11 @@ int Patches::repair(const DualProblem& dual, const PatchSettings& settings, Vect
   find_seeds(dual, settings, lambda, u);
   int count = 0;
   for (const Seed& seed : seeds_) {
-    if (count == settings.max_patches) break;
+    if (count == settings.max_patches || settings.deadline.passed()) break;
     if (residual_now(dual, seed.block, lambda) < seeds_.back().residual) continue;  // an earlier patch has mended it
     grow(dual, seed.block);
-    solve(dual, std::max(kInnerTolerance * settings.tolerance, kInnerProgress * seed.residual), lambda);
+    solve(dual, std::max(kInnerTolerance * settings.tolerance, kInnerProgress * seed.residual), settings.deadline,
+          lambda);
     ++count;
   }
   return count;

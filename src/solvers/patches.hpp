@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "touchstone/base/clock.hpp"
 #include "touchstone/contact/dual.hpp"
 
 namespace touchstone {
@@ -22,6 +23,7 @@ struct PatchSettings {
   double tolerance = 1e-8;  // m/s
   int max_patches = 10;
   double share = 0.1;  // a seed's residual is at least this share of the largest
+  Deadline deadline = {};
 };
 
 class Patches {
@@ -43,7 +45,7 @@ class Patches {
   void find_seeds(const DualProblem& dual, const PatchSettings& settings, const VectorX& lambda, const VectorX& u);
   double residual_now(const DualProblem& dual, int block, const VectorX& lambda);
   void grow(const DualProblem& dual, int seed);
-  void solve(const DualProblem& dual, double tolerance, VectorX& lambda);
+  void solve(const DualProblem& dual, double tolerance, const Deadline& deadline, VectorX& lambda);
 
   std::vector<Seed> seeds_;    // the worst first
   std::vector<int> blocks_;    // of the patch

@@ -21,7 +21,8 @@ PathOutcome follow(Settings& settings, bool polish, NewtonSystem& system, Path& 
       natv = rounded;
     }
     if (outcome != PathOutcome::kReady) break;
-    const ModeNewtonSettings mode_settings{.tolerance = settings.tolerance, .patience = kPatience};
+    const ModeNewtonSettings mode_settings{
+        .tolerance = settings.tolerance, .patience = kPatience, .deadline = settings.deadline};
     natv = modes.run(dual, system, path.lambda(), path.slack(), mode_settings, natv, lambda, u);
     if (natv <= settings.tolerance) break;
     settings.pause_at = kNextPolish * std::min(rounded, settings.pause_at);
@@ -41,7 +42,7 @@ double sweep_first(int sweeps, double tolerance, LocalContacts& contacts, GaussS
   if (before <= tolerance || sweeps == 0) return before;
   workspace.prepare_equalities();
   contacts.prepare(dual);
-  for (int k = 0; k < sweeps; ++k) gauss_seidel_sweep(workspace, 1.0, contacts);
+  for (int k = 0; k < sweeps && !workspace.deadline.passed(); ++k) gauss_seidel_sweep(workspace, 1.0, contacts);
   return current_natv();
 }
 
@@ -51,6 +52,8 @@ SolveStatus status_of(PathOutcome outcome) {
       return SolveStatus::kSolved;
     case PathOutcome::kLimit:
       return SolveStatus::kMaxIterations;
+    case PathOutcome::kTime:
+      return SolveStatus::kTimeLimit;
     default:
       return SolveStatus::kStalled;
   }

@@ -33,13 +33,14 @@ SolveStatus solve_on_path(const ContactProblem& problem, const Options& options,
                           Workspace& workspace, Solution& solution, Widen&& widen) {
   SolveStatus status{};
   const DualProblem& dual = workspace.dual;
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status))
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace, solution, workspace.lambda, status))
     return status;
   settings.tolerance = velocity_tolerance(options, dual);
   settings.max_iterations = options.max_iterations;
+  settings.deadline = workspace.deadline;
   double natv = sweep_first(options.sweeps, settings.tolerance, workspace.contacts, workspace);
   PathOutcome outcome = natv <= settings.tolerance ? PathOutcome::kConverged : PathOutcome::kLimit;
-  if (outcome != PathOutcome::kConverged) workspace.system.prepare(dual, &problem);
+  if (outcome != PathOutcome::kConverged) workspace.system.prepare(dual, dual.doubtful ? nullptr : &problem);
   workspace.system.reset_count();
   workspace.path.history = options.record_history ? &solution.history : nullptr;
   for (int attempt = 0; attempt < kPathAttempts && outcome != PathOutcome::kConverged && settings.max_iterations > 0;
@@ -47,7 +48,7 @@ SolveStatus solve_on_path(const ContactProblem& problem, const Options& options,
     outcome = follow_path(settings, options.polish, workspace.system, workspace.path, workspace.polish, dual,
                           workspace.lambda, workspace.u, natv);
     solution.iterations += workspace.path.iterations();
-    if (outcome == PathOutcome::kLimit) break;
+    if (outcome == PathOutcome::kLimit || outcome == PathOutcome::kTime) break;
     settings.max_iterations = options.max_iterations - solution.iterations;
     widen(settings);
   }

@@ -23,7 +23,6 @@ constexpr double kMostRoundDamping = 0.1;
 constexpr int kWarmSmoothingSteps = 10;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
-constexpr double kDiverged = 1e7;    // scaled impulse that no solvable problem of this scale has been seen to need
 constexpr double kLarge = 1e5;       // scaled impulse that is looked at more closely
 constexpr double kRayShare = 0.02;   // of lambda'Glambda to -g'lambda on a ray along which the energy falls for ever
 
@@ -49,7 +48,7 @@ class Pipeline {
   bool done() const { return w_.best_natv <= settings_.tolerance; }
   bool promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
   bool small() const { return w_.system.is_dense(); }
-  bool exhausted() const { return done() || w_.steps >= settings_.max_steps; }
+  bool exhausted() const { return done() || w_.steps >= settings_.max_steps || settings_.deadline.passed(); }
   double look();
   void sweep(int count);
   void sweep_while_cheap(double newton_steps);
@@ -86,7 +85,7 @@ double Pipeline::look() {
 }
 
 void Pipeline::sweep(int count) {
-  for (int k = 0; k < count; ++k) {
+  for (int k = 0; k < count && !settings_.deadline.passed(); ++k) {
     const double change = gauss_seidel_sweep(w_, 1.0, w_.contacts);
     rate_ = change_ > 0.0 ? change / change_ : 1.0;
     change_ = change;
@@ -115,7 +114,7 @@ void Pipeline::sweep_while_cheap(double newton_steps) {
   while (!done()) {
     const double rate = std::min(rate_, 0.9999);
     const double needed = std::log(settings_.tolerance / change_) / std::log(rate);
-    if (!(needed * sweep_cost() <= budget) || !(budget > 0.0)) break;
+    if (!(needed * sweep_cost() <= budget) || !(budget > 0.0) || settings_.deadline.passed()) break;
     const int count = std::min(kBatch, std::max(1, static_cast<int>(std::ceil(needed))));
     const int before = w_.sweeps;
     sweep(count);
@@ -130,7 +129,8 @@ void Pipeline::try_modes(bool minimum_norm, double damping) {
                                     .max_steps = small() || settings_.warm ? kModeSteps : kFewModeSteps,
                                     .minimum_norm = minimum_norm && !settings_.warm,
                                     .damping = damping,
-                                    .patience = small() ? kInfinity : 1.0};
+                                    .patience = small() ? kInfinity : 1.0,
+                                    .deadline = settings_.deadline};
   compute_velocity(dual_, w_.lambda, w_.u);
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, w_.best_natv, w_.best, w_.best_u);
   w_.steps += w_.modes.steps();
@@ -153,7 +153,7 @@ void Pipeline::try_rounds() {
     w_.steps += w_.modes.steps();
     look();
     if (done()) return;
-    w_.patches.repair(dual_, {.tolerance = settings_.tolerance}, w_.lambda, w_.u);
+    w_.patches.repair(dual_, {.tolerance = settings_.tolerance, .deadline = settings_.deadline}, w_.lambda, w_.u);
     for (int k = 0; k < kRoundSweeps; ++k) gauss_seidel_sweep(w_, 1.0, w_.contacts);
     w_.sweeps += kRoundSweeps;
     value = look();
@@ -189,7 +189,8 @@ void Pipeline::remove_internal_forces() {
 
 void Pipeline::try_smoothing(double barrier, int steps) {
   if (exhausted()) return;
-  const SmoothingNewtonSettings settings{.tolerance = settings_.tolerance, .max_iterations = steps, .barrier = barrier};
+  const SmoothingNewtonSettings settings{
+      .tolerance = settings_.tolerance, .max_iterations = steps, .barrier = barrier, .deadline = settings_.deadline};
   w_.lambda = w_.best;
   w_.u = w_.best_u;
   follow_path(settings, true, w_.system, w_.smoothing, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
@@ -198,21 +199,30 @@ void Pipeline::try_smoothing(double barrier, int steps) {
 
 void Pipeline::try_interior(double shift, int steps) {
   if (exhausted()) return;
-  const InteriorPointSettings settings{.tolerance = settings_.tolerance, .max_iterations = steps, .shift = shift};
+  const InteriorPointSettings settings{
+      .tolerance = settings_.tolerance, .max_iterations = steps, .shift = shift, .deadline = settings_.deadline};
   follow_path(settings, true, w_.system, w_.interior, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
   w_.steps += w_.interior.iterations();
 }
 
 // Where no solution exists, the barrier's impulses grow without bound, along a ray of Farkas: lambda in the cones, G
-// lambda nearly zero and g'lambda < 0, so that no velocity satisfies all constraints.
+// lambda nearly zero and g'lambda < 0, so that no velocity satisfies all constraints. With large friction the cone is
+// nearly a half-space and friction alone can make up a ray, which proves nothing: a contact may also slide. There only
+// the normal impulses count.
 bool Pipeline::diverges() {
-  const VectorX& ray = w_.interior.lambda();
-  if (done() || ray.size() != dual_.nrow()) return false;
-  const double size = ray.lpNorm<Eigen::Infinity>();
-  if (!(size > kLarge)) return false;
+  if (done() || w_.interior.lambda().size() != dual_.nrow()) return false;
+  VectorX& ray = w_.lambda;
+  ray = w_.interior.lambda();
+  const Blocks& blocks = dual_.blocks;
+  for (int i = 0; i < dual_.nblock(); ++i) {
+    const int r = blocks.row[i], last = blocks.row[i + 1] - 1;
+    if (std::any_of(&blocks.mu[r], &blocks.mu[last], [](double mu) { return mu > kLargeFriction; }))
+      ray.segment(r, last - r).setZero();
+  }
+  if (!(ray.lpNorm<Eigen::Infinity>() > kLarge)) return false;
   compute_velocity(dual_, ray, w_.u);
   const double gain = -dual_.g.dot(ray), cost = w_.u.dot(ray) + gain;
-  w_.infeasible = size > kDiverged || cost < kRayShare * gain;
+  w_.infeasible = cost < kRayShare * gain;
   return w_.infeasible;
 }
 
@@ -271,11 +281,12 @@ void Pipeline::proximal_loop() {
     compute_velocity(w_.shifted, w_.inner, w_.inner_u);
     double value = natv(w_.shifted, ContactModel::kNcp, w_.inner, w_.inner_u);
     w_.system.prepare(w_.shifted);
-    const SmoothingNewtonSettings smooth{.tolerance = tolerance, .max_iterations = 15};
+    const SmoothingNewtonSettings smooth{.tolerance = tolerance, .max_iterations = 15, .deadline = settings_.deadline};
     follow_path(smooth, true, w_.system, w_.smoothing, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
     int used = w_.smoothing.iterations();
     if (value > tolerance) {
-      const InteriorPointSettings interior{.tolerance = tolerance, .max_iterations = 40};
+      const InteriorPointSettings interior{
+          .tolerance = tolerance, .max_iterations = 40, .deadline = settings_.deadline};
       follow_path(interior, true, w_.system, w_.interior, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
       used += w_.interior.iterations();
     }
@@ -314,6 +325,7 @@ double Pipeline::run() {
     remove_internal_forces();
     return w_.best_natv;
   }
+  if (settings_.deadline.passed()) return w_.best_natv;
   w_.system.prepare(dual_, w_.problem);
   if (settings_.warm || promising()) try_modes(true);
   if (!exhausted() && !settings_.warm) {

@@ -24,6 +24,7 @@ struct PipelineSettings {
   bool swept = false;       // lambda comes from sweeps over a larger problem; if neither, it is zero
   bool thorough = true;     // also restarts and the proximal loop
   int max_steps = 500;      // Newton steps of all methods together
+  Deadline deadline = {};   // best effort until then
 };
 
 struct PipelineWorkspace : GaussSeidelWorkspace {
@@ -36,6 +37,7 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
   Splitting splitting;
   Patches patches;
   VectorX best, best_u;  // scaled
+  VectorX kept;          // the answer before a compliance is tried
   double best_natv = 0.0;
   int sweeps = 0, steps = 0;
   bool infeasible = false;  // there is no solution: impulses can grow without bound (Pipeline::diverges)

@@ -1,10 +1,10 @@
 // The friction pyramid of the LCP models: Coulomb's cone with facets.
 //
 // The tangential rows of a contact form groups: translation (two rows), torsion (one), rolling (two). With 4 facets
-// each row has an interval of its own, |lambda_j| <= mu_j lambda_n, as in 000 III-A. With k > 4 facets, a multiple of
-// 4, a group of two rows has the regular polygon around the disk |lambda_t / mu| <= lambda_n: facet normals at the
-// angles 2 pi j / k, so k = 4 would be the square again. The polygon contains the disk; friction is too strong towards
-// its corners, by 1 / cos(pi / k).
+// each row has an interval of its own, |lambda_j| <= mu_j lambda_n, as in Le Lidec et al. 2024, III-A. With k > 4
+// facets, a multiple of 4, a group of two rows has the regular polygon around the disk |lambda_t / mu| <= lambda_n:
+// facet normals at the angles 2 pi j / k, so k = 4 would be the square again. The polygon contains the disk; friction
+// is too strong towards its corners, by 1 / cos(pi / k).
 //
 // The law: lambda_n >= 0, u_n >= 0, lambda_n u_n = 0, and the friction of each group minimises u_t . lambda_t over its
 // polygon with the present lambda_n.

@@ -115,13 +115,14 @@ SolveStatus sweep_until(const RaisimOptions& options, bool with_de_saxce, Raisim
     }
     if (done(change)) return SolveStatus::kSolved;
     if (!stall.progresses(change)) return SolveStatus::kStalled;
+    if (workspace.deadline.passed()) return SolveStatus::kTimeLimit;
   }
   return SolveStatus::kMaxIterations;
 }
 
 bool begin(const ContactProblem& problem, const RaisimOptions& options, RaisimWorkspace& workspace, Solution& solution,
            SolveStatus& status) {
-  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace.dual, solution, workspace.lambda, status)) {
+  if (!begin_dual_solve(problem, options, DualScaling::kBlocks, workspace, solution, workspace.lambda, status)) {
     return false;
   }
   workspace.prepare_equalities();

@@ -309,6 +309,7 @@ void SmoothingNewton::round() {
 
 PathOutcome SmoothingNewton::iterate(NewtonSystem& system, const SmoothingNewtonSettings& settings) {
   while (iterations_ < settings.max_iterations) {
+    if (settings.deadline.passed()) return PathOutcome::kTime;
     ++iterations_;
     differentiate(system);
     if (!system.factorize()) return PathOutcome::kBroken;

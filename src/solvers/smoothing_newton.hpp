@@ -26,6 +26,7 @@ struct SmoothingNewtonSettings {
   double pause_at = 0.0;    // m/s: stop with kReady as soon as the rounded natv is below; 0: never
   int max_iterations = 50;
   double barrier = 0.0;  // first m; 0: the residual squared
+  Deadline deadline;
 };
 
 class SmoothingNewton {

@@ -1,6 +1,11 @@
 #include "touchstone/solvers/solver.hpp"
 
 #include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "touchstone/contact/residuals.hpp"
 
 namespace touchstone {
 
@@ -16,33 +21,57 @@ const char* status_name(SolveStatus status) {
       return "Unsupported";
     case SolveStatus::kInvalidProblem:
       return "InvalidProblem";
+    case SolveStatus::kTimeLimit:
+      return "TimeLimit";
   }
   return "unknown";
 }
 
+SolveStatus verify_solved(const ContactProblem& problem, const SolverOptions& options, ContactModel model,
+                          Solution& solution) {
+  constexpr double kRounding = 1.001;  // the solver stops on scaled data
+  const Residuals residuals = certify(problem, solution.lambda, model);
+  if (residuals.model_natv_relative <= kRounding * options.relative_tolerance ||
+      residuals.model_natv <= kRounding * options.absolute_tolerance)
+    return SolveStatus::kSolved;
+  solution.message = fmt::format(
+      "the certificate disagrees, natv is {:.2g} of the free velocity: numbers of the problem span more orders of "
+      "magnitude than double precision has, or friction slides at a coefficient above 1e8",
+      residuals.model_natv_relative);
+  return SolveStatus::kStalled;
+}
+
 bool begin_dual_solve(const ContactProblem& problem, const SolverOptions& options, DualScaling scaling,
-                      DualProblem& dual, Solution& solution, VectorX& lambda, SolveStatus& status) {
+                      SolverWorkspace& workspace, Solution& solution, VectorX& lambda, SolveStatus& status) {
+  DualProblem& dual = workspace.dual;
+  workspace.deadline = Deadline::in(options.time_limit);
   solution.iterations = 0;
   solution.factorizations = 0;
   solution.shift = 0.0;
   solution.infeasible = false;
   solution.history.clear();
   solution.message.clear();
+  solution.warning.clear();
   Verdict verdict =
       prepare_dual(problem, {.scaling = scaling, .check_definiteness = options.validation == Validation::kFull}, dual);
   if (!verdict.usable()) {
     status = verdict.status == ProblemStatus::kInvalid ? SolveStatus::kInvalidProblem : SolveStatus::kUnsupported;
     solution.message = std::move(verdict.message);
+    dual.doubtful = false;
     solution.lambda.setZero(problem.nrow());
     solution.u.setZero(problem.nrow());
     solution.v.resize(0);
     return false;
   }
-  if (options.warm_start && solution.lambda.size() == problem.nrow() && solution.lambda.allFinite()) {
-    scale_lambda(dual, solution.lambda, lambda);
-  } else {
-    lambda.setZero(problem.nrow());
+  if (verdict.skew > kNoticeableSkew) {
+    fmt::format_to(std::back_inserter(solution.warning),
+                   "G is not symmetric: its skew part is {:.2g} % of its largest entry; impulses and certificate are "
+                   "those of G as given",
+                   100.0 * verdict.skew);
   }
+  const bool warm = options.warm_start && solution.lambda.size() == problem.nrow();
+  if (warm) scale_lambda(dual, solution.lambda, lambda);
+  if (!warm || !lambda.allFinite()) lambda.setZero(problem.nrow());
   return true;
 }
 
@@ -62,9 +91,16 @@ SolveStatus end_dual_solve(const ContactProblem& problem, const DualProblem& dua
     status = SolveStatus::kStalled;
   }
   solution.u.array() *= dual.u_scale.array();
+  if (!solution.lambda.allFinite()) {
+    solution.lambda.setZero(problem.nrow());
+    solution.u.setZero(problem.nrow());
+    solution.message = "the impulses are beyond the range of double precision; change the units";
+    status = SolveStatus::kStalled;
+  }
   compute_next_velocity(problem, dual, solution.lambda, solution.v);
   if (solution.message.empty()) {
     if (status == SolveStatus::kMaxIterations) solution.message = "not converged within max_iterations";
+    if (status == SolveStatus::kTimeLimit) solution.message = "not converged within time_limit";
     if (status == SolveStatus::kStalled) solution.message = "no more progress";
   }
   return status;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "touchstone/base/check.hpp"
+#include "touchstone/base/clock.hpp"
 #include "touchstone/contact/dual.hpp"
 #include "touchstone/contact/problem.hpp"
 #include "touchstone/solvers/options.hpp"
@@ -27,6 +28,7 @@ enum class SolveStatus : std::uint8_t {
   kStalled,         // no progress any more, or the iterate is no longer finite (then lambda is zero)
   kUnsupported,     // the problem has something this solver cannot honour; the message says what
   kInvalidProblem,  // the data make no sense; the message says what, where, and the remedy
+  kTimeLimit,       // the criterion is not met after time_limit; lambda is the best or last iterate
 };
 
 const char* status_name(SolveStatus status);
@@ -41,6 +43,7 @@ struct Solution {
   bool infeasible = false;      // the solver saw that no impulses satisfy all laws; only `auto` looks
   std::vector<double> history;  // record_history: natv / velocity scale after each iteration
   std::string message;          // why the status is not kSolved; empty otherwise
+  std::string warning;          // what is unusual about the problem, whatever the status; empty otherwise
 };
 
 // Scratch that survives from solve to solve. One for each thread and solver; after the first solve of a size there are
@@ -52,7 +55,8 @@ class SolverWorkspace {
   SolverWorkspace& operator=(const SolverWorkspace&) = delete;
   virtual ~SolverWorkspace() = default;
 
-  DualProblem dual;  // of the last problem, for solvers that work on it
+  DualProblem dual;   // of the last problem, for solvers that work on it
+  Deadline deadline;  // of the present solve; begin_dual_solve sets it
 };
 
 class ContactSolver {
@@ -70,6 +74,11 @@ class ContactSolver {
                             Solution& solution) const = 0;
 };
 
+// What solvers work on is scaled. Where that is doubtful (DualProblem::doubtful), this asks the certificate of the
+// problem as given, and kSolved becomes kStalled with a message if it disagrees.
+SolveStatus verify_solved(const ContactProblem& problem, const SolverOptions& options, ContactModel model,
+                          Solution& solution);
+
 // The base of concrete solvers: checks and casts options and workspace once.
 template <typename Options, typename Workspace>
 class TypedSolver : public ContactSolver {
@@ -83,20 +92,29 @@ class TypedSolver : public ContactSolver {
     auto* typed_workspace = dynamic_cast<Workspace*>(&workspace);
     TOUCHSTONE_CHECK(typed_options != nullptr, "the options are those of another solver; use make_options()");
     TOUCHSTONE_CHECK(typed_workspace != nullptr, "the workspace is that of another solver; use make_workspace()");
-    return run(problem, *typed_options, *typed_workspace, solution);
+    const SolveStatus status = run(problem, *typed_options, *typed_workspace, solution);
+    ContactModel model{};
+    if (status != SolveStatus::kSolved || !workspace.dual.doubtful || !promises(*typed_options, model)) return status;
+    return verify_solved(problem, options, model, solution);
   }
 
  protected:
+  // Whether kSolved means that natv of a model is small, and of which.
+  virtual bool promises(const Options& /*options*/, ContactModel& model) const {
+    model = ContactModel::kNcp;
+    return true;
+  }
+
   virtual SolveStatus run(const ContactProblem& problem, const Options& options, Workspace& workspace,
                           Solution& solution) const = 0;
 };
 
 // --- What dual solvers begin and end with ---
 
-// Prepares workspace.dual, empties the solution and puts the scaled start (zero or the warm start) into lambda. Returns
-// false, with status and message set, if the solver must not run.
+// Prepares workspace.dual, starts the clock of the time limit, empties the solution and puts the scaled start (zero or
+// the warm start) into lambda. Returns false, with status and message set, if the solver must not run.
 bool begin_dual_solve(const ContactProblem& problem, const SolverOptions& options, DualScaling scaling,
-                      DualProblem& dual, Solution& solution, VectorX& lambda, SolveStatus& status);
+                      SolverWorkspace& workspace, Solution& solution, VectorX& lambda, SolveStatus& status);
 
 // natv (m/s) at which a solver is done.
 double velocity_tolerance(const SolverOptions& options, const DualProblem& dual);

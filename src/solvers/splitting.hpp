@@ -1,7 +1,8 @@
 // A few steps of the alternating direction method of multipliers, as a start for Newton's method.
 //
 // Problem: the NCP of a scaled dual problem, all blocks.
-// Method: 001 Alg. 6 with De Saxce's correction renewed in every step, as in admm.hpp, on the systems of the Newton
+// Method: Tsounis et al. 2025, Alg. 6 with De Saxce's correction renewed in every step, as in admm.hpp, on the systems
+// of the Newton
 //   methods: Lambda = rho I. They are factored without symmetry, so a skew part of G needs no splitting. rho is chosen
 //   for a matrix of order one and corrected once from the ratio of the residuals.
 // Where many contacts share few bodies (walls, towers, wheels on the ground) ten to twenty of its steps find the modes

@@ -2,7 +2,7 @@
 //
 // Problem: normal and tangential laws of contacts apart. Given friction, the normal impulses solve a convex problem;
 //   given normal impulses, friction minimises the same objective over disks (or polygons) of fixed size.
-// Method: 000 Alg. 7 (line 2 means g_N) and ALGORITHMS 3: the two convex problems in turn,
+// Method: Le Lidec et al. 2024, Alg. 7 (line 2 means g_N): the two convex problems in turn,
 //       min 1/2 lambda' G lambda + g' lambda   over lambda_n >= 0,               lambda_t as it is
 //       min 1/2 lambda' G lambda + g' lambda   over lambda_t in mu lambda_n D,   lambda_n as it is
 //   until natv is small. Equalities, limits and boxes are unknowns of both. Each is solved by ADMM (admm.hpp) from the
@@ -26,9 +26,6 @@ struct StaggeredOptions : AdmmOptions {
 struct StaggeredWorkspace : AdmmWorkspace {
   VectorX frozen;  // nrow: the last answer
 };
-
-// The nearest point of the ellipsoid |x / mu| <= radius of dimension n; components with mu = 0 vanish.
-void project_ellipsoid(int n, const double* mu, double radius, const double* x, double* y);
 
 // project_tangent(m, mu, normal, point, result): the nearest tangential impulse (m - 1 numbers) for a normal impulse.
 // residual(lambda, u) in m/s.
@@ -61,6 +58,8 @@ class StaggeredProjections {
         status = SolveStatus::kSolved;
       } else if (!stall.progresses(residual)) {
         status = SolveStatus::kStalled;
+      } else if (workspace_.deadline.passed()) {
+        status = SolveStatus::kTimeLimit;
       }
     }
     solution.factorizations = workspace_.admm.factorizations();
@@ -98,7 +97,7 @@ class StaggeredProjections {
     admm.restart();
     for (int k = 0; k < options_.inner_iterations; ++k) {
       if (!admm.step(dual, options_, project_part, no_shift)) return false;
-      if (admm.residual() <= accuracy) break;
+      if (admm.residual() <= accuracy || workspace_.deadline.passed()) break;
     }
     workspace_.frozen = admm.y;
     return true;

@@ -47,6 +47,7 @@ struct Frame {
   std::vector<Transform> poses;              // nbody: X_WB
   std::vector<FrameContact> contacts;        // may be empty
   std::vector<double> values;                // one for each channel of the source; NaN where there is none
+  std::vector<double> low, high;             // their extremes since the frame before; empty: not known
   std::vector<CertificateItem> certificate;  // of this moment (live); may be empty
 };
 

@@ -54,6 +54,8 @@ class LiveSource {
   virtual void step() = 0;          // one time step; numerical trouble is told by the frame, not by throwing
   virtual void reset() = 0;         // back to the start, time 0; choices and controls stay
   virtual void read(Frame& frame) = 0;
+  // Of all steps since the start or the last reset; empty: not known.
+  virtual std::vector<CertificateItem> run_certificate() const { return {}; }
   virtual State initial_state() const { return State(*model()); }
   virtual bool moves_by_itself() const { return false; }  // others step it too: a paused view looks for news
 

@@ -205,10 +205,13 @@ std::string state_message(const LiveSource& source, const Pace& pace) {
 std::string error_message(std::string_view message) { return dump({{"type", "error"}, {"message", message}}); }
 
 std::string frame_message(const Frame& frame) {
-  std::string header = dump({{"time", frame.time},
-                             {"contacts", frame.contacts.size()},
-                             {"values", frame.values},
-                             {"certificate", certificate_array(frame.certificate)}});
+  Json parts{{"time", frame.time},
+             {"contacts", frame.contacts.size()},
+             {"values", frame.values},
+             {"certificate", certificate_array(frame.certificate)}};
+  if (!frame.low.empty()) parts["low"] = frame.low;
+  if (!frame.high.empty()) parts["high"] = frame.high;
+  std::string header = dump(parts);
   header.append((4 - header.size() % 4) % 4, ' ');
 
   std::vector<float> numbers;

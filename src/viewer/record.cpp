@@ -25,9 +25,12 @@ Replay record(LiveSource& source, double duration, double frame_rate) {
     }
     if (end) break;
     source.step();
-    if (!(source.time() - start > time)) break;
+    if (!(source.time() - start > time)) {  // it has come to its end, or diverged
+      source.read(replay.frames.emplace_back());
+      break;
+    }
   }
-  replay.certificate = replay.frames.back().certificate;
+  replay.certificate = source.run_certificate();
   return replay;
 }
 

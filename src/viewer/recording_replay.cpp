@@ -52,16 +52,14 @@ void read_contacts(const Recording& recording, std::size_t row, RowContacts& out
   for (std::size_t i = 0; i < out.forces.size(); ++i) out.forces[i].contact = &out.contacts[i];
 }
 
+// The first row is the start, which no step led to.
 std::vector<CertificateItem> certificate_of(const Recording& recording) {
-  StepReport worst;
-  for (std::size_t row = 0; row < recording.rows(); ++row) {
-    const StepReport report = recording.report(row);
-    worst.residuals.natv_relative = std::max(worst.residuals.natv_relative, report.residuals.natv_relative);
-    worst.penetration = std::max(worst.penetration, report.penetration);
-    worst.violation = std::max(worst.violation, report.violation);
-    if (report.status == StepStatus::kDiverged) worst.status = report.status;
-  }
-  return step_certificate(worst, recording.options().tolerance);
+  const StepSpan span = recording.every() == 1         ? StepSpan::kAllSteps
+                        : recording.covers_all_steps() ? StepSpan::kGroups
+                                                       : StepSpan::kSomeSteps;
+  RunCertificate certificate(recording.options(), span);
+  for (std::size_t row = 1; row < recording.rows(); ++row) certificate.add(recording.report(row));
+  return certificate.items();
 }
 
 }  // namespace
@@ -80,10 +78,14 @@ Replay replay_of(const Recording& recording, double frame_rate) {
   replay.certificate = certificate_of(recording);
   Data data(model);
   RowContacts contacts;
+  Extremes extremes;
   const double start = recording.steps().time.front();
   for (std::size_t row = 0; row < recording.rows(); ++row) {
     constexpr double kTimeTolerance = 1e-9;  // s
     const double time = recording.steps().time[row];
+    const StepValues values = step_values(recording.report(row), recording.steps().kinetic_energy[row],
+                                          recording.steps().potential_energy[row]);
+    extremes.add(values);
     const bool due = time - start >= static_cast<double>(replay.frames.size()) / frame_rate - kTimeTolerance;
     if (!due && row + 1 < recording.rows()) continue;
     Frame& frame = replay.frames.emplace_back();
@@ -94,8 +96,10 @@ Replay replay_of(const Recording& recording, double frame_rate) {
     for (const Pose& X : data.X_WB) frame.poses.push_back(X.transform());
     read_contacts(recording, row, contacts);
     fill_contacts(model, data, contacts.forces, frame.contacts);
-    frame.values = step_values(recording.report(row), recording.steps().kinetic_energy[row],
-                               recording.steps().potential_energy[row]);
+    frame.values.assign(values.begin(), values.end());
+    frame.low = extremes.low();
+    frame.high = extremes.high();
+    extremes.clear();
   }
   return replay;
 }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <utility>
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/version.hpp"
@@ -25,6 +27,10 @@ void validate(const Replay& replay) {
     }
     if (frame.values.size() != replay.channels.size()) {
       throw Error("frame {} has {} values; there are {} channels", i, frame.values.size(), replay.channels.size());
+    }
+    for (const std::vector<double>* ends : {&frame.low, &frame.high}) {
+      if (ends->empty() || ends->size() == replay.channels.size()) continue;
+      throw Error("frame {} has {} extremes; there are {} channels", i, ends->size(), replay.channels.size());
     }
     if (!std::isfinite(frame.time)) throw Error("the time of frame {} is {}", i, frame.time);
     if (i > 0 && frame.time < replay.frames[i - 1].time) {
@@ -94,14 +100,32 @@ Json frames_json(const std::vector<Frame>& frames) {
   return out;
 }
 
+// One number a frame.
+std::vector<float> channel_values(const Replay& replay, std::size_t channel, std::vector<double> Frame::*part) {
+  std::vector<float> values;
+  values.reserve(replay.frames.size());
+  for (const Frame& frame : replay.frames) {
+    const std::vector<double>& row = (frame.*part).empty() ? frame.values : frame.*part;
+    values.push_back(static_cast<float>(row[channel]));
+  }
+  return values;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// The extremes between frames are left out where they are the values themselves.
 Json channels_json(const Replay& replay) {
   Json out = Json::array();
   for (std::size_t c = 0; c < replay.channels.size(); ++c) {
-    std::vector<float> values;
-    values.reserve(replay.frames.size());
-    for (const Frame& frame : replay.frames) values.push_back(static_cast<float>(frame.values[c]));
+    const std::vector<float> values = channel_values(replay, c, &Frame::values);
     Json channel = channel_object(replay.channels[c]);
     channel["values"] = packed_json(pack(values, 1));
+    for (const auto& [name, part] : {std::pair("low", &Frame::low), std::pair("high", &Frame::high)}) {
+      const std::vector<float> ends = channel_values(replay, c, part);
+      if (!same_bits(ends, values)) channel[name] = packed_json(pack(ends, 1));
+    }
     out.push_back(std::move(channel));
   }
   return out;

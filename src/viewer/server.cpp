@@ -3,6 +3,8 @@
 #include <sys/random.h>
 
 #include <array>
+#include <chrono>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <thread>
@@ -12,6 +14,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/host_name.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "touchstone/base/check.hpp"
 #include "touchstone/base/error.hpp"
@@ -26,7 +29,10 @@ using asio::ip::tcp;
 using viewer::Message;
 using viewer::Session;
 
-constexpr long kConnectionsPerClient = 4;  // open sockets, before one asks for a WebSocket; more are closed at once
+// Connections that have not become viewers: asking for the page, or saying nothing. A new one takes the place of the
+// oldest, so that those which only hold a place cannot keep anyone out.
+constexpr std::size_t kMostWaiting = 96;
+constexpr std::chrono::milliseconds kRest{100};  // after the system gave no connection: no descriptor left, for one
 
 std::string random_token() {
   std::array<unsigned char, 16> bytes{};
@@ -99,6 +105,7 @@ class ViewerServer::Implementation {
     asio::post(context_, [this] {
       boost::system::error_code ignored;
       acceptor_.close(ignored);
+      pause_.cancel();
       for (const auto& [id, session] : sessions_) session->stop();
       context_.stop();
     });
@@ -143,15 +150,37 @@ class ViewerServer::Implementation {
   void accept() {
     acceptor_.async_accept([this](boost::system::error_code error, tcp::socket socket) {
       if (!acceptor_.is_open()) return;
-      if (!error && presence_.use_count() <= kConnectionsPerClient * options_.most_clients) {
-        boost::system::error_code ignored;
-        socket.set_option(tcp::no_delay(true), ignored);
-        std::make_shared<Session>(std::move(socket), next_id_++, rules_,
-                                  viewer::SessionLimits{options_.largest_message, options_.most_messages}, callbacks())
-            ->start();
+      if (error) {
+        make_room(0);
+        pause_.expires_after(kRest);
+        pause_.async_wait([this](boost::system::error_code stopped) {
+          if (!stopped) accept();
+        });
+        return;
       }
+      make_room(kMostWaiting - 1);
+      boost::system::error_code ignored;
+      socket.set_option(tcp::no_delay(true), ignored);
+      const auto session = std::make_shared<Session>(
+          std::move(socket), next_id_++, rules_,
+          viewer::SessionLimits{options_.largest_message, options_.most_messages}, callbacks());
+      waiting_.emplace(session->id(), session);
+      session->start();
       accept();
     });
+  }
+
+  // Ends the oldest of those who wait until at most `most` are left; those that are being answered come last.
+  void make_room(std::size_t most) {
+    std::erase_if(waiting_, [](const auto& entry) { return entry.second.expired(); });
+    for (const bool answering : {false, true}) {
+      for (auto entry = waiting_.begin(); waiting_.size() > most && entry != waiting_.end();) {
+        const std::shared_ptr<Session> session = entry->second.lock();
+        const bool chosen = session == nullptr || session->answering() == answering;
+        if (chosen && session != nullptr) session->stop();
+        entry = chosen ? waiting_.erase(entry) : std::next(entry);
+      }
+    }
   }
 
   Session::Callbacks callbacks() {
@@ -159,6 +188,7 @@ class ViewerServer::Implementation {
             .may_join = [this] { return loop_ && static_cast<int>(sessions_.size()) < options_.most_clients; },
             .joined =
                 [this](const std::shared_ptr<Session>& session) {
+                  waiting_.erase(session->id());
                   sessions_.emplace(session->id(), session);
                   loop_->client_joined(session->id());
                 },
@@ -167,8 +197,7 @@ class ViewerServer::Implementation {
                   sessions_.erase(client);
                   loop_->client_left(client);
                 },
-            .command = [this](int client, viewer::Command command) { loop_->submit(client, std::move(command)); },
-            .presence = presence_};
+            .command = [this](int client, viewer::Command command) { loop_->submit(client, std::move(command)); }};
   }
 
   const ServerOptions options_;
@@ -179,8 +208,9 @@ class ViewerServer::Implementation {
   viewer::AccessRules rules_;
   // Of the network thread.
   std::map<int, std::shared_ptr<Session>> sessions_;
+  std::map<int, std::weak_ptr<Session>> waiting_;  // not viewers yet, oldest first
   int next_id_ = 0;
-  const std::shared_ptr<const void> presence_ = std::make_shared<char>();
+  asio::steady_timer pause_{context_};
 
   std::optional<viewer::LiveLoop> loop_;  // its thread ends before what it posts to
   std::thread thread_;

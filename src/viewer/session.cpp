@@ -18,7 +18,11 @@ namespace websocket = beast::websocket;
 using Clock = std::chrono::steady_clock;
 using Error_code = beast::error_code;
 
-constexpr std::chrono::seconds kRequestTime{15};
+// Whoever takes longer is gone.
+constexpr std::chrono::seconds kRequestTime{10};    // for a request, from the first byte waited for to the last
+constexpr std::chrono::seconds kAnswerTime{60};     // to take the page, on a slow line
+constexpr std::chrono::seconds kHandshakeTime{10};  // of the WebSocket
+constexpr std::chrono::seconds kSilenceTime{30};    // of a viewer, who is asked (ping) after half of it
 constexpr std::chrono::seconds kComplaintTime{1};
 constexpr std::size_t kLargestHeader = 8 * 1024;
 constexpr std::size_t kMostTexts = 256;  // waiting for a slow client; more end the connection
@@ -112,6 +116,7 @@ void Session::stop() {
 // --- HTTP -----------------------------------------------------------------------------------------------------------
 
 void Session::read_request() {
+  answering_ = false;
   parser_.emplace();
   parser_->header_limit(kLargestHeader);
   parser_->body_limit(0);
@@ -127,6 +132,7 @@ void Session::read_request() {
 }
 
 void Session::answer(const Request& request) {
+  answering_ = true;
   if (const auto refused = refusal(request, rules_)) {
     respond(refused->status, "text/plain", refused->reason + "\n", false);
     return;
@@ -160,6 +166,7 @@ void Session::respond(http::status status, std::string_view type, std::string bo
                 "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
                 "connect-src 'self'; base-uri 'none'; form-action 'none'");
   response->keep_alive(keep_alive);
+  stream_->expires_after(kAnswerTime);
   response->content_length(body.size());
   if (!head) response->body() = std::move(body);
   http::async_write(*stream_, *response,
@@ -180,7 +187,7 @@ void Session::upgrade(const Request& request) {
   stream_->expires_never();
   socket_.emplace(std::move(*stream_));
   stream_.reset();
-  socket_->set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
+  socket_->set_option(websocket::stream_base::timeout{kHandshakeTime, kSilenceTime, true});
   socket_->read_message_max(limits_.largest_message);
   socket_->async_accept(request, [self = shared_from_this()](Error_code error) {
     if (error) return;

@@ -46,7 +46,6 @@ class Session : public std::enable_shared_from_this<Session> {
     std::function<void(const std::shared_ptr<Session>&)> joined;
     std::function<void(int)> left;
     std::function<void(int, Command)> command;
-    std::shared_ptr<const void> presence;  // held while the connection lives: its count is that of the connections
   };
 
   Session(boost::asio::ip::tcp::socket socket, int id, const AccessRules& rules, SessionLimits limits,
@@ -55,6 +54,8 @@ class Session : public std::enable_shared_from_this<Session> {
   int id() const { return id_; }
   void start();
   void stop();
+  // A request has come and its answer is on its way; otherwise the next request is waited for.
+  bool answering() const { return answering_; }
   // From the simulation to this client alone; the first is the hello.
   void send_reply(Message message) {
     greeted_ = true;
@@ -90,6 +91,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   std::optional<boost::beast::tcp_stream> stream_;  // until the upgrade
   std::optional<WebSocket> socket_;                 // from then on
+  bool answering_ = false;
   bool joined_ = false;
   bool greeted_ = false;  // the hello is on its way: frames may follow
   bool writing_ = false;

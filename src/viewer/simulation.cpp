@@ -17,9 +17,8 @@ constexpr double kDragRate = 12.0;                           // rad/s
 constexpr double kLargestPull = 50.0;                        // times the weight of the tree under 9.81 m/s^2
 constexpr double kShortestStep = 1e-5, kLongestStep = 0.02;  // s, that the page offers
 constexpr double kLargestFriction = 2.0;
-constexpr double kEdge = 0.999;        // share of the friction cone at which a contact may slip
-constexpr double kSlipSpeed = 1e-4;    // m/s
-constexpr double kPenetration = 1e-3;  // m, that a certificate tolerates
+constexpr double kEdge = 0.999;      // share of the friction cone at which a contact may slip
+constexpr double kSlipSpeed = 1e-4;  // m/s
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -76,7 +75,7 @@ std::vector<Channel> step_channels() {
           {.chart = "Time of a step", .name = "solve", .unit = "us"}};
 }
 
-std::vector<double> step_values(const StepReport& report, double kinetic, double potential) {
+StepValues step_values(const StepReport& report, double kinetic, double potential) {
   constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
   const StageTimes& t = report.times;
   const bool stepped = t.total() > 0.0;
@@ -120,31 +119,6 @@ void fill_contacts(const Model& model, const Data& data, std::span<const Contact
     c.body_b = f.contact->body_b;
     contacts.push_back(c);
   }
-}
-
-std::vector<CertificateItem> step_certificate(const StepReport& report, double tolerance) {
-  if (report.status == StepStatus::kDiverged) {
-    return {{.name = "motion",
-             .meaning = "the step diverged; reset, and choose a shorter time step",
-             .value = std::numeric_limits<double>::quiet_NaN(),
-             .limit = 0.0,
-             .unit = ""}};
-  }
-  return {{.name = "natv, relative",
-           .meaning = "how far the step is from Signorini and Coulomb, over its free velocity",
-           .value = report.residuals.natv_relative,
-           .limit = tolerance,
-           .unit = ""},
-          {.name = "penetration",
-           .meaning = "of the deepest contact",
-           .value = report.penetration,
-           .limit = kPenetration,
-           .unit = "m"},
-          {.name = "limits and equalities",
-           .meaning = "the largest error",
-           .value = report.violation,
-           .limit = kPenetration,
-           .unit = "m or rad"}};
 }
 
 SimulatorSource::SimulatorSource(const Model& model) : data_(model), friction_(largest_friction(model)) {}
@@ -197,6 +171,34 @@ void SimulatorSource::step() {
   if (simulator().report().status == StepStatus::kDiverged) return;
   pull();
   move();
+  take_step();
+}
+
+// The figures of the step that was made, for the next frame and for the certificate of the run.
+void SimulatorSource::take_step() {
+  Simulator& sim = simulator();
+  const StepReport& report = sim.report();
+  if (!certificate_) certificate_.emplace(sim.options());
+  certificate_->add(report, &sim);
+  if (frame_read_) forget_steps();
+  const bool measured = sim.options().watch.energy && report.status != StepStatus::kDiverged;
+  extremes_.add(step_values(report, measured ? report.energy.kinetic : sim.kinetic_energy(),
+                            measured ? report.energy.potential : sim.potential_energy()));
+  since_frame_.status = std::max(since_frame_.status, report.status);
+  since_frame_.penetration = std::max(since_frame_.penetration, report.penetration);
+  since_frame_.violation = std::max(since_frame_.violation, report.violation);
+  keep_worst(report.residuals, since_frame_.residuals);
+  taken_at_ = sim.state().time;
+}
+
+void SimulatorSource::forget_steps() {
+  extremes_.clear();
+  since_frame_ = StepReport();
+  frame_read_ = false;
+}
+
+std::vector<CertificateItem> SimulatorSource::run_certificate() const {
+  return certificate_ ? certificate_->items() : std::vector<CertificateItem>();
 }
 
 void SimulatorSource::reset() {
@@ -206,6 +208,9 @@ void SimulatorSource::reset() {
   if (pulled_ >= 0) simulator().input().applied_wrench[at(pulled_)].setZero();
   drag_.reset();
   pulled_ = -1;
+  certificate_.reset();
+  forget_steps();
+  taken_at_ = kNever;
 }
 
 void SimulatorSource::read(Frame& frame) {
@@ -219,9 +224,19 @@ void SimulatorSource::read(Frame& frame) {
   std::transform(data_.X_WB.begin(), data_.X_WB.end(), frame.poses.begin(),
                  [](const Pose& X) { return X.transform(); });
   fill_contacts(m, data_, sim.contacts(), frame.contacts);
-  frame.values = step_values(sim.report(), kinetic_energy(m, sim.parameters(), state.v, data_),
-                             potential_energy(m, sim.parameters(), state.q, data_));
-  frame.certificate = step_certificate(sim.report(), sim.options().tolerance);
+  const auto values = step_values(sim.report(), kinetic_energy(m, sim.parameters(), state.v, data_),
+                                  potential_energy(m, sim.parameters(), state.q, data_));
+  frame.values.assign(values.begin(), values.end());
+  if (taken_at_ != state.time) {  // the start, or others made the step: this moment stands for itself
+    forget_steps();
+    since_frame_ = sim.report();
+    taken_at_ = state.time;
+  }
+  extremes_.add(values);
+  frame.low = extremes_.low();
+  frame.high = extremes_.high();
+  frame.certificate = step_certificate(since_frame_, sim.options().tolerance);
+  frame_read_ = true;
 }
 
 Simulation::Simulation(Scene scene) : SimulatorSource(*scene.model), run_(std::move(scene)) {}

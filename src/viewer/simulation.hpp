@@ -1,8 +1,16 @@
 // Live sources of the viewer: a simulator, and a scene in one, with the user's pull.
 #pragma once
 
+#include <array>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "touchstone/scenes/scene_run.hpp"
+#include "touchstone/viewer/extremes.hpp"
 #include "touchstone/viewer/live_source.hpp"
+#include "touchstone/viewer/run_certificate.hpp"
 
 namespace touchstone {
 
@@ -15,6 +23,7 @@ class SimulatorSource : public LiveSource {
   void step() override;
   void reset() override;
   void read(Frame& frame) override;
+  std::vector<CertificateItem> run_certificate() const override;
 
   // Friction, controls and drag.
   LiveChoices choices() const override;
@@ -33,12 +42,22 @@ class SimulatorSource : public LiveSource {
   virtual void move() { simulator().step(); }  // after them
 
  private:
+  static constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
+
   void pull();  // the spring of the drag, as a wrench of the input
+  void take_step();
+  void forget_steps();
 
   Data data_;  // of the drawn moment; the simulator's own is that of its last step
   double friction_;
   std::optional<LiveDrag> drag_;
   int pulled_ = -1;  // the body whose wrench is set
+  std::optional<RunCertificate> certificate_;
+  // What the steps since the last frame amount to. A frame that is read twice shows the same.
+  Extremes extremes_;
+  StepReport since_frame_;
+  bool frame_read_ = false;
+  double taken_at_ = kNever;  // s, the time of the last step in them
 };
 
 // A scene, with a choice of solver and time step.
@@ -72,15 +91,13 @@ class Simulation : public SimulatorSource {
 
 // Figures of a step: energy, certificate, contacts, penetration, iterations, time of the stages.
 std::vector<Channel> step_channels();
-std::vector<double> step_values(const StepReport& report, double kinetic, double potential);
+using StepValues = std::array<double, 11>;  // one for each of them
+StepValues step_values(const StepReport& report, double kinetic, double potential);
 
 // Contacts of the last step. `data` holds poses and velocities (forward_velocity) after it. A contact slips when its
 // force is at the edge of the friction cone and its surfaces move along each other. Contacts of bodies that touch,
 // directly or through others, share an island.
 void fill_contacts(const Model& model, const Data& data, std::span<const ContactForce> forces,
                    std::vector<FrameContact>& contacts);
-
-// What one step may be judged by; `tolerance` is what the solver was asked for.
-std::vector<CertificateItem> step_certificate(const StepReport& report, double tolerance);
 
 }  // namespace touchstone

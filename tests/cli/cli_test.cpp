@@ -248,7 +248,8 @@ const char* const kIndefinite = "3 1 0 3 3 3 3 -2 0 0 0 2 0 0 0 2 -2 3 4 0.5";
 TEST_F(CommandLine, SolversAreListed) {
   const Outcome list = run("solvers");
   EXPECT_EQ(list.exit_code, 0);
-  for (const char* part : {"name", "model", "algorithm", "reference", "nbgs", "ncp-pgs", "001 Alg. 4+5"}) {
+  for (const char* part :
+       {"name", "model", "algorithm", "reference", "nbgs", "ncp-pgs", "Tsounis et al. 2025, Alg. 4 and 5"}) {
     EXPECT_THAT(list.out, HasSubstr(part));
   }
   EXPECT_THAT(run("solvers -v").out, HasSubstr("relative_tolerance"));

@@ -60,10 +60,11 @@ TEST(Definiteness, NamesTheSkewPart) {
   DefinitenessScratch scratch;
   for (const int n : {6, 60}) {
     MatrixX A = MatrixX::Identity(n, n);
-    A(1, n - 1) = 0.9e-2;
+    A(1, n - 1) = 0.19;  // half of it is skew
     EXPECT_TRUE(check_definiteness(in_blocks(A), scratch).usable());
-    A(1, n - 1) = 1.1e-2;
-    EXPECT_THAT(check_definiteness(in_blocks(A), scratch).message, HasSubstr("skew part is 0.011"));
+    EXPECT_DOUBLE_EQ(check_definiteness(in_blocks(A), scratch).skew, 0.095);
+    A(1, n - 1) = 0.22;
+    EXPECT_THAT(check_definiteness(in_blocks(A), scratch).message, HasSubstr("skew part is 11 %"));
   }
 }
 

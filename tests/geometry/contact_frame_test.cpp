@@ -81,5 +81,35 @@ TEST(ContactFrame, FollowsATrajectoryWithAHint) {
   }
 }
 
+// t1 is y, or z where |n_y| >= 1/2, less its part along the normal.
+TEST(MujocoContactFrame, FollowsYOrZ) {
+  Random random(4);
+  for (int i = 0; i < 10000; ++i) {
+    const Vec3 n(test::random_unit(random));
+    const Mat3 F = mujoco_contact_frame(n);
+    expect_frame(F, n);
+    const Vec3 towards = std::abs(n.y()) < 0.5 ? Vec3(0, 1, 0) : Vec3(0, 0, 1);
+    EXPECT_NEAR(dot(F.c0, towards), std::sqrt(1.0 - dot(n, towards) * dot(n, towards)), 1e-14);
+    EXPECT_LT(norm(mujoco_contact_frame(-n).c0 - F.c0), 1e-15) << "the cone does not depend on the order of shapes";
+  }
+  const Mat3 up = mujoco_contact_frame(Vec3(0, 0, 1));
+  EXPECT_LT(norm(up.c0 - Vec3(0, 1, 0)) + norm(up.c1 - Vec3(-1, 0, 0)), 1e-15);
+}
+
+TEST(MujocoContactFrame, FollowsTheAxisOfACapsule) {
+  Random random(5);
+  for (int i = 0; i < 10000; ++i) {
+    const Vec3 n(test::random_unit(random)), axis(test::random_unit(random));
+    const Mat3 F = mujoco_contact_frame(n, axis);
+    expect_frame(F, n);
+    EXPECT_NEAR(dot(F.c1, axis), 0.0, 1e-14);
+    EXPECT_GT(dot(F.c0, axis), 0.0);
+    expect_frame(mujoco_contact_frame(n, n), n);
+    expect_frame(mujoco_contact_frame(n, -n), n);
+  }
+  EXPECT_LT(norm(mujoco_contact_frame(Vec3(0, 0, 1), Vec3(0, 0, 1)).c0 - Vec3(1, 0, 0)), 1e-15);
+  EXPECT_LT(norm(mujoco_contact_frame(Vec3(1, 0, 0), Vec3(-1, 0, 0)).c0 - Vec3(0, 1, 0)), 1e-15);
+}
+
 }  // namespace
 }  // namespace touchstone

@@ -81,7 +81,7 @@ TEST(Gjk, DistanceOfPolytopes) {
   EXPECT_GT(separated, 3000);
 }
 
-// ALGORITHMS 9: a distance that other engines agree on.
+// A distance that other engines agree on.
 TEST(Gjk, KnownDistanceOfEllipsoids) {
   const ConvexShape A = ConvexShape::ellipsoid({0.15, 0.3, 0.2}), B = ConvexShape::ellipsoid({0.1, 0.1, 0.15});
   const Pose X(Mat3::identity(), Vec3(0.0, 0.5, 1.0));
@@ -140,7 +140,8 @@ TEST(Gjk, DistanceOfEllipsoids) {
   }
 }
 
-// Paper 004, Fig. 7: 7 iterations against 16 near contact. Ours: about 10 against 22 with these sizes and tolerance.
+// Carpentier and Montaut 2023, Fig. 7: 7 iterations against 16 near contact. Ours: about 10 against 22 with these sizes
+// and tolerance.
 TEST(Gjk, NesterovHalvesTheIterationsOnCloseEllipsoids) {
   Random random(5);
   int vanilla = 0, nesterov = 0;

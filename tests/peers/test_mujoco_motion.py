@@ -24,7 +24,19 @@ SPHERES = """<mujoco><option timestep="0.002" impratio="2"/><worldbody>
   <body pos="3 0 0.1"><freejoint/><geom type="sphere" size="0.1" condim="1"/></body>
 </worldbody></mujoco>"""
 
-# Without a pyramid: MuJoCo turns it along the capsule, we along the axes of the plane.
+# Slides with two coefficients of friction, on planes whose tangents follow y, z and the axis of a capsule.
+PAIRS = """<mujoco><option timestep="0.002" impratio="2"/><worldbody>
+  <geom name="flat" type="plane" size="5 5 1"/>
+  <geom name="steep" type="plane" size="5 5 1" pos="0 -3 0" euler="-50 0 20"/>
+  <body pos="0 0 0.1"><freejoint/><geom name="a" type="sphere" size="0.1"/></body>
+  <body pos="0 -3 0.2"><freejoint/><geom name="b" type="sphere" size="0.1"/></body>
+  <body pos="1 0 0.11" euler="85 10 0"><freejoint/><geom name="c" type="capsule" size="0.1 0.2"/></body>
+</worldbody><contact>
+  <pair geom1="flat" geom2="a" condim="3" friction="1 0.1"/>
+  <pair geom1="steep" geom2="b" condim="3" friction="0.2 0.6"/>
+  <pair geom1="flat" geom2="c" condim="6" friction="0.7 0.2 0.01 0.004 0.001"/>
+</contact></mujoco>"""
+
 CAPSULES = """<mujoco><option timestep="0.002" impratio="2"/><worldbody>
   <geom type="plane" size="5 5 1" friction="0.8 0.01 0.003"/>
   <body pos="0 1 0.11" euler="80 10 0"><freejoint/><geom type="capsule" size="0.1 0.2" condim="3"/></body>
@@ -48,6 +60,9 @@ MOTIONS = [
     pytest.param(SPHERES, "pyramidal", "implicitfast", id="spheres-pyramidal-implicitfast"),
     pytest.param(SPHERES, "elliptic", "implicitfast", id="spheres-elliptic-implicitfast"),
     pytest.param(CAPSULES, "elliptic", "euler", id="capsules-elliptic-euler"),
+    pytest.param(CAPSULES, "pyramidal", "euler", id="capsules-pyramidal-euler"),
+    pytest.param(PAIRS, "elliptic", "euler", id="pairs-elliptic-euler"),
+    pytest.param(PAIRS, "pyramidal", "euler", id="pairs-pyramidal-euler"),
     pytest.param(CHAIN, "elliptic", "euler", id="chain-elliptic-euler"),
     pytest.param(CHAIN, "elliptic", "implicitfast", id="chain-elliptic-implicitfast"),
 ]

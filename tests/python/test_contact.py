@@ -136,3 +136,37 @@ def test_recorded_problems() -> None:
     solution = ts.solve(problem)
     assert solution.solved
     assert solution.residuals.natv_relative < 1e-7
+
+
+def test_an_invalid_problem_has_no_natv() -> None:
+    solution = ts.solve(ts.ContactProblem.from_arrays(-np.eye(3), [1.0, 0.0, -0.1], mu=0.3))
+    assert solution.status == "invalid problem"
+    assert np.isnan(solution.residuals.natv)
+    assert np.isnan(solution.residuals.natv_relative)
+
+
+def test_references_name_authors_year_and_title() -> None:
+    references = {info.name: info.reference for info in ts.solvers()}
+    assert "J. Hwangbo, J. Lee, M. Hutter (2018): Per-Contact Iteration Method" in references["raisim"]
+    assert "Contact Models in Robotics: a Comparative Analysis" in references["lcp-pgs"]
+
+
+def test_a_little_unsymmetric_is_solved_with_a_warning() -> None:
+    G = np.eye(3)
+    G[0, 1], G[1, 0] = 0.05, -0.05
+    solution = ts.solve(ts.ContactProblem.from_arrays(G, [1.0, 0.0, -0.1], mu=0.3))
+    assert solution.solved
+    assert "its skew part is 5 %" in solution.warning
+    G[0, 1], G[1, 0] = 0.3, -0.3
+    assert ts.solve(ts.ContactProblem.from_arrays(G, [1.0, 0.0, -0.1], mu=0.3)).status == "invalid problem"
+
+
+def test_time_limit_and_infeasible() -> None:
+    late = ts.solve(ts.problems.pile(1500, 3, 1e4), "nbgs", time_limit=0.05, max_iterations=10**7, relative_tolerance=1e-13)
+    assert late.status in ("time limit", "stalled", "solved")
+    assert late.seconds < 5.0
+    squeezed = ts.ContactProblem()
+    squeezed.add_limit()
+    squeezed.add_limit()
+    squeezed.set_dual([[1.0, -1.0], [-1.0, 1.0]], [-1.0, -1.0])
+    assert ts.solve(squeezed).infeasible

@@ -119,3 +119,48 @@ def test_vectorised_worlds_start_anew() -> None:
     assert not (reward.any() or terminated.any() or truncated.any())
     assert not np.array_equal(many.batch.q, before)
     assert (many._steps == 0).all()
+
+
+BAD_ACTIONS = [np.nan, np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("value", BAD_ACTIONS)
+@pytest.mark.parametrize(("name", "size"), [("touchstone/Quadruped-v0", 12), ("touchstone/Push-v0", 2)])
+def test_a_nan_action_is_an_error(name: str, size: int, value: float) -> None:
+    env = gymnasium.make(name).unwrapped
+    env.reset(seed=1)
+    before = env.sim.state.q.copy()
+    action = np.zeros(size, dtype=np.float32)
+    action[1] = value
+    with pytest.raises(ts.Error, match=r"entry \(1,\) of the action is .*finite"):
+        env.step(action)
+    assert np.array_equal(env.sim.state.q, before), "nothing has happened"
+    observation, *_ = env.step(np.zeros(size, dtype=np.float32))
+    assert np.isfinite(observation).all()
+
+
+def test_an_action_of_another_shape_is_an_error() -> None:
+    env = gymnasium.make("touchstone/Push-v0").unwrapped
+    env.reset(seed=1)
+    for action in (np.zeros(3), np.zeros((1, 2)), 0.0, [], np.zeros(0)):
+        with pytest.raises(ts.Error, match=r"the action has shape .*; give \(2,\)"):
+            env.step(action)
+    for words in (["a", "b"], None, [[1.0], [1.0, 2.0]]):
+        with pytest.raises(ts.Error, match="action"):
+            env.step(words)
+
+
+def test_a_nan_action_of_one_world_is_an_error() -> None:
+    envs = gymnasium.make_vec("touchstone/Push-v0", num_envs=3, vectorization_mode="vector_entry_point")
+    envs.reset(seed=1)
+    before = envs.batch.q.copy()
+    actions = np.zeros((3, 2), dtype=np.float32)
+    for value in BAD_ACTIONS:
+        actions[2, 1] = value
+        with pytest.raises(ts.Error, match=r"entry \(2, 1\) of the action is"):
+            envs.step(actions)
+    with pytest.raises(ts.Error, match=r"shape \(2, 2\); give \(3, 2\)"):
+        envs.step(np.zeros((2, 2)))
+    assert np.array_equal(envs.batch.q, before)
+    observations, *_ = envs.step(np.zeros((3, 2)))
+    assert np.isfinite(observations).all()

@@ -63,6 +63,11 @@ def test_input_errors_name_file_and_line(tmp_path: Path) -> None:
     assert issubclass(ts.Error, ValueError)
 
 
+def test_advice_is_spelled_as_python_does() -> None:
+    with pytest.raises(ts.InputError, match="allow_ignored=True"):
+        ts.load_string('<mujoco><option density="1"/></mujoco>')
+
+
 def test_model_warnings_are_python_warnings() -> None:
     text = BALL_ON_FLOOR.replace('<option timestep="0.001"/>', '<option timestep="0.001" nonsense="1"/>')
     with pytest.warns(ts.ModelWarning, match="nonsense") as caught:

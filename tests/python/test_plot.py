@@ -45,6 +45,11 @@ def test_plots_of_solvers() -> None:
     ax = ts.plot.convergence(answers)
     assert len(ax.lines) >= 2
     np.testing.assert_allclose(ax.lines[0].get_ydata()[-1], max(answers["nbgs"].history[-1], 1e-17))
+    # Curves that lie on each other are all seen: whatever is below is wider.
+    below = sorted(ax.lines, key=lambda line: line.get_zorder())
+    widths = [line.get_linewidth() for line in below]
+    assert widths == sorted(widths, reverse=True) and len(set(widths)) == len(widths)
+    assert below[-1].get_label() == "nbgs"
     assert {text.get_text() for text in ts.plot.solvers(answers).texts} == set(answers)
     with pytest.raises(ts.Error, match="record_history"):
         ts.plot.convergence({"auto": ts.solve(ts.problems.box_stack(2))})

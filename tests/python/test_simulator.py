@@ -245,6 +245,17 @@ def test_record_and_run(box: ts.Model, capsys: pytest.CaptureFixture[str]) -> No
         ts.record(sim, 1.0, every=0)
 
 
+def test_trace_keeps_the_worst_of_the_steps_between_rows() -> None:
+    def drop() -> ts.Simulator:
+        return ts.Simulator(ts.load("quadruped"), dt=2e-3)
+
+    every_step, rows = ts.record(drop(), 1.0), ts.record(drop(), 1.0, every=50)
+    for name in ("natv", "natv_relative", "penetration"):
+        worst = getattr(every_step, name)[1:].reshape(-1, 50).max(axis=1)
+        np.testing.assert_array_equal(getattr(rows, name)[1:], worst)
+    assert rows.penetration.max() > every_step.penetration[::50].max()
+
+
 def test_sensors_and_actuators(quadruped: ts.Model) -> None:
     sim = ts.Simulator(quadruped, dt=1e-3)
     sim.reset("home")

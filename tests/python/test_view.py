@@ -162,3 +162,20 @@ def test_it_ends_with_the_program() -> None:
     run.communicate("", timeout=60)
     page.close()
     assert run.returncode == 0
+
+
+def test_the_token_is_on_no_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from touchstone import _browser
+
+    opened: list[str] = []
+    monkeypatch.setattr(_browser.webbrowser, "open", opened.append)
+    secret = "http://127.0.0.1:1/?token=0123456789abcdef"
+    _browser.show(secret, True)
+    _browser.show("http://127.0.0.1:1/", True)
+    assert "0123" not in opened[0]
+    file = urllib.request.url2pathname(opened[0][len("file://") :])
+    with open(file, encoding="utf-8") as stream:
+        assert f"url={secret}" in stream.read()
+    assert os.stat(file).st_mode & 0o777 == 0o600
+    assert os.stat(os.path.dirname(file)).st_mode & 0o777 == 0o700
+    assert opened[1] == "http://127.0.0.1:1/", "without a token there is no secret"

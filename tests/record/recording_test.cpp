@@ -4,18 +4,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/io/mjcf.hpp"
 #include "touchstone/scenes/scene_run.hpp"
 #include "touchstone/scenes/scenes.hpp"
 
@@ -46,11 +50,15 @@ struct Witness {
   std::vector<double> natv;
   std::vector<Vec3> forces;
 
+  double worst_natv = 0.0;  // since the row before
+
+  void see(const Simulator& sim) { worst_natv = std::max(worst_natv, sim.report().residuals.natv); }
   void add(const Simulator& sim) {
     states.push_back(sim.state());
     controls.push_back(sim.input().control);
     contacts.push_back(sim.contacts().size());
-    natv.push_back(sim.report().residuals.natv);
+    see(sim);
+    natv.push_back(std::exchange(worst_natv, 0.0));
     for (const ContactForce& f : sim.contacts()) forces.push_back(f.force);
   }
 };
@@ -64,10 +72,19 @@ Witness record_run(const std::string& scene, const fs::path& file, int steps, Re
   for (int i = 1; i <= steps; ++i) {
     run.step();
     writer.add(run.simulator());
+    witness.see(run.simulator());
     if (i % options.every == 0) witness.add(run.simulator());
   }
   writer.close();
   return witness;
+}
+
+// The worst of the steps since the row before.
+void keep_row(const StepReport& report, StepReport& worst) {
+  worst.status = std::max(worst.status, report.status);
+  keep_worst(report.residuals, worst.residuals);
+  worst.penetration = std::max(worst.penetration, report.penetration);
+  worst.violation = std::max(worst.violation, report.violation);
 }
 
 void expect_same(const Recording& recording, const Witness& witness, std::size_t rows) {
@@ -116,6 +133,50 @@ TEST_F(Recordings, KeepEveryNthStep) {
   EXPECT_EQ(recording.every(), 7);
   EXPECT_EQ(recording.steps().step.back(), 98);
   expect_same(recording, witness, 15);
+}
+
+// A peak between two rows is in the second of them.
+TEST_F(Recordings, KeepTheWorstOfTheStepsBetweenRows) {
+  SceneRun run(make_scene("quadruped:drop=0.3"));
+  std::vector<StepReport> rows(1);
+  StepReport worst;
+  double sampled = 0.0, deepest = 0.0;
+  RecordingWriter writer(file_, run.simulator(), {.every = 50});
+  for (int i = 1; i <= 500; ++i) {
+    const StepReport& report = run.step();
+    writer.add(run.simulator());
+    keep_row(report, worst);
+    deepest = std::max(deepest, report.penetration);
+    if (i % 50 != 0) continue;
+    sampled = std::max(sampled, report.penetration);
+    rows.push_back(std::exchange(worst, StepReport()));
+  }
+  writer.close();
+  ASSERT_LT(sampled, deepest) << "the deepest step has no row of its own";
+  const Recording recording(file_);
+  EXPECT_TRUE(recording.covers_all_steps());
+  ASSERT_EQ(recording.rows(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(recording.report(i).penetration, rows[i].penetration);
+    EXPECT_EQ(recording.report(i).violation, rows[i].violation);
+    EXPECT_EQ(recording.report(i).residuals.natv_relative, rows[i].residuals.natv_relative);
+    EXPECT_EQ(recording.report(i).status, rows[i].status);
+  }
+}
+
+TEST_F(Recordings, KeepAStepThatDivergedWhateverItsTurn) {
+  SceneRun run(make_scene("stack:2"));
+  RecordingWriter writer(file_, run.simulator(), {.every = 50});
+  run.step();
+  writer.add(run.simulator());
+  run.simulator().input().applied_force[0] = std::numeric_limits<double>::quiet_NaN();
+  run.step();
+  writer.add(run.simulator());
+  writer.close();
+  const Recording recording(file_);
+  ASSERT_EQ(recording.rows(), 2U);
+  EXPECT_EQ(recording.report(1).status, StepStatus::kDiverged);
+  EXPECT_EQ(recording.steps().step.back(), 2);
 }
 
 TEST_F(Recordings, HoldTheParametersOfTheRun) {
@@ -258,7 +319,7 @@ TEST_F(Recordings, BecomeTables) {
   write_csv(Recording(file_), folder_ / "tables");
   const std::vector<std::string> steps = lines_of(folder_ / "tables" / "steps.csv");
   ASSERT_EQ(steps.size(), 22U);
-  EXPECT_THAT(steps[0], HasSubstr("row,time,q[0],"));
+  EXPECT_THAT(steps[0], HasSubstr("row,time,q:"));
   EXPECT_THAT(steps[0], HasSubstr("control:FL_knee"));
   // Numbers come back with the same bits.
   std::istringstream last(steps.back());
@@ -272,6 +333,50 @@ TEST_F(Recordings, BecomeTables) {
   EXPECT_THAT(contacts.back(), HasSubstr("foot"));
   std::ofstream(folder_ / "file") << "";
   EXPECT_THROW(write_csv(Recording(file_), folder_ / "file" / "tables"), InputError);
+}
+
+ModelPtr named_model(const std::string& second) {
+  return load_mjcf_string(R"(<mujoco><worldbody>
+    <body name="target" mocap="true"><geom size=".1" contype="0" conaffinity="0"/></body>
+    <body name="b"><freejoint name="base"/><geom size=".1"/>
+      <body pos="1 0 0"><joint name="hip" type="ball"/><geom size=".1"/>
+        <body pos="1 0 0"><joint name=")" +
+                          second + R"(" axis="1 0 0"/><geom size=".1"/></body>
+        <body pos="0 1 0"><joint type="slide"/><geom size=".1"/></body></body></body></worldbody>
+    <actuator><motor name="plain" joint=")" +
+                          second + R"("/><general name="slow" joint=")" + second +
+                          R"(" dyntype="filter" dynprm="1"/></actuator></mujoco>)");
+}
+
+TEST_F(Recordings, ColumnsCarryJointNames) {
+  Simulator sim(named_model("knee, &quot;left&quot;"));
+  RecordingWriter(file_, sim).close();
+  write_csv(Recording(file_), folder_);
+  const std::string header = lines_of(folder_ / "steps.csv").front();
+  for (const char* part :
+       {"row,time,q:base.x,q:base.y,q:base.z,q:base.qw,q:base.qx,q:base.qy,q:base.qz,q:hip.qw,q:hip.qx,q:hip.qy,q:hip."
+        "qz,"
+        "\"q:knee, \"\"left\"\"\",q:",
+        ",v:base.x,v:base.y,v:base.z,v:base.wx,v:base.wy,v:base.wz,v:hip.wx,v:hip.wy,v:hip.wz,\"v:knee",
+        ",activation:slow,control:plain,control:slow,",
+        ",mocap:target.x,mocap:target.y,mocap:target.z,mocap:target.qw,mocap:target.qx,mocap:target.qy,mocap:target."
+        "qz,",
+        ",time_certify"})
+    EXPECT_THAT(header, HasSubstr(part));
+  EXPECT_EQ(header.find('['), std::string::npos) << header;
+}
+
+TEST_F(Recordings, ColumnsHaveNamesOfTheirOwn) {
+  Simulator sim(named_model("base.x"));
+  RecordingWriter(file_, sim).close();
+  write_csv(Recording(file_), folder_);
+  std::istringstream header(lines_of(folder_ / "steps.csv").front());
+  std::vector<std::string> names;
+  for (std::string name; std::getline(header, name, ',');) names.push_back(name);
+  EXPECT_THAT(names, testing::Contains("q:base.x"));
+  EXPECT_THAT(names, testing::Contains("q:base.x#2"));
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What paper 000 (section IV) says about contact models and solvers, with numbers. `./run bench contact` plots it.
+// What Le Lidec et al. (2024, section IV) say about contact models and solvers, with numbers. `./run bench contact`
+// plots it.
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -120,6 +120,28 @@ TEST(Simulator, NotANumberIsAStatusAndKeepsTheState) {
   EXPECT_EQ(sim.step().status, StepStatus::kOk);
 }
 
+// Whatever makes a step diverge: its report has the time of the state, which stays at the start of the step.
+TEST(Simulator, DivergedStepReportsItsTrueTime) {
+  const double bad[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e308};
+  for (const Integrator integrator : kIntegrators) {
+    for (const double force : bad) {
+      for (const int substeps : {1, 3}) {
+        SimulatorOptions options;
+        options.integrator = integrator;
+        options.substeps = substeps;
+        Simulator sim(stack(), options);
+        sim.step(10);
+        const double time = sim.state().time;
+        sim.input().applied_force[0] = force;
+        const StepReport& report = sim.step();
+        if (report.status != StepStatus::kDiverged) continue;  // 1e308 N may still have a finite effect
+        EXPECT_EQ(report.time, time) << force;
+        EXPECT_EQ(report.time, sim.state().time);
+      }
+    }
+  }
+}
+
 TEST(Simulator, DoesNotAllocateOnceWarm) {
   if (!test::AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
   for (const Integrator integrator : kIntegrators) {

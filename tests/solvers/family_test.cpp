@@ -131,7 +131,7 @@ class ConvexSolver : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Family, ConvexSolver, ::testing::Values("ccp-pgs", "ccp-admm"),
                          [](const auto& test) { return test_name(test.param); });
 
-// ALGORITHMS 9: a sliding contact lifts off with v_n = mu |v_t|.
+// A sliding contact lifts off with v_n = mu |v_t|.
 TEST_P(ConvexSolver, SlidingCubeLiftsOff) {
   struct Case {
     double speed, mu, tangential, normal;
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Family, NcpFamily,
                          ::testing::Values("nbgs", "ncp-pgs", "ncp-admm", "raisim-ds", "ncp-staggered", "ncp-prox"),
                          [](const auto& test) { return test_name(test.param); });
 
-// ALGORITHMS 9: friction takes mu g h from the sliding speed, and nothing lifts off.
+// Friction takes mu g h from the sliding speed, and nothing lifts off.
 TEST_P(NcpFamily, SlidingCube) {
   for (const auto& [speed, mu] : {std::pair{1.0, 0.95}, {3.0, 0.9}}) {
     const ContactProblem problem = make_cube({0.0, speed, 0.0}, {.friction = mu});
@@ -232,7 +232,7 @@ TEST_P(NcpFamily, AgreesWithTheExactGaussSeidel) {
 
 // --- single solvers ---
 
-// 001 Tab. I runs PGS-CCP with De Saxce's correction, and then it solves the NCP.
+// Tsounis et al. 2025, Tab. I runs PGS-CCP with De Saxce's correction, and then it solves the NCP.
 TEST(CcpPgs, WithDeSaxceSolvesTheNcp) {
   const ContactProblem problem = make_cube({0.0, 1.0, 0.0}, {.friction = 0.95});
   const Solved s = solve("ccp-pgs", problem, {"de_saxce=true", "relative_tolerance=1e-10", "max_iterations=50000"});

@@ -20,7 +20,7 @@ class NcpSolver : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(GaussSeidel, NcpSolver, ::testing::Values("nbgs", "ncp-pgs"),
                          [](const auto& test) { return test.index == 0 ? "nbgs" : "ncp_pgs"; });
 
-// ALGORITHMS 9: the friction takes mu g h from the sliding speed.
+// The friction takes mu g h from the sliding speed.
 TEST_P(NcpSolver, SlidingCube) {
   for (const auto& [speed, mu] : {std::pair{1.0, 0.95}, {3.0, 0.9}}) {
     const ContactProblem problem = make_cube({0.0, speed, 0.0}, {.friction = mu});
@@ -37,7 +37,7 @@ TEST_P(NcpSolver, SlidingCube) {
   }
 }
 
-// ALGORITHMS 9: the interfaces carry 101 and 100 m g h.
+// The interfaces carry 101 and 100 m g h.
 TEST_P(NcpSolver, SphereStack) {
   const Solved s = solve(GetParam(), make_sphere_stack({1.0, 100.0}), {"max_iterations=10000"});
   EXPECT_EQ(s.status, SolveStatus::kSolved);

@@ -117,8 +117,8 @@ double deviation(const char* solver, double angle, const std::vector<std::string
   return std::atan2(std::abs(across), -(direction.x() * change.x() + direction.y() * change.y())) * 180.0 / kPi;
 }
 
-// 000 Fig. 6: friction is drawn towards the corners of the pyramid. 4 facets: the corner at 45 degrees takes it all;
-// 8 facets: the corner at 22.5 degrees.
+// Le Lidec et al. 2024, Fig. 6: friction is drawn towards the corners of the pyramid. 4 facets: the corner at 45
+// degrees takes it all; 8 facets: the corner at 22.5 degrees.
 TEST_P(LcpFamily, PyramidBiasesTheFriction) {
   const std::vector<std::string> precise = {"relative_tolerance=1e-10", "max_iterations=100000"};
   std::vector<std::string> octagon = precise;

@@ -57,7 +57,7 @@ ContactProblem with_friction(ContactProblem problem, double mu) {
   return problem;
 }
 
-// ALGORITHMS 9: the friction takes mu g h from the sliding speed.
+// The friction takes mu g h from the sliding speed.
 TEST_P(PathSolver, SlidingCube) {
   for (const auto& [speed, mu] : {std::pair{1.0, 0.95}, {3.0, 0.9}}) {
     const ContactProblem problem = make_cube({0.0, speed, 0.0}, {.friction = mu});

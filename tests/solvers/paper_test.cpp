@@ -1,4 +1,4 @@
-// What paper 000 says about families of methods, as tests: conditioning, internal forces, warm starts.
+// What Le Lidec et al. (2024) say about families of methods, as tests: conditioning, internal forces, warm starts.
 #include <cmath>
 #include <string>
 

@@ -46,7 +46,8 @@ TEST(Raisim, SlidingMinimisesTheObjectiveOverTheEllipse) {
   EXPECT_GT(sliding, 200);
 }
 
-// 000 (24): with coupled directions friction does not oppose the motion. With De Saxce's correction it does.
+// Le Lidec et al. 2024, (24): with coupled directions friction does not oppose the motion. With De Saxce's correction
+// it does.
 TEST(Raisim, ViolatesMaximumDissipation) {
   ContactProblem problem;
   problem.blocks.add_coulomb(0.5);

@@ -128,7 +128,7 @@ void expect_invalid_problems_are_named(const char* name) {
   });
   expect_message("g has 9 entries, expected 10", [](ContactProblem& p) { p.dual.g.conservativeResize(9); });
   expect_message("G is 9 x 10, expected 10 x 10", [](ContactProblem& p) { p.dual.G_dense.conservativeResize(9, 10); });
-  expect_message("not symmetric", [](ContactProblem& p) { p.dual.G_dense(4, 8) += 0.5; });
+  expect_message("not symmetric", [](ContactProblem& p) { p.dual.G_dense(4, 8) += 2.0; });
   expect_message("indefinite", [](ContactProblem& p) { p.dual.G_dense *= -1.0; });
   expect_message("neither", [](ContactProblem& p) { p.dual.form = DualData::Form::kNone; });
 }

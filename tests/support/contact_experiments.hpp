@@ -1,5 +1,5 @@
-// The experiments of paper 000, section IV (Fig. 9 to 17), with our simulator: for tests, which check their figures,
-// and for the benchmark `contact`, which plots them.
+// The experiments of Le Lidec et al. 2024, section IV (Fig. 9 to 17), with our simulator: for tests, which check their
+// figures, and for the benchmark `contact`, which plots them.
 #pragma once
 
 #include <filesystem>

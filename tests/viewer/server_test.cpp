@@ -10,11 +10,13 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
@@ -353,6 +355,38 @@ TEST(LiveServer, LimitsTheNumberOfClients) {
   a.receive_type("hello");
   b.receive_type("hello");
   EXPECT_EQ(upgrade(server.port()), 503);
+}
+
+// Connections that say nothing, or half of something, or do not read the answer: more than the server keeps.
+TEST(LiveServer, HalfOpenConnectionsDoNotKeepOthersOut) {
+  Laboratory source("pendulum");
+  const ViewerServer server(source, {});
+  const std::string whole = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+  const Client viewer(server.port());
+  ASSERT_TRUE(viewer.connected);
+  asio::io_context context;
+  std::vector<tcp::socket> idle;
+  for (int i = 0; i < 450; ++i) {
+    tcp::socket& plain = idle.emplace_back(context);
+    boost::system::error_code error;
+    plain.connect({asio::ip::make_address("127.0.0.1"), static_cast<unsigned short>(server.port())}, error);
+    ASSERT_FALSE(error) << i;
+    const std::string part = i % 3 == 0 ? "" : i % 3 == 1 ? whole.substr(0, whole.size() / 2) : whole;
+    asio::write(plain, asio::buffer(part), error);
+    if (i % 75 != 0) continue;
+    EXPECT_EQ(get(server.port(), "/nothing").first, 404) << i;
+    EXPECT_TRUE(Client(server.port()).connected) << i;
+  }
+  // The oldest have been ended: reading does not wait.
+  const timeval patience{5, 0};
+  setsockopt(idle[0].native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  char byte = 0;
+  boost::system::error_code ended;
+  idle[0].read_some(asio::buffer(&byte, 1), ended);
+  EXPECT_TRUE(ended == asio::error::eof || ended == asio::error::connection_reset) << ended.message();
+  // Those who watch are left alone.
+  EXPECT_TRUE(Client(server.port()).connected);
+  EXPECT_FALSE(get(server.port(), "/nothing").second.empty());
 }
 
 TEST(LiveServer, StopsAndSaysWhenTheSourceThrows) {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { launch, openPage, ready, stateOf } from "./browser.mjs";
-import { pageWith, position, replayOf } from "./synthetic.mjs";
+import { pack, pageWith, position, replayOf } from "./synthetic.mjs";
 
 const program = process.env.TOUCHSTONE_BUILD && join(process.env.TOUCHSTONE_BUILD, "bin", "touchstone");
 let browser;
@@ -239,6 +239,33 @@ describe("a replay", () => {
     // The axis begins 46 px from the left and ends 8 px from the right.
     await view.page.mouse.click(box.x + 46 + 0.25 * (box.width - 54), box.y + 50);
     near((await stateOf(view.page)).time, 0.25 * 1.18, 0.01);
+  });
+
+  test("keeps a peak between two frames in its charts", async () => {
+    const replay = replayOf(5, 60);
+    const high = Array.from({ length: 60 }, (_, f) => (f === 30 ? 3.3 : 2));
+    const values = pack("f32", Array(60).fill(2));
+    replay.channels = [
+      { chart: "Depth", name: "depth", unit: "mm", logarithmic: false, values, high: pack("f32", high) },
+    ];
+    const peak = await open("peak.html", pageWith(replay));
+    // Rows of the chart's picture that the curve's colour reaches, by column.
+    const heights = await peak.page.evaluate(() => {
+      const canvas = document.querySelector(".chart canvas");
+      const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const found = new Array(width).fill(0);
+      for (let y = 0; y < height; ++y) {
+        for (let x = 0; x < width; ++x) {
+          const [r, g, b, a] = data.subarray(4 * (y * width + x), 4 * (y * width + x) + 4);
+          if (a > 128 && b > r + 60 && b > g + 30) ++found[x];
+        }
+      }
+      return found.map((count) => count / height);
+    });
+    const tallest = Math.max(...heights);
+    assert.ok(tallest > 0.4, `the peak takes ${tallest} of the height`);
+    near(heights.indexOf(tallest) / heights.length, 46 / 300 + ((30 / 59) * 246) / 300, 0.12);
+    await peak.close();
   });
 
   test("has a certificate that stays, help, and two themes", async () => {

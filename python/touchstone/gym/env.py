@@ -22,6 +22,20 @@ def spaces_of(task: Task) -> tuple[spaces.Box[np.float32], spaces.Box[np.float32
     return observation, action
 
 
+def checked_action(action: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    """The action as numbers within [-1, 1]. Raises Error if its shape is another one or a number is not finite."""
+    try:
+        values = np.asarray(action, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise _core.Error(f"the action is not an array of numbers ({error}); give one of shape {shape}") from error
+    if values.shape != shape:
+        raise _core.Error(f"the action has shape {values.shape}; give {shape}")
+    if not np.isfinite(values).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+        raise _core.Error(f"entry {place} of the action is {values[place]}; give finite numbers from -1 to 1")
+    return np.clip(values, -1.0, 1.0)
+
+
 class TouchstoneEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
     """A task in one simulator. A step that diverges ends the episode, and `info["diverged"]` says so."""
 
@@ -61,7 +75,7 @@ class TouchstoneEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         return self._observe(), self._info()
 
     def step(self, action: npt.NDArray[np.float32]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        self._action = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)[None, :]
+        self._action = checked_action(action, (self.task.action_size,))[None, :]
         self.sim.control = self.task.control(self._action)[0]
         report = self.sim.step(self.task.decimation)
         q, v = self._rows()

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from .. import _core
-from .env import Observation, spaces_of
+from .env import Observation, checked_action, spaces_of
 from .tasks import BoolArray, FloatArray, Task
 
 Actions = npt.NDArray[np.float32]
@@ -69,9 +69,10 @@ class TouchstoneVectorEnv(VectorEnv[Observation, Actions, npt.NDArray[Any]]):
         self, actions: Actions
     ) -> tuple[Observation, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
         task, batch, fresh = self.task, self.batch, self._over.copy()
+        action = checked_action(actions, (self.num_envs, task.action_size))  # before anything changes
         self._start(fresh)
         kept = batch.q[fresh], batch.v[fresh]
-        self._action = np.clip(np.asarray(actions, dtype=float), -1.0, 1.0)
+        self._action = action
         self._action[fresh] = 0.0
         batch.control = task.control(self._action)
         batch.step(task.decimation)

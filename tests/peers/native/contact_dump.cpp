@@ -26,6 +26,7 @@ nlohmann::json to_json(const Contact& c) {
           {"distance", c.distance},
           {"position", numbers(c.position)},
           {"normal", numbers(c.normal())},
+          {"tangents", {numbers(c.frame.c0), numbers(c.frame.c1)}},
           {"margin", c.margin},
           {"dimension", c.material.dimension},
           {"friction", c.material.friction},

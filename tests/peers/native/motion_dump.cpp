@@ -1,8 +1,9 @@
-// Motions under MuJoCo's softened constraints, with sensors, for the comparison with MuJoCo.
+// Motions under MuJoCo's softened constraints or rigid ones, with sensors, for the comparison with MuJoCo.
 //
 //   motion_dump MODEL INPUT
 //
-// INPUT is JSON: {"cone": name, "integrator": name, "steps": count, "states": [{"q", "v", "activation", "control"}]}.
+// INPUT is JSON: {"cone": name, "integrator": name, "steps": count, "states": [{"q", "v", "activation", "control"}]},
+// and, if the constraints are to be rigid, "rigid": true.
 // Standard output: JSON, for each state the q, v and sensors after each step.
 #include <fstream>
 #include <iostream>
@@ -37,8 +38,9 @@ int run(const std::vector<std::string>& arguments) {
   model->options.cone = input["cone"].get<std::string>();
   model->options.integrator = input["integrator"].get<std::string>();
   SimulatorOptions options;
-  options.constraints = ConstraintModel::kMujoco;
-  options.tolerance = 1e-13;
+  const bool rigid = input.value("rigid", false);
+  options.constraints = rigid ? ConstraintModel::kRigid : ConstraintModel::kMujoco;
+  options.tolerance = rigid ? 1e-9 : 1e-13;
   options.max_iterations = 500;
   Simulator sim(model, options);
   Json results = Json::array();

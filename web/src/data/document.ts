@@ -116,7 +116,7 @@ export interface ReplayDocument {
     rotations?: Packed;
     contacts?: { starts: Packed; positions: Packed; normals: Packed; values: Packed; labels: Packed };
   };
-  channels: (ChannelInfo & { values: Packed })[];
+  channels: (ChannelInfo & { values: Packed; low?: Packed; high?: Packed })[];
   certificate: CertificateItem[];
 }
 

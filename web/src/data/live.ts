@@ -49,6 +49,8 @@ interface FrameHeader {
   time: number;
   contacts: number;
   values: (number | null)[];
+  low?: (number | null)[];
+  high?: (number | null)[];
   certificate: CertificateItem[];
 }
 
@@ -82,8 +84,11 @@ export function decodeFrame(message: ArrayBuffer, bodies: number): { frame: Fram
       contacts.labels.set(row.subarray(11, 15), 4 * i);
     }
   }
-  const values = Float32Array.from(header.values, (value) => value ?? NaN);
-  return { frame: { time: header.time, poses, contacts, values }, certificate: header.certificate };
+  const row = (numbers: (number | null)[]): Float32Array => Float32Array.from(numbers, (value) => value ?? NaN);
+  const values = row(header.values);
+  const low = header.low ? row(header.low) : values;
+  const high = header.high ? row(header.high) : values;
+  return { frame: { time: header.time, poses, contacts, values, low, high }, certificate: header.certificate };
 }
 
 const longestWait = 5000; // ms between attempts to connect again

@@ -52,6 +52,8 @@ export async function readReplay(replay: ReplayDocument): Promise<FrameStore> {
     unpack(rotations),
     ...replay.channels.map((channel) => unpack(channel.values)),
   ]);
+  const lows = await Promise.all(replay.channels.map((channel) => unpack(channel.low ?? channel.values)));
+  const highs = await Promise.all(replay.channels.map((channel) => unpack(channel.high ?? channel.values)));
   let packed: PackedContacts | null = null;
   if (contacts) {
     const [starts, ...rest] = await Promise.all(
@@ -71,6 +73,8 @@ export async function readReplay(replay: ReplayDocument): Promise<FrameStore> {
       poses,
       contacts: packed ? contactsOf(packed, quantum, packed.starts[f]!, packed.starts[f + 1]!) : null,
       values: Float32Array.from(channels, (values) => values[f]!),
+      low: Float32Array.from(lows, (values) => values[f]!),
+      high: Float32Array.from(highs, (values) => values[f]!),
     });
   }
   ++store.version;

@@ -24,6 +24,8 @@ export interface Frame {
   poses: Float32Array; // poseSize for each body
   contacts: Contacts | null;
   values: Float32Array; // one for each channel
+  low?: Float32Array; // their extremes since the frame before, where they are known
+  high?: Float32Array;
 }
 
 // Numbers that a live recording may hold before its oldest quarter is forgotten: 256 MB.

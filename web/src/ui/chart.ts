@@ -1,6 +1,6 @@
 // A small chart of some channels over time, with a cursor at the time that is shown. The curves are drawn again only
 // when there is something new; the cursor is an element that moves.
-import type { FrameStore } from "../data/store";
+import type { Frame, FrameStore } from "../data/store";
 import type { Theme } from "../scene/stage";
 import { curveColors } from "../scene/palette";
 import { el, rootScale, short } from "./dom";
@@ -47,6 +47,17 @@ export function logAxis(low: number, high: number): Axis {
   const ticks: number[] = [];
   for (let decade = first; decade <= last; decade += stride) ticks.push(decade);
   return { low: first, high: last, ticks };
+}
+
+// Zero has none: it is not drawn.
+function logarithm(value: number): number {
+  return value > 0 ? Math.log10(Math.max(value, smallestDrawn)) : NaN;
+}
+
+// What a channel was since the frame before: the extremes, then the value at the frame.
+function extent(frame: Frame, channel: number): [number, number, number] {
+  const value = frame.values[channel]!;
+  return [frame.low?.[channel] ?? value, frame.high?.[channel] ?? value, value];
 }
 
 export class Chart {
@@ -134,10 +145,11 @@ export class Chart {
     let high = -Infinity;
     for (const frame of this.store.frames) {
       for (const c of this.channels) {
-        const value = frame.values[c]!;
-        if (!Number.isFinite(value) || (this.logarithmic && value <= 0)) continue;
-        low = Math.min(low, value);
-        high = Math.max(high, value);
+        for (const value of extent(frame, c)) {
+          if (!Number.isFinite(value) || (this.logarithmic && value <= 0)) continue;
+          low = Math.min(low, value);
+          high = Math.max(high, value);
+        }
       }
     }
     if (low > high) return this.logarithmic ? logAxis(1e-9, 1) : linearAxis(0, 1);
@@ -183,7 +195,8 @@ export class Chart {
     }
   }
 
-  // Many frames share a column of pixels: there the curve is the range of their values.
+  // A frame stands for all steps since the one before it: there the curve goes through their extremes, and a peak between
+  // two frames is seen. Many frames share a column of pixels: there the curve is the range of their values.
   private drawCurve(
     context: CanvasRenderingContext2D,
     channel: number,
@@ -201,22 +214,22 @@ export class Chart {
     let low = 0;
     let high = 0;
     for (const frame of frames) {
-      let value = frame.values[channel]!;
-      if (this.logarithmic) value = value > 0 ? Math.log10(Math.max(value, smallestDrawn)) : NaN;
-      if (!Number.isFinite(value)) {
-        pen = false;
-        continue;
-      }
       const x = left + ((frame.time - start) / span) * (right - left);
-      const y = toY(value);
       const here = Math.floor(x * 2);
-      if (pen && here === column && y >= low && y <= high) continue;
-      if (here !== column) [column, low, high] = [here, y, y];
-      low = Math.min(low, y);
-      high = Math.max(high, y);
-      if (pen) context.lineTo(x, y);
-      else context.moveTo(x, y);
-      pen = true;
+      const heights = extent(frame, channel).map((value) => toY(this.logarithmic ? logarithm(value) : value));
+      if (pen && here === column && heights.every((y) => y >= low && y <= high)) continue;
+      if (here !== column) [column, low, high] = [here, Infinity, -Infinity];
+      for (const y of heights) {
+        if (!Number.isFinite(y)) {
+          pen = false;
+          continue;
+        }
+        low = Math.min(low, y);
+        high = Math.max(high, y);
+        if (pen) context.lineTo(x, y);
+        else context.moveTo(x, y);
+        pen = true;
+      }
     }
     context.stroke();
   }
