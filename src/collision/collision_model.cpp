@@ -50,6 +50,17 @@ double hull_ratio(const Shape& s, const CollisionShape& prepared) {
   return hull == nullptr || !(mesh_volume > 0.0) ? 1.0 : volume(*hull) / mesh_volume;
 }
 
+// Errors name the shape.
+std::unique_ptr<const CollisionShape> prepare(const ShapeElement& element) {
+  try {
+    return std::make_unique<const CollisionShape>(CollisionShape::make(element.shape));
+  } catch (const Error& error) {
+    Origin where = element.origin;
+    if (where.element.empty()) where.element = fmt::format("shape '{}'", element.name);
+    throw InputError({.where = std::move(where), .message = error.message(), .remedy = error.remedy()});
+  }
+}
+
 }  // namespace
 
 CollisionModel::CollisionModel(const Model& model) : model_(&model) {
@@ -134,7 +145,7 @@ void CollisionModel::add_collider(int shape, std::unordered_map<const void*, int
     c.prepared = colliders_[at(known->second)].prepared;
   } else {
     c.prepared = static_cast<int>(prepared_.size());
-    prepared_.push_back(std::make_unique<const CollisionShape>(CollisionShape::make(s)));
+    prepared_.push_back(prepare(element));
     if (key != nullptr) prepared_meshes.emplace(key, static_cast<int>(colliders_.size()));
     hull_ratio_.push_back(hull_ratio(s, *prepared_.back()));
   }

@@ -180,13 +180,18 @@ std::string describe_overlaps(const CollisionModel& shapes, const Data& data,
                               const std::vector<std::pair<int, int>>& pairs) {
   constexpr std::size_t kNamed = 8;
   Search search(shapes, data, 0.0);
-  const auto name = [&](int collider) -> const std::string& {
-    return shapes.model().shapes[at(shapes.colliders()[at(collider)].shape)].name;
+  // Shapes without a name have a number only: the body tells more.
+  const auto name = [&](int collider) {
+    const Collider& c = shapes.colliders()[at(collider)];
+    const std::string& shape = shapes.model().shapes[at(c.shape)].name;
+    const std::string& body = shapes.model().bodies[at(c.body)].name;
+    const bool said = c.body == 0 || shape.find(body) != std::string::npos;
+    return said ? fmt::format("'{}'", shape) : fmt::format("'{}' of '{}'", shape, body);
   };
   std::string text;
   for (std::size_t k = 0; k < std::min(kNamed, pairs.size()); ++k) {
     const auto [i, j] = pairs[k];
-    text += fmt::format("{}'{}' and '{}' by {:.2g} m", k == 0 ? "" : ", ", name(i), name(j), search.depth(i, j));
+    text += fmt::format("{}{} and {} by {:.2g} m", k == 0 ? "" : ", ", name(i), name(j), search.depth(i, j));
   }
   if (pairs.size() > kNamed) text += fmt::format(", and {} more", pairs.size() - kNamed);
   return text;

@@ -139,8 +139,7 @@ void Parser::read_height_field(const XmlElement& element) {
     if (field.rows < 2 || field.columns < 2) {
       fail(element, fmt::format("nrow is {}, ncol is {}", field.rows, field.columns), "both must be at least 2");
     }
-    read(element, "elevation", field.elevation);
-    if (element.has("elevation") && field.elevation.size() != cells) {
+    if (read(element, "elevation", field.elevation) && field.elevation.size() != cells) {
       fail(element, fmt::format("elevation has {} numbers, nrow times ncol is {}", field.elevation.size(), cells));
     }
   }

@@ -53,13 +53,15 @@ void XmlSchema::check(const XmlElement& root, std::string_view place, WarningLis
   };
   // A name that occurs often is compared with the known ones once, and not at all once there are too many.
   std::map<std::pair<const void*, std::string>, std::string> messages;
-  const auto warn = [&](const Pending& at, const void* where, const std::string& name, int most, const auto& make) {
+  const auto warn = [&](const Pending& at, const void* where, const std::string& name, const auto& make) {
     Origin place_of = origin(*at.element);
     if (warnings.full()) return warnings.add(place_of, {});
     if (at.owner != nullptr && !at.element->has("name")) place_of.element += " of " + origin(*at.owner).element;
     const auto [message, is_new] = messages.try_emplace({where, name});
     if (is_new) message->second = make();
-    warnings.add(place_of, message->second, most);
+    // What is no misspelling is often some exporter's own, in many places: the first is enough.
+    const bool guessed = message->second.ends_with('?');
+    warnings.add(place_of, message->second, guessed ? WarningList::kMostAlike : 1);
   };
   std::vector<Pending> stack{{&root, place, nullptr}};
   while (!stack.empty()) {
@@ -68,7 +70,7 @@ void XmlSchema::check(const XmlElement& root, std::string_view place, WarningLis
     const XmlElement& element = *top.element;
     const SchemaRow* found = find(top.place, element.tag);
     if (found == nullptr) {
-      warn(top, top.place.data(), element.tag, 1, [&] {
+      warn(top, top.place.data(), element.tag, [&] {
         std::string message = ignored(top.place, element);
         return message.empty() ? unknown_element_message(element.tag, tags(top.place)) : message;
       });
@@ -76,7 +78,7 @@ void XmlSchema::check(const XmlElement& root, std::string_view place, WarningLis
     }
     for (const XmlAttribute& attribute : element.attributes) {
       if (knows(*found, attribute.name)) continue;
-      warn(top, found, attribute.name, WarningList::kMostAlike, [&] {
+      warn(top, found, attribute.name, [&] {
         std::vector<std::string> names;
         add_words(found->attributes, names);
         add_words(common_attributes(*found), names);

@@ -43,6 +43,7 @@ class Certificate : public CommandLine {
     dup2(open("err.txt", O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
     arguments.insert(arguments.begin(), "touchstone");
     std::vector<char*> words;
+    words.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) words.push_back(argument.data());
     words.push_back(nullptr);
     execv(binary_.c_str(), words.data());

@@ -24,7 +24,7 @@ TEST_F(CommandLine, AdviceNamesTheSearchPathOption) {
 
 TEST_F(CommandLine, InfoNamesShapesThatOverlap) {
   write("pile.xml", R"(<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
-<body pos="0 0 .05"><freejoint/><geom name="ball" size=".1"/></body></worldbody></mujoco>)");
+<body name="ball" pos="0 0 .05"><freejoint/><geom name="ball" size=".1"/></body></worldbody></mujoco>)");
   EXPECT_THAT(run("info pile.xml").out,
               HasSubstr("two shapes overlap at the start and will be pushed apart: 'floor' and "
                         "'ball' by 0.05 m"));

@@ -115,6 +115,19 @@ TEST(Overlaps, AreThoseOfTheDoubleLoop) {
   EXPECT_GT(queries, 0);
 }
 
+TEST(CollisionShapes, ThatCannotBeUsedAreNamed) {
+  const ModelPtr model = load_mjcf_string(
+      "<mujoco><asset><hfield name='f' nrow='2' ncol='2' size='1 1e-308 .5 .1'/></asset>\n"
+      "<worldbody><geom name='terrain' type='hfield' hfield='f'/></worldbody></mujoco>",
+      {}, {}, "test.xml");
+  try {
+    const CollisionModel shapes(*model);
+    ADD_FAILURE() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("test.xml:2: geom 'terrain': "));
+  }
+}
+
 TEST(Overlaps, OfTheStartAreNamed) {
   const auto warnings_of = [](const std::string& world) {
     const ModelPtr model = load_mjcf_string("<mujoco><worldbody>" + world + "</worldbody></mujoco>");
@@ -122,9 +135,9 @@ TEST(Overlaps, OfTheStartAreNamed) {
   };
   const std::string floor = "<geom name='floor' type='plane' size='1 1 1'/>";
   EXPECT_TRUE(warnings_of(floor + "<body pos='0 0 .0999'><freejoint/><geom size='.1'/></body>").empty());
-  const auto one = warnings_of(floor + "<body pos='0 0 .05'><freejoint/><geom name='ball' size='.1'/></body>");
+  const auto one = warnings_of(floor + "<body name='b' pos='0 0 .05'><freejoint/><geom name='toy' size='.1'/></body>");
   ASSERT_EQ(one.size(), 1u);
-  EXPECT_THAT(one[0].message, AllOf(HasSubstr("two shapes overlap"), HasSubstr("'floor' and 'ball' by 0.05 m")));
+  EXPECT_THAT(one[0].message, AllOf(HasSubstr("two shapes overlap"), HasSubstr("'floor' and 'toy' of 'b' by 0.05 m")));
   std::string many = floor;
   for (int i = 0; i < 20; ++i) many += "<body pos='0 0 .05'><freejoint/><geom size='.1'/></body>";
   const auto bounded = warnings_of(many);

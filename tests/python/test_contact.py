@@ -162,7 +162,8 @@ def test_a_little_unsymmetric_is_solved_with_a_warning() -> None:
 
 
 def test_time_limit_and_infeasible() -> None:
-    late = ts.solve(ts.problems.pile(1500, 3, 1e4), "nbgs", time_limit=0.05, max_iterations=10**7, relative_tolerance=1e-13)
+    pile = ts.problems.pile(1500, 3, 1e4)
+    late = ts.solve(pile, "nbgs", time_limit=0.05, max_iterations=10**7, relative_tolerance=1e-13)
     assert late.status in ("time limit", "stalled", "solved")
     assert late.seconds < 5.0
     squeezed = ts.ContactProblem()

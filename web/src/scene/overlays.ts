@@ -45,7 +45,7 @@ function along(geometry: ConeGeometry | CylinderGeometry): ConeGeometry | Cylind
 }
 
 // How clearly things are drawn that lie behind or inside bodies: the more there are, the more they would hide.
-const behindOpacity = (count: number): number => Math.max(0.14, 0.4 / Math.sqrt(1 + count / 16));
+const behindOpacity = (count: number, least: number): number => Math.max(least, 0.4 / Math.sqrt(1 + count / 16));
 
 export class Overlays {
   readonly group = new Group();
@@ -64,7 +64,8 @@ export class Overlays {
   private readonly direction = new Vector3();
   private readonly origin = new Vector3();
   private readonly scale = new Vector3();
-  private readonly behind: MeshBasicMaterial;
+  private readonly behind: MeshBasicMaterial; // arrows
+  private readonly behindPoints: MeshBasicMaterial;
   private size = 0; // of a contact point, m
   private thinnest = 0; // of an arrow
 
@@ -77,6 +78,7 @@ export class Overlays {
     // Contacts and forces hide between and inside bodies: there they are drawn faintly.
     const inFront = new MeshBasicMaterial({ transparent: true }); // sorted among the transparent: after the faint ones
     this.behind = new MeshBasicMaterial({ depthFunc: GreaterDepth, depthWrite: false, transparent: true });
+    this.behindPoints = this.behind.clone();
     // Frames and joints are inside bodies, and are asked for to be seen.
     const through = new MeshBasicMaterial({ depthTest: false, transparent: true, opacity: 0.95 });
     const glass = new MeshStandardMaterial({
@@ -91,7 +93,7 @@ export class Overlays {
       mesh.renderOrder = 5;
     };
     const head = along(new ConeGeometry(1, 1, 16)).translate(0, 0, 0.5);
-    this.points = new Instances(this.group, new SphereGeometry(1, 12, 8), inFront, 64, front, this.behind);
+    this.points = new Instances(this.group, new SphereGeometry(1, 12, 8), inFront, 64, front, this.behindPoints);
     this.shafts = new Instances(this.group, shaft, inFront, 64, front, this.behind);
     this.heads = new Instances(this.group, head, inFront, 64, front, this.behind);
     // A cone that opens upwards from its tip at the origin.
@@ -119,7 +121,8 @@ export class Overlays {
     this.drawn = contacts && show.forces ? arrowsOf(contacts, this.forceScale.patches) : null;
     this.cut = 0;
     if (this.drawn) this.addArrows(this.drawn);
-    this.behind.opacity = behindOpacity(this.drawn?.count ?? contacts?.count ?? 0);
+    this.behind.opacity = behindOpacity(this.drawn?.count ?? 0, 0.14);
+    this.behindPoints.opacity = behindOpacity(contacts?.count ?? 0, 0.04);
     if (show.frames) this.addFrames(poses);
     if (show.joints) this.addJoints(poses);
     if (show.inertia) this.addInertias(poses);
