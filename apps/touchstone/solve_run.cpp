@@ -96,14 +96,6 @@ SolveResult solve_one(const ContactProblem& problem, const Candidate& candidate,
   return result;
 }
 
-// Reading a pipe would wait for its writer.
-ContactProblem load(const fs::path& file) {
-  std::error_code none;
-  if (fs::exists(file, none) && !fs::is_regular_file(file, none))
-    throw InputError({.where = {file.string(), 0, ""}, .message = "it is no regular file", .remedy = "give a file"});
-  return load_problem(file).problem;
-}
-
 }  // namespace
 
 SolveResults run_solvers(const SolveRequest& request) {
@@ -111,7 +103,7 @@ SolveResults run_solvers(const SolveRequest& request) {
   for (const std::string& name : request.solvers) candidates.push_back(make_candidate(request, name));
   SolveResults results;
   const auto solve_all = [&](const fs::path& file) {
-    const ContactProblem problem = load(file);
+    const ContactProblem problem = load_problem(file).problem;
     for (const Candidate& candidate : candidates) {
       results.solved.push_back(solve_one(problem, candidate, request.impulses));
       results.solved.back().problem = file.filename().string();

@@ -11,7 +11,6 @@
 
 #include <hdf5.h>
 
-
 namespace touchstone::hdf5 {
 
 // Owns an identifier of any kind.

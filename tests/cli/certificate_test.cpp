@@ -164,7 +164,8 @@ TEST_F(Certificate, RunShowsLoadingWarnings) {
   }
   EXPECT_THAT(run("view typo.xml --html typo.html --time 0.01").error, HasSubstr("'frictoin'"));
   std::string many;
-  for (int i = 0; i < 50; ++i) many += "<geom name='g" + std::to_string(i) + "' size='.1' mas='1' pos='9 9 9'/>";
+  for (int i = 0; i < 50; ++i)
+    many += "<geom name='g" + std::to_string(i) + "' size='.1' mas" + std::to_string(i) + "='1' pos='9 9 9'/>";
   write("many.xml", "<mujoco><worldbody>" + many + "</worldbody></mujoco>");
   const Outcome outcome = run("run many.xml --time 0.01");
   EXPECT_EQ(std::count(outcome.error.begin(), outcome.error.end(), '\n'), 21) << outcome.error;

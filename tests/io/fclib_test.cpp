@@ -111,8 +111,7 @@ TEST_F(FclibTest, BrokenTextIsNamed) {
   EXPECT_THAT(text_error("3 1 2 3 3"), HasSubstr("the type of a matrix"));
   EXPECT_THAT(text_error("3 1 1 3 3 1 1 1 2 3"), HasSubstr("the blocks end at 2, the matrix at 3"));
   EXPECT_THAT(text_error("3 1 1 3 3 1 1 1 3 3 2 1 0 1 4"), HasSubstr("a column index is 4"));
-  EXPECT_THAT(message_of([] { load_problem("no/such/file.hdf5"); }),
-              HasSubstr("no/such/file.hdf5: no such file"));
+  EXPECT_THAT(message_of([] { load_problem("no/such/file.hdf5"); }), HasSubstr("no/such/file.hdf5: no such file"));
 }
 
 // What is written is read again, local and global, with equalities.
