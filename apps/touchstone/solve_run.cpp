@@ -6,6 +6,7 @@
 
 #include "touchstone/base/clock.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/input_file.hpp"
 #include "touchstone/io/fclib.hpp"
 
 namespace touchstone::cli {
@@ -98,9 +99,7 @@ SolveResult solve_one(const ContactProblem& problem, const Candidate& candidate,
 
 // Reading a pipe would wait for its writer.
 ContactProblem load(const fs::path& file) {
-  std::error_code none;
-  if (fs::exists(file, none) && !fs::is_regular_file(file, none))
-    throw InputError({.where = {file.string(), 0, ""}, .message = "it is no regular file", .remedy = "give a file"});
+  require_readable(file, file_kind::kProblem);
   return load_problem(file).problem;
 }
 
