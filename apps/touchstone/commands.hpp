@@ -2,7 +2,7 @@
 // the exit code in the context.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "arguments.hpp"
 
 namespace touchstone::cli {
 
@@ -19,15 +19,15 @@ struct Context {
   int exit_code = kSuccess;
 };
 
-void add_info_command(CLI::App& app, Context& context);
-void add_run_command(CLI::App& app, Context& context);
-void add_compare_command(CLI::App& app, Context& context);
-void add_export_command(CLI::App& app, Context& context);
-void add_scenes_command(CLI::App& app, Context& context);
-void add_decompose_command(CLI::App& app, Context& context);
-void add_demo_command(CLI::App& app, Context& context);
-void add_solve_command(CLI::App& app, Context& context);
-void add_solvers_command(CLI::App& app, Context& context);
-void add_view_command(CLI::App& app, Context& context);
+void add_info_command(Command app, Context& context);
+void add_run_command(Command app, Context& context);
+void add_compare_command(Command app, Context& context);
+void add_export_command(Command app, Context& context);
+void add_scenes_command(Command app, Context& context);
+void add_decompose_command(Command app, Context& context);
+void add_demo_command(Command app, Context& context);
+void add_solve_command(Command app, Context& context);
+void add_solvers_command(Command app, Context& context);
+void add_view_command(Command app, Context& context);
 
 }  // namespace touchstone::cli

@@ -239,24 +239,24 @@ std::string html(const CompareOptions& options, const std::vector<Row>& rows) {
 
 }  // namespace
 
-void add_compare_command(CLI::App& app, Context& context) {
+void add_compare_command(Command app, Context& context) {
   const auto options = std::make_shared<CompareOptions>();
-  CLI::App* command = app.add_subcommand("compare", "One scene with several solvers or time steps, side by side");
-  add_scene_options(*command, options->scene);
-  command->add_option("--solvers", options->solvers, "Solvers, apart by commas; the first is the reference")
-      ->delimiter(',')
-      ->option_text("NAME,.. [auto,ncp-admm,ccp-admm,lcp-pgs,raisim]");
-  command->add_option("--steps", options->steps, "Time steps in seconds, apart by commas (default: the scene's)")
-      ->delimiter(',')
-      ->option_text("S,..")
-      ->check(number_between(1e-6, 1.0));
-  command->add_option("--time", options->duration, "Simulated seconds (default: the scene's)")
-      ->option_text("S")
-      ->check(number_between(0.0, 1e4));
-  command->add_option("--html", options->html, "Write the table and plots over time")->option_text("FILE");
-  command->add_flag("--json", options->json, "The table, for programs");
-  command->add_flag("--strict", options->strict, "Exit with 1 if a check of any run failed");
-  command->footer(R"(Examples:
+  Command command = app.add_subcommand("compare", "One scene with several solvers or time steps, side by side");
+  add_scene_options(command, options->scene);
+  command.add_option("--solvers", options->solvers, "Solvers, apart by commas; the first is the reference")
+      .delimiter(',')
+      .option_text("NAME,.. [auto,ncp-admm,ccp-admm,lcp-pgs,raisim]");
+  command.add_option("--steps", options->steps, "Time steps in seconds, apart by commas (default: the scene's)")
+      .delimiter(',')
+      .option_text("S,..")
+      .check(number_between(1e-6, 1.0));
+  command.add_option("--time", options->duration, "Simulated seconds (default: the scene's)")
+      .option_text("S")
+      .check(number_between(0.0, 1e4));
+  command.add_option("--html", options->html, "Write the table and plots over time").option_text("FILE");
+  command.add_flag("--json", options->json, "The table, for programs");
+  command.add_flag("--strict", options->strict, "Exit with 1 if a check of any run failed");
+  command.footer(R"(Examples:
   touchstone compare cube-slide --solvers auto,ccp-admm,lcp-pgs --html slide.html
   touchstone compare stack:10 --solvers auto --steps 0.001,0.002,0.005,0.01
   touchstone compare quadruped --time 1 --json | jq '.runs[] | [.solver, .natv_relative_worst]'
@@ -269,7 +269,7 @@ Exit codes:
   1    a run diverged, or a check failed with --strict
   2    wrong usage, or input that cannot be used
   130  interrupted (Ctrl-C, SIGTERM): table and report hold what was done; a second Ctrl-C ends at once)");
-  command->callback([options, &context] {
+  command.callback([options, &context] {
     require_distinct({{"--html", options->html}}, {{"the model", options->scene.model.model}});
     if (!options->html.empty()) require_writable(options->html);
     const InterruptWatch interrupt;

@@ -143,30 +143,30 @@ void decompose(const DecomposeOptions& options) {
 
 }  // namespace
 
-void add_decompose_command(CLI::App& app, Context&) {
+void add_decompose_command(Command app, Context&) {
   const auto options = std::make_shared<DecomposeOptions>();
-  CLI::App* command = app.add_subcommand("decompose", "Split concave meshes into convex pieces, for collision");
-  add_model_options(*command, options->model);
+  Command command = app.add_subcommand("decompose", "Split concave meshes into convex pieces, for collision");
+  add_model_options(command, options->model);
   command
-      ->add_option("--folder", options->folder,
-                   "Where pieces are kept; made if it is not there (default: the user's cache)")
-      ->option_text("DIR");
-  command->add_option("--threshold", options->threshold, "Concavity that is left, 0.01 (fine) to 1 (coarse)")
-      ->check(CLI::Range(0.01, 1.0))
-      ->capture_default_str();
-  command->add_option("--max-pieces", options->max_pieces, "At most so many pieces a mesh (-1: no limit)")
-      ->capture_default_str();
-  command->add_option("--seed", options->seed, "Of the search")->capture_default_str();
-  command->add_option("--python", options->python, "The Python that has the package coacd")->capture_default_str();
-  command->add_flag("--all", options->all, "Also meshes that their hull fits");
-  command->add_flag("--force", options->force, "Also meshes that have pieces already");
-  command->footer(
+      .add_option("--folder", options->folder,
+                  "Where pieces are kept; made if it is not there (default: the user's cache)")
+      .option_text("DIR");
+  command.add_option("--threshold", options->threshold, "Concavity that is left, 0.01 (fine) to 1 (coarse)")
+      .check(number_between(0.01, 1.0))
+      .capture_default_str();
+  command.add_option("--max-pieces", options->max_pieces, "At most so many pieces a mesh (-1: no limit)")
+      .capture_default_str();
+  command.add_option("--seed", options->seed, "Of the search").capture_default_str();
+  command.add_option("--python", options->python, "The Python that has the package coacd").capture_default_str();
+  command.add_flag("--all", options->all, "Also meshes that their hull fits");
+  command.add_flag("--force", options->force, "Also meshes that have pieces already");
+  command.footer(
       "Examples:\n"
       "  touchstone decompose robot.xml              concave meshes of a model, kept in the user's cache\n"
       "  touchstone decompose hand.urdf --threshold 0.02  finer pieces\n\n"
       "Meshes collide as their convex hull unless told otherwise, which fills cups and hands. This command needs the\n"
       "Python package coacd (pip install coacd) and keeps what it finds, so that it works once for each mesh.");
-  command->callback([options] { decompose(*options); });
+  command.callback([options] { decompose(*options); });
 }
 
 }  // namespace touchstone::cli

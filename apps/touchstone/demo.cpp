@@ -49,30 +49,30 @@ int run_demo(double duration, const std::filesystem::path& file) {
 
 }  // namespace
 
-void add_demo_command(CLI::App& app, Context& context) {
+void add_demo_command(Command app, Context& context) {
   struct Options {
     double duration = 0.0;
     std::string out;
   };
   const auto options = std::make_shared<Options>();
 
-  CLI::App* command =
+  Command command =
       app.add_subcommand("demo", "Drop a quadruped onto rough ground, certify every step, write a replay");
-  command->add_option("--time", options->duration, "Simulated seconds (default: the scene's 3)")
-      ->option_text("S")
-      ->check(number_between(1e-3, 60.0));
+  command.add_option("--time", options->duration, "Simulated seconds (default: the scene's 3)")
+      .option_text("S")
+      .check(number_between(1e-3, 60.0));
   command
-      ->add_option("--out", options->out,
-                   "Where the HTML replay goes (default: build/demo.html, without a folder build/ "
-                   "touchstone-demo.html)")
-      ->option_text("FILE");
-  command->footer(R"(Examples:
+      .add_option("--out", options->out,
+                  "Where the HTML replay goes (default: build/demo.html, without a folder build/ "
+                  "touchstone-demo.html)")
+      .option_text("FILE");
+  command.footer(R"(Examples:
   touchstone demo
   touchstone demo --time 1 --out drop.html
   touchstone run quadruped:drop=1,push=60 --html push.html   the same scene, otherwise
 
 The exit code is 0 if all checks passed, 1 if one failed, 130 if it was interrupted.)");
-  command->callback([options, &context] {
+  command.callback([options, &context] {
     const std::filesystem::path file = options->out.empty() ? default_replay() : std::filesystem::path(options->out);
     context.exit_code = run_demo(options->duration, file);
   });

@@ -13,19 +13,19 @@
 
 namespace touchstone::cli {
 
-void add_export_command(CLI::App& app, Context& context) {
+void add_export_command(Command app, Context& context) {
   struct Options {
     std::string recording, csv;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("export", "Write a recording as tables");
-  command->add_option("RECORDING", options->recording, "A file of 'touchstone run --record'")
-      ->required()
-      ->check(CLI::ExistingFile);
-  command->add_option("--csv", options->csv, "Folder for steps.csv and contacts.csv; made if it is not there")
-      ->required()
-      ->option_text("DIR");
-  command->footer(R"(Examples:
+  Command command = app.add_subcommand("export", "Write a recording as tables");
+  command.add_option("RECORDING", options->recording, "A file of 'touchstone run --record'")
+      .required()
+      .check(existing_file());
+  command.add_option("--csv", options->csv, "Folder for steps.csv and contacts.csv; made if it is not there")
+      .required()
+      .option_text("DIR");
+  command.footer(R"(Examples:
   touchstone run arch --record arch.h5
   touchstone export arch.h5 --csv tables
 
@@ -33,7 +33,7 @@ A damaged recording gives the rows before the damage; what is wrong is said, and
 
 steps.csv has a line for each recorded moment, contacts.csv for each contact point; numbers are written in full, so that
 reading them gives the same bits.)");
-  command->callback([options, &context] {
+  command.callback([options, &context] {
     const std::filesystem::path folder = options->csv;
     require_distinct({{"--csv (steps)", folder / "steps.csv"}, {"--csv (contacts)", folder / "contacts.csv"}},
                      {{"the recording", options->recording}});

@@ -10,23 +10,23 @@
 
 namespace touchstone::cli {
 
-void add_info_command(CLI::App& app, Context& context) {
+void add_info_command(Command app, Context& context) {
   struct Options {
     ModelOptions model;
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
 
-  CLI::App* command = app.add_subcommand("info", "Show what a model is made of: tree, joints, masses, actuators, ...");
-  add_model_options(*command, options->model);
-  command->add_flag("--json", options->json, "The model, for programs");
-  command->footer(R"(Examples:
+  Command command = app.add_subcommand("info", "Show what a model is made of: tree, joints, masses, actuators, ...");
+  add_model_options(command, options->model);
+  command.add_flag("--json", options->json, "The model, for programs");
+  command.footer(R"(Examples:
   touchstone info quadruped
   touchstone info talos.urdf --floating-base --search-path ~/robots
   touchstone info humanoid.xml --json | jq '.joints[].name'
 
 Positions are in metres, angles in radians, masses in kilograms.)");
-  command->callback([options, &context] {
+  command.callback([options, &context] {
     const ModelPtr model = load(options->model);
     if (options->json) {
       print(model_json(*model) + '\n');

@@ -60,24 +60,14 @@ void print_details(const Error& error) {
   if (!error.remedy().empty()) print_note(fmt::format("  remedy:  {}\n", error.remedy()));
 }
 
-// What is wrong with the command line, and where to read on.
-int report_usage(const CLI::App& app, const CLI::ParseError& error) {
-  std::string command = "touchstone";
-  for (const CLI::App* subcommand : app.get_subcommands()) command += " " + subcommand->get_name();
-  print_error(fmt::format("{} (try '{} --help')", error.what(), command));
-  return kBadInput;
-}
-
 int run(int argc, char** argv, Context& context) {
   require_supported_cpu();
 
-  CLI::App app("Touchstone: simulation of robots in contact, with a certificate for what it computes.", "touchstone");
+  Arguments arguments(
+      "touchstone", "Touchstone: simulation of robots in contact, with a certificate for what it computes.", kVersion);
+  const Command app = arguments.root();
   app.footer(kFooter);
-  app.get_formatter()->column_width(36);
-  app.set_version_flag("--version", std::string("touchstone ") + kVersion, "Print the version");
   app.add_flag("-v,--verbose", context.verbose, "Say more, also about errors");
-  app.fallthrough();
-  app.require_subcommand(0, 1);
   add_run_command(app, context);
   add_view_command(app, context);
   add_compare_command(app, context);
@@ -90,13 +80,17 @@ int run(int argc, char** argv, Context& context) {
   add_solvers_command(app, context);
 
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // help, version
-    return report_usage(app, error);
-  }
-  if (app.get_subcommands().empty()) {
-    fmt::print(stderr, "{}", app.help());
+    switch (arguments.parse(argc, argv)) {
+      case Arguments::Outcome::kRan:
+        break;
+      case Arguments::Outcome::kShown:
+        return kSuccess;
+      case Arguments::Outcome::kNone:
+        fmt::print(stderr, "{}", arguments.help());
+        return kBadInput;
+    }
+  } catch (const UsageError& error) {
+    print_error(error.what());
     return kBadInput;
   }
   if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "cannot write the output");

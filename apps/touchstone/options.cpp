@@ -56,18 +56,18 @@ Scene load_base(const ModelOptions& options) {
 
 }  // namespace
 
-void add_model_options(CLI::App& command, ModelOptions& options) {
+void add_model_options(Command command, ModelOptions& options) {
   command
       .add_option("MODEL", options.model,
                   "A scene by name ('touchstone scenes'), maybe with parameters (pile:200), an MJCF or URDF file, or a "
                   "scene file (.yaml)")
-      ->required();
+      .required();
   command
       .add_option("--search-path", options.search_paths,
                   "Further folder for meshes, includes and ROS packages; may be repeated")
-      ->option_text("DIR")
-      ->check(CLI::ExistingDirectory)
-      ->allow_extra_args(false);
+      .option_text("DIR")
+      .check(existing_directory())
+      .allow_extra_args(false);
   command.add_flag("--floating-base,--floating", options.floating_base, "URDF: the root link moves freely");
   command.add_flag("--keep-fixed", options.keep_fixed, "URDF: keep links behind fixed joints as bodies");
   command.add_flag("--allow-ignored", options.allow_ignored,
@@ -75,8 +75,8 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   command
       .add_option("--meshes", options.meshes,
                   "Meshes collide as their convex hull, as triangles, or as the pieces made by 'touchstone decompose'")
-      ->check(CLI::IsMember({"hull", "triangles", "pieces"}))
-      ->option_text("hull|triangles|pieces [hull]");
+      .check(one_of({"hull", "triangles", "pieces"}))
+      .option_text("hull|triangles|pieces [hull]");
 }
 
 ModelPtr load(const ModelOptions& options) {
@@ -85,38 +85,29 @@ ModelPtr load(const ModelOptions& options) {
   return scene.model;
 }
 
-CLI::Validator number_between(double low, double high) {
-  const auto check = [low, high](const std::string& text) {
-    double value = 0.0;
-    const bool good = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
-    return good ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, low, high);
-  };
-  return CLI::Validator(check, "");
-}
-
-void add_scene_options(CLI::App& command, SceneOptions& options) {
+void add_scene_options(Command command, SceneOptions& options) {
   add_model_options(command, options.model);
   command.add_option("--step", options.step, "Time step in seconds (default: the scene's or the model's)")
-      ->option_text("S")
-      ->check(number_between(1e-6, 1.0));
+      .option_text("S")
+      .check(number_between(1e-6, 1.0));
   command.add_option("--solver", options.solver, "Contact solver; 'touchstone solvers' lists them")
-      ->option_text("NAME [auto]");
+      .option_text("NAME [auto]");
   command
       .add_option("--integrator", options.integrator, "Semi-implicit Euler, Moreau's or the variational midpoint rule")
-      ->option_text("euler|midpoint|variational [euler]");
+      .option_text("euler|midpoint|variational [euler]");
   command
       .add_option("--option", options.options,
                   "Any option of the simulator or the solver; may be repeated. Simulator: tolerance, max_iterations, "
                   "warm_start, islands, erp, slop, recovery_speed, restitution_threshold, margin, ...")
-      ->option_text("KEY=VALUE")
-      ->allow_extra_args(false);
+      .option_text("KEY=VALUE")
+      .allow_extra_args(false);
   command.add_option("--keyframe", options.keyframe, "Start at this keyframe of the model (default: the first)")
-      ->option_text("NAME");
+      .option_text("NAME");
   command.add_flag("--ground", options.ground, "Put a plane below the model, at its lowest point");
   command.add_flag("--hold", options.hold, "Hold the start pose with a spring and damper at every joint");
   command.add_option("--hold-rate", options.hold_rate, "Stiffness of the hold, as a rate")
-      ->option_text(fmt::format("RAD/S [{:g}]", options.hold_rate))
-      ->check(number_between(0.0, 1e4));
+      .option_text(fmt::format("RAD/S [{:g}]", options.hold_rate))
+      .check(number_between(0.0, 1e4));
 }
 
 Scene load(const SceneOptions& options) {

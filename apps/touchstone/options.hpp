@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "arguments.hpp"
 #include "touchstone/scenes/scene.hpp"
 
 namespace touchstone::cli {
@@ -20,7 +19,7 @@ struct ModelOptions {
   std::string meshes = "hull";
 };
 
-void add_model_options(CLI::App& command, ModelOptions& options);
+void add_model_options(Command command, ModelOptions& options);
 
 // The file if there is one, otherwise the scene of that name. Throws Error.
 ModelPtr load(const ModelOptions& options);
@@ -37,15 +36,12 @@ struct SceneOptions {
   double hold_rate = Hold().rate;
 };
 
-void add_scene_options(CLI::App& command, SceneOptions& options);
+void add_scene_options(Command command, SceneOptions& options);
 
 // A scene of the library, a scene file (.yaml, .yml), or a model file as a scene; then what the options change.
 Scene load(const SceneOptions& options);
 
 // What loading left out or did not understand, on standard error, a line each.
 void show_warnings(const Model& model);
-
-// A number from low to high; unlike CLI::Range it does not let NaN pass.
-CLI::Validator number_between(double low, double high);
 
 }  // namespace touchstone::cli

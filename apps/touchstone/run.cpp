@@ -76,25 +76,25 @@ int run(RunOptions options) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, Context& context) {
+void add_run_command(Command app, Context& context) {
   const auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "Simulate a scene or robot and certify every step");
-  add_scene_options(*command, options->scene);
-  command->add_option("--time", options->request.duration, "Simulated seconds (default: the scene's)")
-      ->option_text("S")
-      ->check(number_between(0.0, 1e6));
-  command->add_option("--record", options->request.record, "Keep everything in an HDF5 file")->option_text("FILE.h5");
-  command->add_option("--every", options->request.every, "Record every N-th step")
-      ->option_text("N [1]")
-      ->check(CLI::Range(1, 1'000'000'000));
+  Command command = app.add_subcommand("run", "Simulate a scene or robot and certify every step");
+  add_scene_options(command, options->scene);
+  command.add_option("--time", options->request.duration, "Simulated seconds (default: the scene's)")
+      .option_text("S")
+      .check(number_between(0.0, 1e6));
+  command.add_option("--record", options->request.record, "Keep everything in an HDF5 file").option_text("FILE.h5");
+  command.add_option("--every", options->request.every, "Record every N-th step")
+      .option_text("N [1]")
+      .check(number_between(1, 1'000'000'000));
   command
-      ->add_option("--csv", options->csv, "Write steps.csv and contacts.csv into this folder; made if it is not there")
-      ->option_text("DIR");
-  command->add_option("--html", options->html, "Write a replay that opens in any browser")->option_text("FILE.html");
-  CLI::Option* json = command->add_flag("--json", options->json, "The closing figures, for programs");
-  command->add_flag("--quiet,-q", options->quiet, "Print nothing but warnings and errors")->excludes(json);
-  command->add_flag("--lenient", options->lenient, "Exit with 0 although a check failed");
-  command->footer(R"(Examples:
+      .add_option("--csv", options->csv, "Write steps.csv and contacts.csv into this folder; made if it is not there")
+      .option_text("DIR");
+  command.add_option("--html", options->html, "Write a replay that opens in any browser").option_text("FILE.html");
+  const Option json = command.add_flag("--json", options->json, "The closing figures, for programs");
+  command.add_flag("--quiet,-q", options->quiet, "Print nothing but warnings and errors").excludes(json);
+  command.add_flag("--lenient", options->lenient, "Exit with 0 although a check failed");
+  command.footer(R"(Examples:
   touchstone run quadruped --html quadruped.html
   touchstone run pile:200,shape=spheres --solver ncp-pgs --option tolerance=1e-4
   touchstone run stack:20 --time 10 --step 0.005 --record stack.h5 --every 5
@@ -114,7 +114,7 @@ Exit codes:
   1    a check failed (unless --lenient), or a step diverged
   2    wrong usage, or input that cannot be used
   130  interrupted (Ctrl-C, SIGTERM): table, recording, CSV and replay hold what was done; a second Ctrl-C ends at once)");
-  command->callback([options, &context] { context.exit_code = run(*options); });
+  command.callback([options, &context] { context.exit_code = run(*options); });
 }
 
 }  // namespace touchstone::cli

@@ -28,14 +28,14 @@ void print_parameters(const SceneInfo& info) {
 
 }  // namespace
 
-void add_scenes_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("scenes", "List the scenes that are built into Touchstone");
-  command->footer(R"(Examples:
+void add_scenes_command(Command app, Context& context) {
+  Command command = app.add_subcommand("scenes", "List the scenes that are built into Touchstone");
+  command.footer(R"(Examples:
   touchstone scenes
   touchstone scenes -v                 what their parameters may be
   touchstone run pile:200              the first parameter needs no name
   touchstone run cube-slide:angle=30,friction=0.3)");
-  command->callback([&context] {
+  command.callback([&context] {
     Table table(0);
     for (const SceneInfo& info : scenes()) {
       table.add_row(

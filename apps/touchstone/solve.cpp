@@ -33,7 +33,7 @@ std::string references_text() {
 
 }  // namespace
 
-void add_solve_command(CLI::App& app, Context& context) {
+void add_solve_command(Command app, Context& context) {
   struct Options {
     SolveRequest request;
     bool json = false, csv = false;
@@ -42,40 +42,39 @@ void add_solve_command(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
   options->request.solvers = {"auto"};
 
-  CLI::App* command = app.add_subcommand("solve", "Solve recorded contact problems and certify the answers");
-  command->add_option("path", options->request.path, "A problem (FCLIB .hdf5, Siconos .dat) or a folder of them")
-      ->required()
-      ->check(CLI::ExistingPath)
-      ->type_name("FILE|DIR");
+  Command command = app.add_subcommand("solve", "Solve recorded contact problems and certify the answers");
+  command.add_option("path", options->request.path, "A problem (FCLIB .hdf5, Siconos .dat) or a folder of them")
+      .required()
+      .check(existing_path())
+      .type_name("FILE|DIR");
+  command.add_option("--solver", options->request.solvers, "Solvers by name, apart by commas; see 'touchstone solvers'")
+      .delimiter(',')
+      .type_name("NAME,..")
+      .capture_default_str();
+  command.add_option("--tol", options->request.tolerance, "natv relative to the free velocity that counts as solved")
+      .check(number_between(1e-15, 1.0))
+      .type_name("FLOAT")
+      .capture_default_str();
+  command.add_option("--max-iterations", options->request.max_iterations, "Iterations before a solver gives up")
+      .check(at_least_zero())
+      .type_name("INT");
   command
-      ->add_option("--solver", options->request.solvers, "Solvers by name, apart by commas; see 'touchstone solvers'")
-      ->delimiter(',')
-      ->type_name("NAME,..")
-      ->capture_default_str();
-  command->add_option("--tol", options->request.tolerance, "natv relative to the free velocity that counts as solved")
-      ->check(CLI::Range(1e-15, 1.0))
-      ->type_name("FLOAT")
-      ->capture_default_str();
-  command->add_option("--max-iterations", options->request.max_iterations, "Iterations before a solver gives up")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("INT");
+      .add_option("--time-limit", options->request.time_limit,
+                  "Seconds for each problem and solver; looked at between iterations")
+      .check(at_least_zero())
+      .type_name("SECONDS");
+  command.add_option("--option", options->request.options, "Any option of the solvers; may be repeated")
+      .type_name("KEY=VALUE")
+      .take_all();
+  command.add_flag("--history", options->request.history, "Also the residual after each iteration");
+  const Option json = command.add_flag("--json", options->json, "The results, for programs");
+  command.add_flag("--csv", options->csv, "The results, for spreadsheets").excludes(json);
+  command.add_option("--html", options->html, "Also write a report with convergence curves").type_name("FILE");
   command
-      ->add_option("--time-limit", options->request.time_limit,
-                   "Seconds for each problem and solver; looked at between iterations")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("SECONDS");
-  command->add_option("--option", options->request.options, "Any option of the solvers; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->take_all();
-  command->add_flag("--history", options->request.history, "Also the residual after each iteration");
-  CLI::Option* json = command->add_flag("--json", options->json, "The results, for programs");
-  command->add_flag("--csv", options->csv, "The results, for spreadsheets")->excludes(json);
-  command->add_option("--html", options->html, "Also write a report with convergence curves")->type_name("FILE");
-  command
-      ->add_option("--impulses", options->impulses,
-                   "Also write impulses and velocities, a row for each component; .json or .csv")
-      ->type_name("FILE");
-  command->footer(R"(Examples:
+      .add_option("--impulses", options->impulses,
+                  "Also write impulses and velocities, a row for each component; .json or .csv")
+      .type_name("FILE");
+  command.footer(R"(Examples:
   touchstone solve problem.hdf5
   touchstone solve problems/ --solver nbgs,ncp-pgs --tol 1e-6 --max-iterations 10000
   touchstone solve problems/ --history --html report.html
@@ -86,7 +85,7 @@ a simpler model (LCP, CCP), which decides whether they solved it. A problem that
 the best of up to five solves, or that of one solve with --time-limit. "infeasible": no impulses satisfy all laws.
 The exit code is 0 only if every problem was solved by every solver, 1 if one was not, and 2 if a file of the folder
 could not be read; the others are solved all the same.)");
-  command->callback([options, &context] {
+  command.callback([options, &context] {
     SolveRequest& request = options->request;
     if (!options->html.empty()) request.history = true;
     require_distinct({{"--html", options->html}, {"--impulses", options->impulses}}, {{"the problem", request.path}});
@@ -112,10 +111,10 @@ could not be read; the others are solved all the same.)");
   });
 }
 
-void add_solvers_command(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("solvers", "List the contact solvers: model, algorithm, blocks, reference");
-  command->footer("Examples:\n  touchstone solvers\n  touchstone solvers -v       with their options");
-  command->callback([&context] {
+void add_solvers_command(Command app, Context& context) {
+  Command command = app.add_subcommand("solvers", "List the contact solvers: model, algorithm, blocks, reference");
+  command.footer("Examples:\n  touchstone solvers\n  touchstone solvers -v       with their options");
+  command.callback([&context] {
     Table table(0);
     std::vector<std::string> header;
     for (const char* title : {"name", "model", "algorithm", "blocks", "reference"})

@@ -150,38 +150,38 @@ void view_scene(const ViewOptions& options) {
 
 }  // namespace
 
-void add_view_command(CLI::App& app, Context& context) {
+void add_view_command(Command app, Context& context) {
   const auto options = std::make_shared<ViewOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command command = app.add_subcommand(
       "view", "Show a scene or a recording in the browser: live, or as a file that needs no program");
-  add_scene_options(*command, options->scene);
-  command->add_option("--port", options->server.port, "Port to listen on (default: a free one)")
-      ->option_text("N")
-      ->check(CLI::Range(0, 65535));
+  add_scene_options(command, options->scene);
+  command.add_option("--port", options->server.port, "Port to listen on (default: a free one)")
+      .option_text("N")
+      .check(number_between(0, 65535));
   command
-      ->add_option("--host", options->server.host,
-                   "Address to listen on; other than 127.0.0.1 the page needs the token that is printed")
-      ->option_text("ADDRESS");
-  command->add_flag("--token", options->server.require_token,
-                    "Need the token on loopback too, where other users of this machine could look");
-  command->add_flag("--no-browser", options->no_browser, "Print the address, open nothing");
-  command->add_flag("--paused", options->paused, "Do not start by itself");
-  command->add_option("--html", options->html, "Write a replay into one HTML file instead")->option_text("FILE");
-  command->add_option("--png", options->png, "Write a picture instead, through headless Chromium")->option_text("FILE");
-  command->add_option("--mp4", options->mp4, "Write a film instead, through headless Chromium and ffmpeg")
-      ->option_text("FILE");
-  command->add_option("--fps", options->rate, "Pictures a second of the film")
-      ->option_text("N")
-      ->capture_default_str()
-      ->check(number_between(1.0, 120.0));
-  command->add_option("--time", options->duration, "Length of the replay in seconds (default: the scene's)")
-      ->option_text("S")
-      ->check(number_between(0.0, 600.0));
-  command->add_option("--at", options->png_time, "Time of the picture in seconds")
-      ->option_text("S")
-      ->check(number_between(0.0, 600.0));
-  command->add_flag("--dark", options->dark, "A dark picture or film");
-  command->footer(R"(Examples:
+      .add_option("--host", options->server.host,
+                  "Address to listen on; other than 127.0.0.1 the page needs the token that is printed")
+      .option_text("ADDRESS");
+  command.add_flag("--token", options->server.require_token,
+                   "Need the token on loopback too, where other users of this machine could look");
+  command.add_flag("--no-browser", options->no_browser, "Print the address, open nothing");
+  command.add_flag("--paused", options->paused, "Do not start by itself");
+  command.add_option("--html", options->html, "Write a replay into one HTML file instead").option_text("FILE");
+  command.add_option("--png", options->png, "Write a picture instead, through headless Chromium").option_text("FILE");
+  command.add_option("--mp4", options->mp4, "Write a film instead, through headless Chromium and ffmpeg")
+      .option_text("FILE");
+  command.add_option("--fps", options->rate, "Pictures a second of the film")
+      .option_text("N")
+      .capture_default_str()
+      .check(number_between(1.0, 120.0));
+  command.add_option("--time", options->duration, "Length of the replay in seconds (default: the scene's)")
+      .option_text("S")
+      .check(number_between(0.0, 600.0));
+  command.add_option("--at", options->png_time, "Time of the picture in seconds")
+      .option_text("S")
+      .check(number_between(0.0, 600.0));
+  command.add_flag("--dark", options->dark, "A dark picture or film");
+  command.footer(R"(Examples:
   touchstone view quadruped
   touchstone view pile:100 --solver ncp-admm
   touchstone view run.h5                      a recording of 'touchstone run --record'
@@ -192,7 +192,7 @@ void add_view_command(CLI::App& app, Context& context) {
 
 Live, the page shows contacts, forces and the certificate of each step; solver, time step, friction and controls may be
 changed while it runs, and shift drag pulls a body.)");
-  command->callback([options, &context] {
+  command.callback([options, &context] {
     options->server.playing = !options->paused;
     check_files(*options);
     if (is_recording(options->scene.model.model)) {
