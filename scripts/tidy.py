@@ -47,7 +47,10 @@ def state(file: Path, common: bytes) -> str:
 def last_changed() -> dict[Path, int]:
     """Return a rank for each file of the last changes: 0 for what is not committed, then commit by commit."""
     ranks: dict[Path, int] = {}
-    commands = (["git", "ls-files", "-mo", "--exclude-standard"], ["git", "log", "-n", "200", "--name-only", "--format="])
+    commands = (
+        ["git", "ls-files", "-mo", "--exclude-standard"],
+        ["git", "log", "-n", "200", "--name-only", "--format="],
+    )
     for command in commands:
         for name in subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.split("\n"):
             if name:

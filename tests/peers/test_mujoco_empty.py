@@ -41,13 +41,45 @@ BASE = """<mujoco model="m">
   <keyframe><key name="k" qpos="0 0 3 0 0 1 0 0 0"/></keyframe>
 </mujoco>"""
 
-# What MuJoCo refuses and we load, because we do not read it, or with a warning: attributes of the world, names of assets
-# that do not exist (a blank is a name).
-LENIENT = (
-    "interp fuse simple sleep castshadow fluidshape group texuniform maxhullvert smoothnormal solver jacobian autoreset "
-    "diagexact energy fwdinv invdiscrete ipc island midphase multiccd nativeccd sensor speculative warmstart passthrough "
-    "savecanonical savecompiled saveinertial usethread material hfield mesh texture class"
-).split()
+# What MuJoCo refuses and we load, because we do not read it, or with a warning: attributes of the world, names of
+# assets that do not exist (a blank is a name).
+LENIENT = [
+    "interp",
+    "fuse",
+    "simple",
+    "sleep",
+    "castshadow",
+    "fluidshape",
+    "group",
+    "texuniform",
+    "maxhullvert",
+    "smoothnormal",
+    "solver",
+    "jacobian",
+    "autoreset",
+    "diagexact",
+    "energy",
+    "fwdinv",
+    "invdiscrete",
+    "ipc",
+    "island",
+    "midphase",
+    "multiccd",
+    "nativeccd",
+    "sensor",
+    "speculative",
+    "warmstart",
+    "passthrough",
+    "savecanonical",
+    "savecompiled",
+    "saveinertial",
+    "usethread",
+    "material",
+    "hfield",
+    "mesh",
+    "texture",
+    "class",
+]
 
 
 def schema():

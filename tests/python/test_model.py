@@ -196,7 +196,8 @@ def test_configuration_manifold(quadruped: ts.Model, rng: np.random.Generator) -
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     name = b"a\xff\x1b"
     file = tmp_path / "model.xml"
-    text = b"<mujoco model='%s'><worldbody><body name='%s'><joint name='%s'/><geom size='0.1'/></body></worldbody></mujoco>"
+    body = b"<body name='%s'><joint name='%s'/><geom size='0.1'/></body>"
+    text = b"<mujoco model='%s'><worldbody>" + body + b"</worldbody></mujoco>"
     file.write_bytes(text % (name, name, name))
     model = ts.load(file)
     assert model.name == "a\\xff\x1b"
