@@ -8,6 +8,7 @@
 
 #include "solve_report.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/printable.hpp"
 
 namespace touchstone::cli {
 namespace {

@@ -109,14 +109,6 @@ std::string convergence_plot(const std::vector<SolveResult>& results, std::size_
 
 }  // namespace
 
-std::string csv_field(const std::string& name) {
-  const std::string text = printable(name);
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::vector<std::string> problem_warnings(const SolveResults& results) {
   std::vector<std::string> lines;
   for (const SolveResult& r : results.solved) {

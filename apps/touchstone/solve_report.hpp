@@ -8,9 +8,6 @@
 
 namespace touchstone::cli {
 
-// A field of a CSV file, quoted where it must be.
-std::string csv_field(const std::string& text);
-
 // "PROBLEM: what is unusual about it", each problem once.
 std::vector<std::string> problem_warnings(const SolveResults& results);
 

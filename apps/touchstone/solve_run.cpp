@@ -100,6 +100,7 @@ SolveResult solve_one(const ContactProblem& problem, const Candidate& candidate,
 
 SolveResults run_solvers(const SolveRequest& request) {
   std::vector<Candidate> candidates;
+  candidates.reserve(request.solvers.size());
   for (const std::string& name : request.solvers) candidates.push_back(make_candidate(request, name));
   SolveResults results;
   const auto solve_all = [&](const fs::path& file) {

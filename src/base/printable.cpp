@@ -68,4 +68,12 @@ std::string valid_utf8(std::string_view text) {
   return cleaned(text, [](char32_t) { return false; });
 }
 
+std::string csv_field(std::string_view text) {
+  std::string field = printable(text);
+  if (field.find_first_of(",\"\n") == std::string::npos) return field;
+  std::string quoted = "\"";
+  for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 }  // namespace touchstone

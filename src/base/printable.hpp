@@ -18,4 +18,7 @@ std::string printable_lines(std::string_view text);
 // The same bytes, but those that are not UTF-8 written as \xff. For what must be UTF-8 and may hold anything else.
 std::string valid_utf8(std::string_view text);
 
+// printable(text) as a field of a CSV table, in quotes where it needs them.
+std::string csv_field(std::string_view text);
+
 }  // namespace touchstone

@@ -70,14 +70,6 @@ std::vector<std::string> titles(const Model& model, const std::vector<Column>& c
   return list;
 }
 
-std::string quoted(const std::string& name) {
-  const std::string text = printable(name);
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
 void add_cells(const std::vector<Column>& columns, std::size_t row, fmt::memory_buffer& line) {
   for (const Column& column : columns) {
     for (std::size_t k = 0; k < column.width; ++k) {
@@ -98,7 +90,7 @@ class CsvFile {
           const std::vector<Column>& columns)
       : out_(file) {
     add(first);
-    for (const std::string& name : titles(model, columns)) add("," + quoted(name));
+    for (const std::string& name : titles(model, columns)) add("," + csv_field(name));
     add("\n");
   }
 
@@ -141,7 +133,9 @@ void write_csv(const Recording& recording, const std::filesystem::path& folder) 
   for (std::size_t row = 0; row < recording.rows(); ++row) {
     step_file.line(std::to_string(row), step_columns, row);
     for (std::size_t c = recording.contact_start(row); c < recording.contact_start(row + 1); ++c) {
-      const auto name = [&](std::int32_t shape) { return quoted(model.shapes[static_cast<std::size_t>(shape)].name); };
+      const auto name = [&](std::int32_t shape) {
+        return csv_field(model.shapes[static_cast<std::size_t>(shape)].name);
+      };
       contact_file.line(
           fmt::format("{},{},{},{}", row, steps.time[row], name(contacts.shape_a[c]), name(contacts.shape_b[c])),
           contact_columns, c);
