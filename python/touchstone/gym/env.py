@@ -33,7 +33,8 @@ def checked_action(action: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     if not np.isfinite(values).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
         raise _core.Error(f"entry {place} of the action is {values[place]}; give finite numbers from -1 to 1")
-    return np.clip(values, -1.0, 1.0)
+    clipped: FloatArray = np.clip(values, -1.0, 1.0)
+    return clipped
 
 
 class TouchstoneEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
