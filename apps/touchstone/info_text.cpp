@@ -47,7 +47,7 @@ std::string joint_text(const Model& model, int index) {
   std::string text = fmt::format("{} {}", styled(to_string(joint.type), Style::kAccent), joint.name);
   text += dofs == 1 ? fmt::format(" (dof {}", first) : fmt::format(" (dofs {}-{}", first, first + dofs - 1);
   if (dofs == 1) text += fmt::format(", {}", axis_text(joint.axis));
-  text += ")";
+  text += ')';
   if (joint.limited) text += fmt::format(" {}", range_text(joint.range));
   return text;
 }

@@ -84,7 +84,7 @@ bool is_flat(const std::vector<Vector3>& points) {
     }
     return best;
   };
-  const Vector3 origin = points.front();
+  const Vector3& origin = points.front();
   const Vector3 line = farthest([&](const Vector3& p) -> Vector3 { return p - origin; });
   const double extent = line.norm();
   if (extent == 0.0) return true;

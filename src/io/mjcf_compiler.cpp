@@ -11,6 +11,7 @@ namespace {
 // Poses of a body's frames in the body; parents come before their children.
 std::vector<Transform> frame_poses(const BodySpec& body) {
   std::vector<Transform> poses;
+  poses.reserve(body.frames.size());
   for (const FrameSpec& frame : body.frames) {
     poses.push_back(frame.parent < 0 ? frame.pose : poses[static_cast<std::size_t>(frame.parent)] * frame.pose);
   }

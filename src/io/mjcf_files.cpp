@@ -44,7 +44,7 @@ std::optional<std::string> FileSource::find(const std::string& folder, const std
   const fs::path given(file);
   const fs::path local = given.is_absolute() ? given : fs::path(folder) / given;
   if (in_memory_) {
-    const std::string path = local.lexically_normal().generic_string();
+    std::string path = local.lexically_normal().generic_string();
     if (resolver_ && resolver_(path)) return path;
     return std::nullopt;
   }

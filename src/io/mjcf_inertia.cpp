@@ -1,5 +1,6 @@
 // Mass and inertia of bodies: as written, or inferred from the geoms.
 #include <algorithm>
+#include <utility>
 
 #include "touchstone/io/mjcf_compiler.hpp"
 #include "touchstone/io/xml.hpp"
@@ -87,7 +88,7 @@ bool Compiler::inertia_from_geoms(const BodySpec& body, const BodyDraft& draft, 
     sum = found ? sum + moved : moved;
     found = true;
   }
-  if (found) out = sum;
+  if (found) out = std::move(sum);
   return found;
 }
 
