@@ -1,5 +1,6 @@
 // Loading models and scenes. The package's `load` adds names of scenes and Python warnings.
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nanobind/stl/filesystem.h>
@@ -37,20 +38,27 @@ LoadOptions load_options(bool allow_ignored, const std::vector<std::filesystem::
   return o;
 }
 
+// Named at load: shapes that overlap at the start, and pairs that never collide for that reason.
+PyModel with_collision_warnings(ModelPtr model) {
+  Scene scene = scene_of(std::move(model));
+  add_collision_warnings(scene);
+  return {scene.model};
+}
+
 PyModel load_file(const std::filesystem::path& file, bool allow_ignored,
                   const std::vector<std::filesystem::path>& search_paths, bool floating_base, bool merge_fixed,
                   const std::string& mesh_collision) {
   const LoadOptions o = load_options(allow_ignored, search_paths, floating_base, merge_fixed, mesh_collision);
   const nb::gil_scoped_release release;
-  return {load_model(file, o)};
+  return with_collision_warnings(load_model(file, o));
 }
 
 PyModel load_text(const std::string& text, bool allow_ignored, bool floating_base) {
   const LoadOptions o = load_options(allow_ignored, {}, floating_base, true, "hull");
   if (text.find("<robot") != std::string::npos && text.find("<mujoco") == std::string::npos) {
-    return {load_urdf_string(text, std::filesystem::current_path(), o)};
+    return with_collision_warnings(load_urdf_string(text, std::filesystem::current_path(), o));
   }
-  return {load_mjcf_string(text, o)};
+  return with_collision_warnings(load_mjcf_string(text, o));
 }
 
 std::string parameter_help(const SceneInfo& info) {

@@ -68,6 +68,19 @@ def test_advice_is_spelled_as_python_does() -> None:
         ts.load_string('<mujoco><option density="1"/></mujoco>')
 
 
+def test_shapes_that_overlap_are_named_at_load() -> None:
+    box = "<collision><geometry><box size='1 1 1'/></geometry></collision>"
+    links = "".join(f"<link name='{name}'>{box}</link>" for name in "abc")
+    joints = "".join(
+        f"<joint name='j{child}' type='revolute'><parent link='{parent}'/><child link='{child}'/>"
+        "<limit effort='1' velocity='1' lower='-1' upper='1'/></joint>"
+        for parent, child in ("ab", "bc")
+    )
+    with pytest.warns(ts.ModelWarning, match="overlap"):
+        model = ts.load_string(f"<robot name='r'>{links}{joints}</robot>")
+    assert any("a_collision" in str(w) and "c_collision" in str(w) for w in model.warnings)
+
+
 def test_model_warnings_are_python_warnings() -> None:
     text = BALL_ON_FLOOR.replace('<option timestep="0.001"/>', '<option timestep="0.001" nonsense="1"/>')
     with pytest.warns(ts.ModelWarning, match="nonsense") as caught:
