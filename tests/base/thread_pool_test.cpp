@@ -51,9 +51,9 @@ TEST(ThreadPool, RunAllocatesNothing) {
 }
 
 TEST(ThreadPool, RefusesNumbersThatMakeNoSense) {
-  EXPECT_THROW(ThreadPool(-1), Error);
-  EXPECT_THROW(ThreadPool(ThreadPool::kMostThreads + 1), Error);
-  EXPECT_THROW(ThreadPool(std::numeric_limits<int>::max()), Error);
+  EXPECT_THROW(ThreadPool{-1}, Error);
+  EXPECT_THROW(ThreadPool{ThreadPool::kMostThreads + 1}, Error);
+  EXPECT_THROW(ThreadPool{std::numeric_limits<int>::max()}, Error);
 }
 
 }  // namespace
