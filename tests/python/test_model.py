@@ -70,7 +70,10 @@ def test_advice_is_spelled_as_python_does() -> None:
 
 def test_shapes_that_overlap_are_named_at_load() -> None:
     box = "<collision><geometry><box size='1 1 1'/></geometry></collision>"
-    links = "".join(f"<link name='{name}'>{box}</link>" for name in "abc")
+    inertia = "<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/>"
+    links = "".join(
+        f"<link name='{name}'><inertial><mass value='1'/>{inertia}</inertial>{box}</link>" for name in "abc"
+    )
     joints = "".join(
         f"<joint name='j{child}' type='revolute'><parent link='{parent}'/><child link='{child}'/>"
         "<limit effort='1' velocity='1' lower='-1' upper='1'/></joint>"
