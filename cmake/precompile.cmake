@@ -1,5 +1,5 @@
 # Headers of other people that nearly every file reads (Eigen, fmt, the standard library) are compiled once: reading them
-# was two thirds of a build. They hold nothing of ours, so a change of ours never makes them anew.
+# was a large part of a build. They hold nothing of ours, so a change of ours never makes them anew.
 #
 # A file still includes what it uses; the thread-sanitizer preset builds without precompiled headers and proves it.
 
