@@ -2,7 +2,7 @@
 
 The state of a file is its text, the text of all our headers that it reaches, the configuration and
 the version of clang-tidy. The version is that of the Python environment, which leaves the headers of
-other packages alone; older ones examine all of Eigen again in every file and take twice as long.
+other packages alone; older ones examine all of Eigen again in every file and take longer.
 """
 
 import argparse
