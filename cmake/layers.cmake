@@ -5,12 +5,13 @@
 
 set_property(GLOBAL PROPERTY TOUCHSTONE_LAYERS "")
 
-# touchstone_layer(<folder> [NEEDS <folder>...] [PUBLIC <package target>...] [PRIVATE ...] [SOURCES ...])
+# touchstone_layer(<folder> [NEEDS <folder>...] [PUBLIC <package target>...] [PRIVATE ...] [SOURCES ...]
+#                  [TOGETHER])
 #
 # A folder that does not exist is skipped, also as a dependency; one without sources becomes an
-# interface library. SOURCES adds generated files.
+# interface library. SOURCES adds generated files; TOGETHER compiles files in groups (precompile.cmake).
 function(touchstone_layer folder)
-  cmake_parse_arguments(arg "" "" "NEEDS;PUBLIC;PRIVATE;SOURCES" ${ARGN})
+  cmake_parse_arguments(arg "TOGETHER" "" "NEEDS;PUBLIC;PRIVATE;SOURCES" ${ARGN})
   set(directory "${PROJECT_SOURCE_DIR}/src/${folder}")
   if(NOT IS_DIRECTORY "${directory}")
     return()
@@ -27,6 +28,9 @@ function(touchstone_layer folder)
       POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF EXPORT_NAME ${folder})
     if(NOT folder STREQUAL "base") # it must do without Eigen, and part of it runs on any processor
       touchstone_use_precompiled(${target} library)
+    endif()
+    if(arg_TOGETHER)
+      touchstone_compile_together(${target})
     endif()
   else()
     set(scope INTERFACE)

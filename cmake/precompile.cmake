@@ -36,3 +36,16 @@ function(touchstone_use_precompiled target name)
     target_precompile_headers(${target} REUSE_FROM touchstone_precompiled_${name})
   endif()
 endfunction()
+
+# Most of what is left of a file's time goes into templates of Eigen, fmt and JSON that its neighbours need as well. Where
+# speed of a step does not depend on it, some files of a folder are compiled as one. Not in the layers that compute: what
+# is inlined into what, and so the last bit of a result, must not depend on a file's neighbours.
+
+option(TOUCHSTONE_UNITY "Compile some files of a folder as one (not for the layers that compute)" ON)
+
+# touchstone_compile_together(<target>): its files are compiled in groups.
+function(touchstone_compile_together target)
+  if(TOUCHSTONE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()

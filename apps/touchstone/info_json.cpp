@@ -2,8 +2,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "info.hpp"
 #include "json_text.hpp"
 #include "names.hpp"
@@ -11,21 +9,6 @@
 
 namespace touchstone::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// Numbers of an Eigen vector or matrix row.
-template <typename Derived>
-Json numbers(const Eigen::MatrixBase<Derived>& values) {
-  Json list = Json::array();
-  for (Eigen::Index i = 0; i < values.size(); ++i) list.push_back(values(i));
-  return list;
-}
-
-template <std::size_t N>
-Json numbers(const std::array<double, N>& values) {
-  return Json(std::vector<double>(values.begin(), values.end()));
-}
 
 Json rows(const Matrix3& matrix) {
   Json list = Json::array();

@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "console.hpp"
+#include "json_text.hpp"
 #include "touchstone/sim/option_fields.hpp"
 
 namespace touchstone::cli {
@@ -21,8 +22,6 @@ std::string excess(const CertificateItem& item) {
   if (item.limit > 0.0) return fmt::format("{:.3g} times the limit", item.value / item.limit);
   return fmt::format("{:g} where none is allowed", item.value);
 }
-
-std::vector<double> numbers(const VectorX& v) { return {v.begin(), v.end()}; }
 
 }  // namespace
 

@@ -4,16 +4,14 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "json_text.hpp"
 #include "solve_report.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/printable.hpp"
 
 namespace touchstone::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 bool is_csv(const std::string& file) { return std::filesystem::path(file).extension() == ".csv"; }
 
@@ -30,8 +28,6 @@ void for_each_row(const SolveResult& result, Visit&& visit) {
     for (int k = 0; k < result.layout.size(i); ++k) visit(i, k, result.layout.row[i] + k);
   }
 }
-
-std::vector<double> numbers(const VectorX& x) { return {x.begin(), x.end()}; }
 
 Json entry(const SolveResult& result) {
   Json item{{"problem", result.problem},
@@ -56,7 +52,7 @@ Json entry(const SolveResult& result) {
   return item;
 }
 
-std::string json_text(const SolveResults& results) {
+std::string impulses_json(const SolveResults& results) {
   Json list = Json::array();
   for (const SolveResult& result : results.solved) list.push_back(entry(result));
   return Json{{"answers", std::move(list)}}.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
@@ -85,7 +81,7 @@ void check_impulses_file(const std::string& file) {
 }
 
 std::string impulses_text(const std::string& file, const SolveResults& results) {
-  return is_csv(file) ? csv_text(results) : json_text(results);
+  return is_csv(file) ? csv_text(results) : impulses_json(results);
 }
 
 }  // namespace touchstone::cli

@@ -121,7 +121,7 @@ test_peers() {
     return
   fi
   ensure_venv build/venv-peers tests/peers/requirements.txt
-  TOUCHSTONE_BUILD=$root/build/release build/venv-peers/bin/python -m pytest tests/peers -q \
+  TOUCHSTONE_BUILD=$root/build/release build/venv-peers/bin/python -m pytest tests/peers -q -n "$jobs" \
     --junitxml=build/log/junit/pytest.xml
   # States of MuJoCo and Pinocchio in our Python package, which an earlier stage has built.
   PYTHONPATH=$root/build/release/python build/venv-peers/bin/python -m pytest tests/python/test_convert.py -q \

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/collision/overlaps.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/geometry/mass_properties.hpp"
@@ -16,8 +17,6 @@ std::uint64_t key_of(int a, int b) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(std::min(a, b))) << 32) |
          static_cast<std::uint32_t>(std::max(a, b));
 }
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool collides(const ShapeElement& shape) {
   return !shape.visual_only && (shape.contact_type != 0 || shape.contact_affinity != 0);

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/collision/material.hpp"
 #include "touchstone/geometry/contact_frame.hpp"
 #include "touchstone/geometry/lanes3.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Velocity of the body-fixed point at p (world).
 Vec3 velocity_at(const Model& model, const Data& data, int body, Vec3 p) {

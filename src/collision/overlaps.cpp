@@ -5,14 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/geometry/aabb_tree.hpp"
 #include "touchstone/geometry/closed_forms.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A capsule within a shape, along z of its own frame; a negative radius: none is known.
 struct Core {

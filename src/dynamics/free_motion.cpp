@@ -4,14 +4,13 @@
 #include <limits>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/model/mass_rows.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // --- joints and tendons ---
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
@@ -11,8 +12,6 @@
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // The equation is solved when a correction is so small a part of the tree's largest velocity; at the rate of
 // convergence what is left is then rounding.

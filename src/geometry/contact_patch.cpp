@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/geometry/minkowski.hpp"
 
 namespace touchstone {
@@ -15,8 +16,6 @@ using ClipVertex = PatchWorkspace::ClipVertex;
 constexpr double kParallel = 2e-3;
 // A disk tilted by less than this (rad) keeps its four fixed points; beyond, the nearest one is the deepest point.
 constexpr double kFlatDisk = 1e-6;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 double cross_2d(double ax, double ay, double bx, double by) { return ax * by - ay * bx; }
 

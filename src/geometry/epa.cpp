@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/geometry/lanes3.hpp"
 #include "touchstone/geometry/simplex.hpp"
 
@@ -21,8 +22,6 @@ constexpr double kMiss = 1e-12;
 
 using Face = EpaWorkspace::Face;
 using Candidate = EpaWorkspace::Candidate;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 struct Farther {  // the heap has the nearest on top; ties by age
   bool operator()(const Candidate& a, const Candidate& b) const {

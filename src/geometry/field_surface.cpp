@@ -3,13 +3,12 @@
 #include <limits>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/geometry/minkowski.hpp"
 #include "touchstone/geometry/triangle_surface.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 void check(const HeightField& field) {
   if (field.rows < 2 || field.columns < 2) {

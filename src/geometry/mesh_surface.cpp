@@ -4,6 +4,7 @@
 #include <map>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/geometry/minkowski.hpp"
 #include "touchstone/geometry/triangle_surface.hpp"
 
@@ -46,8 +47,6 @@ void hit_triangle(Vec3 origin, Vec3 direction, const Vec3* v, double& limit, Ray
 }  // namespace surface
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class MeshSurface final : public TriangleSurface {
  public:

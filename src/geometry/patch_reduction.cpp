@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/geometry/contact_patch.hpp"
 
 namespace touchstone {
@@ -28,8 +29,6 @@ constexpr int kDirections = 16;
 constexpr double kKeepArea = 0.55;
 // and none of the others is deeper by this fraction of the size.
 constexpr double kKeepDepth = 1e-6;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 double twice_area(const PatchPoint& a, const PatchPoint& b, const PatchPoint& c) {
   return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/geometry/minkowski.hpp"
 
 namespace touchstone {
@@ -18,8 +19,6 @@ namespace {
 constexpr double kCoplanar = 1e-6;
 // Faces whose normals are farther apart than this (rad) stay apart, however small the triangles are.
 constexpr double kCoplanarAngle = 1e-2;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class FaceBuilder {
  public:

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/geometry/minkowski.hpp"
 
 namespace touchstone {
@@ -10,8 +11,6 @@ namespace {
 constexpr double kCosine = 0.9961946980917455;  // of the same angle
 // Disks and edges smaller than this fraction of the shape are points.
 constexpr double kSmall = 1e-9;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 void set_point(SupportFeature& f, FeatureName name, Vec3 point) {
   f.name = name;

@@ -52,8 +52,6 @@ FrameType frame_type(Kind kind) {
   return FrameType::kNone;
 }
 
-bool is_scalar(const Joint& joint) { return joint.type != JointType::kFree && joint.type != JointType::kBall; }
-
 }  // namespace
 
 // With `was_dropped`, a name that was dropped by allow_ignored gives -1 and true instead of an error.

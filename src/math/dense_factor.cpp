@@ -2,16 +2,11 @@
 
 #include <utility>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/math/dense_kernels.hpp"
 #include "touchstone/math/types.hpp"
 
 namespace touchstone {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 void DenseFactor::resize(int n) {
   n_ = n;
   leading_ = (n + 3) / 4 * 4;

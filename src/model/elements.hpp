@@ -82,6 +82,9 @@ struct Joint {
   Origin origin;
 };
 
+// One coordinate and one rate: a hinge, a slide, a screw.
+inline bool is_scalar(const Joint& joint) { return dof_count(joint.type) == 1; }
+
 // --- shapes, sites ----------------------------------------------------------------------------------------
 
 // What a surface is made of, for contact.

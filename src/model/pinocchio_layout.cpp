@@ -19,8 +19,6 @@ std::string whole_name(const std::string& part) {
   return first ? part.substr(0, part.size() - 2) : part;
 }
 
-bool is_scalar(const Joint& joint) { return dof_count(joint.type) == 1; }
-
 // The velocity of the linear part in Pinocchio's axes turns with the body: this is -w x R' v.
 Vector3 turning(const Vector3& angular, const Vector3& linear_in_body) { return -angular.cross(linear_in_body); }
 

@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
-constexpr std::string_view kMagic = "touchstone-model";
+constexpr std::string_view kModelMagic = "touchstone-model";
 constexpr std::int32_t kFormat = 2;  // raise it when a field comes, goes or changes
 
 template <typename Archive, typename... Fields>
@@ -266,7 +266,7 @@ void value(Archive& archive, std::shared_ptr<const T>& pointer) {
 
 std::string serialize(const Model& model) {
   Writer writer;
-  writer.bytes(kMagic.data(), kMagic.size());
+  writer.bytes(kModelMagic.data(), kModelMagic.size());
   writer.bytes(&kFormat, sizeof kFormat);
   value(writer, model);
   std::string bytes = writer.take();
@@ -281,11 +281,11 @@ ModelPtr deserialize_model(std::string_view bytes) {
   std::memcpy(&hash, bytes.data() + bytes.size() - sizeof hash, sizeof hash);
   bytes.remove_suffix(sizeof hash);
   Reader reader(bytes);
-  std::string magic(kMagic.size(), ' ');
+  std::string magic(kModelMagic.size(), ' ');
   reader.bytes(magic.data(), magic.size());
   std::int32_t format = 0;
   reader.bytes(&format, sizeof format);
-  if (magic != kMagic) Reader::fail();
+  if (magic != kModelMagic) Reader::fail();
   if (format != kFormat) {
     throw Error({.where = {},
                  .message = fmt::format("the model has format {}, this version reads {}", format, kFormat),

@@ -74,8 +74,8 @@ namespace {
 
 // Layout: magic, the four sizes as 64-bit integers, then time and all numbers as little-endian doubles, then an
 // FNV-1a hash of everything before it.
-constexpr char kMagic[8] = {'T', 'S', 'S', 'T', 'A', 'T', 'E', '1'};
-constexpr std::size_t kHeader = sizeof(kMagic) + 4 * sizeof(std::uint64_t);
+constexpr char kStateMagic[8] = {'T', 'S', 'S', 'T', 'A', 'T', 'E', '1'};
+constexpr std::size_t kHeader = sizeof(kStateMagic) + 4 * sizeof(std::uint64_t);
 constexpr std::uint64_t kDoublesPerPose = 7;
 
 void append(std::vector<std::uint8_t>& bytes, const void* data, std::size_t size) {
@@ -88,7 +88,7 @@ void append(std::vector<std::uint8_t>& bytes, const void* data, std::size_t size
 
 std::vector<std::uint8_t> State::serialize() const {
   std::vector<std::uint8_t> bytes;
-  append(bytes, kMagic, sizeof(kMagic));
+  append(bytes, kStateMagic, sizeof(kStateMagic));
   const std::uint64_t sizes[4] = {static_cast<std::uint64_t>(q.size()), static_cast<std::uint64_t>(v.size()),
                                   static_cast<std::uint64_t>(activation.size()), mocap.size()};
   append(bytes, sizes, sizeof(sizes));
@@ -104,11 +104,11 @@ std::vector<std::uint8_t> State::serialize() const {
 }
 
 State State::deserialize(const std::vector<std::uint8_t>& bytes) {
-  if (bytes.size() < kHeader || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
+  if (bytes.size() < kHeader || std::memcmp(bytes.data(), kStateMagic, sizeof(kStateMagic)) != 0) {
     throw Error("these {} bytes are not a serialised state", bytes.size());
   }
   std::uint64_t sizes[4];
-  std::memcpy(sizes, bytes.data() + sizeof(kMagic), sizeof(sizes));
+  std::memcpy(sizes, bytes.data() + sizeof(kStateMagic), sizeof(sizes));
   for (std::uint64_t size : sizes) {
     if (size > bytes.size())
       throw Error("serialised state: a size of {} in {} bytes; the data are damaged", size, bytes.size());

@@ -194,8 +194,6 @@ void check_shapes_and_sites(const Model& m) {
   }
 }
 
-bool is_scalar(const Joint& joint) { return joint.type != JointType::kFree && joint.type != JointType::kBall; }
-
 void check_tendons(const Model& m) {
   for (const Tendon& tendon : m.tendons) {
     const Checker check("tendon", tendon);

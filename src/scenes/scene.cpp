@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/collision/overlaps.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/geometry/mesh.hpp"
@@ -13,8 +14,6 @@
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 void start_at(Scene& scene, const Keyframe& key) {
   scene.start.q = key.q;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/base/input_file.hpp"
 #include "touchstone/io/load.hpp"
 #include "touchstone/math/so3.hpp"
@@ -15,8 +16,6 @@ namespace touchstone {
 namespace {
 
 using yaml::Node;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 const std::vector<std::string> kTopKeys{"model",  "models",     "floating", "description",   "duration", "time_step",
                                         "solver", "integrator", "options",  "stabilisation", "gravity",  "friction",

@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 Scene checked(Scene scene) {
   if (scene.model == nullptr) throw Error("scene '{}' has no model", scene.name);

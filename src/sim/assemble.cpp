@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/math/so3.hpp"
@@ -11,8 +12,6 @@
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A contact whose bodies move so much less along its normal than their masses let them is held by joints.
 constexpr double kImmovable = 1e-9;

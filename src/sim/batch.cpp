@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/base/memory.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::size_t total(int worlds, int width) { return at(worlds) * at(width); }
 

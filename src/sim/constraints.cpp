@@ -5,12 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 void store_lanes(Lanes lanes, double* p) { __builtin_memcpy(p, &lanes, sizeof lanes); }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "touchstone/base/index.hpp"
+
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // The rows of a contact are [t1, t2, spin, roll1, roll2, n] up to its dimension, the normal last.
 void to_world(const Contact& contact, const double* lambda, Vec3& impulse, Vec3& moment) {

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 
 namespace touchstone {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 Energies EnergyMeter::measure(const Model& model, const Parameters& parameters, const State& state) {
   forward_kinematics(model, parameters, state, data_);
   forward_velocity(model, state.v, data_);

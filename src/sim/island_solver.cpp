@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "touchstone/base/clock.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/solvers/auto.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 void raise(StepStatus status, StepReport& report) { report.status = std::max(report.status, status); }
 

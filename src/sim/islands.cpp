@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "touchstone/base/index.hpp"
+
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 void copy_blocks(const Constraints& c, const std::vector<int>& members, ContactProblem& problem) {
   if (static_cast<int>(members.size()) == c.count()) {

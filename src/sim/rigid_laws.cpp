@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/sim/rebound.hpp"
 #include "touchstone/sim/soft_laws.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Compliance of equalities, as a share of what their bodies give way to. Loops at dead centre have no finite force for
 // the velocity that stabilisation asks for; this bounds it, and is far below the accuracy of a step everywhere else.

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A frame that a sensor looks at.
 struct Frame {

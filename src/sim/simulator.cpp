@@ -5,6 +5,7 @@
 #include <random>
 
 #include "touchstone/base/clock.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
@@ -12,8 +13,6 @@
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 double chosen_step(const Model& model, const SimulatorOptions& options) {
   options.validate();

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/model/impedance.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr double kLeastImpedance = 1e-4, kLargestImpedance = 0.9999;
 constexpr double kTiny = 1e-15;  // below this a number counts as zero

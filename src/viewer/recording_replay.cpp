@@ -6,13 +6,12 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/viewer/simulation.hpp"
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 Vec3 row3(const std::vector<double>& column, std::size_t row) {
   return {column[3 * row], column[3 * row + 1], column[3 * row + 2]};

@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/base/index.hpp"
+
 namespace touchstone {
 namespace {
 
 constexpr double kPenetration = 1e-3;  // m, that a certificate tolerates
 constexpr double kViolation = 1e-3;    // m or rad, of limits and equalities
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // The contact that is deepest, or the limit or equality that is violated most, at the last step.
 std::string worst_place(const Simulator& sim, bool contacts) {

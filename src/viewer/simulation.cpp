@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
@@ -19,8 +20,6 @@ constexpr double kShortestStep = 1e-5, kLongestStep = 0.02;  // s, that the page
 constexpr double kLargestFriction = 2.0;
 constexpr double kEdge = 0.999;      // share of the friction cone at which a contact may slip
 constexpr double kSlipSpeed = 1e-4;  // m/s
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 double tree_mass(const Model& model, int tree) {
   double mass = 0.0;

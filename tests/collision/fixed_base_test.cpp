@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/collision/detector.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/io/load.hpp"
@@ -21,8 +22,6 @@
 
 namespace touchstone {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::string link(const std::string& name, const std::string& shape, const std::string& xyz = "0 0 0") {
   return fmt::format(

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/geometry/manifold.hpp"
 #include "touchstone/io/mjcf.hpp"
@@ -18,8 +19,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Links on a common base, `distance` apart.
 ModelPtr star(int links, const std::string& shape, double distance) {

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/effort.hpp"
 #include "support/mutate.hpp"
 #include "touchstone/io/load.hpp"
 #include "touchstone/sim/simulator.hpp"
@@ -85,7 +86,7 @@ TEST(MutatedFiles, LoadAndStepOrEndWithAnErrorThatSaysWhere) {
   const std::vector<Seed> all = seeds();
   ASSERT_GT(all.size(), 15u);
   const char* wanted = std::getenv("TOUCHSTONE_MUTANTS");
-  const int count = wanted != nullptr ? std::atoi(wanted) : 1200;
+  const int count = wanted != nullptr ? std::atoi(wanted) : test::whole_family() ? 1200 : 200;
   const urdf_testing::TemporaryFolder folder;
   Tally tally;
   for (int i = 0; i < count; ++i) {

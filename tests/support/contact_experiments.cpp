@@ -7,13 +7,12 @@
 #include <fmt/format.h>
 
 #include "support/robot_runs.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/io/mjcf.hpp"
 #include "touchstone/sim/contact_cache.hpp"
 
 namespace touchstone::test {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr double kHalf = 0.1;      // m, of the cube
 constexpr double kForceRate = 20;  // N/s

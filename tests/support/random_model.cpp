@@ -1,19 +1,13 @@
 #include "support/random_model.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "support/effort.hpp"
 #include "touchstone/math/so3.hpp"
 
 namespace touchstone::test {
 
-int property_count() {
-#ifdef NDEBUG
-  return 1000;
-#else
-  return std::getenv("TOUCHSTONE_LONG") != nullptr ? 1000 : 50;
-#endif
-}
+int property_count() { return whole_family() ? 1000 : 50; }
 
 VectorX random_vector(int size, std::mt19937_64& random) {
   std::normal_distribution<double> normal;

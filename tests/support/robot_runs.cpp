@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "touchstone/base/clock.hpp"
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/geometry/aabb.hpp"
 #include "touchstone/io/load.hpp"
@@ -16,8 +17,6 @@ namespace touchstone::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // What can be run by itself: files called scene*, and the samples, which are whole scenes.
 bool is_scene(const fs::path& path) {
