@@ -34,7 +34,7 @@ function(touchstone_test folder)
   endif()
   set(target touchstone_test_${folder})
   touchstone_program(${target} SOURCES ${sources} PRECOMPILED test
-    LINK touchstone_test_support GTest::gmock GTest::gtest GTest::gtest_main)
+    LINK touchstone_test_flags touchstone_test_support GTest::gmock GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${target}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60

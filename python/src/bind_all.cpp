@@ -21,6 +21,7 @@ void bind_all(nb::module_& m) {
   bind_solvers(m);
   bind_contacts(m);
   bind_viewer(m);
+  bind_stages(m);
   bind_simulator(m);
   bind_batch(m);
   bind_recording(m);

@@ -315,35 +315,27 @@ std::string option_help() {
 
 }  // namespace
 
-PySimulator::PySimulator(const Scene& scene, const SimulatorOptions& options) : PySimulator(scene.model, options) {
-  scene.start.validate(*scene.model);
-  if (scene.hold) apply_hold(*scene.model, *scene.hold, scene.start.q, sim.parameters());
-  pushes = scene.pushes;
-  start.emplace(scene.start, scene.control.size() > 0 ? scene.control : VectorX(VectorX::Zero(scene.model->nu)));
-  reset();
+namespace {
+
+Scene with_options(Scene scene, const SimulatorOptions& options) {
+  scene.options = options;
+  return scene;
 }
 
-void PySimulator::reset() {
-  if (start) {
-    sim.reset(start->first);
-    sim.input().control = start->second;
-  } else {
-    sim.reset();
-  }
+Scene at_reference(const ModelPtr& model) {
+  Scene scene;
+  scene.model = model;
+  scene.start = State(*model);
+  return scene;
 }
 
-// The wrenches of pushed bodies are those of the pushes.
-void PySimulator::apply_pushes() {
-  std::vector<Vector6>& wrenches = sim.input().applied_wrench;
-  for (const Push& push : pushes) wrenches[static_cast<std::size_t>(push.body)].setZero();
-  const double middle = sim.state().time + 0.5 * sim.time_step();
-  for (const Push& push : pushes) {
-    if (middle < push.start || middle >= push.end) continue;
-    Vector6& wrench = wrenches[static_cast<std::size_t>(push.body)];
-    wrench.head<3>() += push.force;
-    wrench.tail<3>() += push.torque;
-  }
-}
+}  // namespace
+
+PySimulator::PySimulator(const ModelPtr& model, const SimulatorOptions& options)
+    : PySimulator(at_reference(model), options) {}
+
+PySimulator::PySimulator(Scene scene, const SimulatorOptions& options)
+    : run(with_options(std::move(scene), options)), sim(run.simulator()), data(sim.model()) {}
 
 void set_options(SimulatorOptions& options, const nb::kwargs& named) {
   for (const auto& [key, value] : named) set_option(options, nb::cast<std::string>(key), option_text(value));
@@ -365,6 +357,7 @@ void bind_simulator(nb::module_& m) {
   bind_input(c);
   bind_results(c);
   bind_kinematics(c);
+  bind_stages_of(c);
   m.def("simulator_options", &option_help, "The simulator's options with defaults, ranges and meaning, one a line.");
 }
 

@@ -72,6 +72,7 @@ void bind_problem(nb::module_& m);
 void bind_solvers(nb::module_& m);
 void bind_contacts(nb::module_& m);
 void bind_simulator(nb::module_& m);
+void bind_stages(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_recording(nb::module_& m);
 void bind_dynamics(nb::module_& m);

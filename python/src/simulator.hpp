@@ -2,9 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include <nanobind/nanobind.h>
 
@@ -14,25 +11,22 @@
 namespace touchstone::python {
 
 struct PySimulator {
-  PySimulator(ModelPtr model, const SimulatorOptions& options) : sim(std::move(model), options), data(sim.model()) {}
-  // At the start of the scene, with its controls, holds and pushes.
-  PySimulator(const Scene& scene, const SimulatorOptions& options);
+  // At the reference configuration.
+  PySimulator(const ModelPtr& model, const SimulatorOptions& options);
+  // At the start of the scene, with its controls, holds and pushes; the options are those given.
+  PySimulator(Scene scene, const SimulatorOptions& options);
 
-  const StepReport& step() {
-    if (!pushes.empty()) apply_pushes();
-    return sim.step();
-  }
-  void reset();  // to the start of the scene, else to the reference configuration
+  const StepReport& step() { return run.step(); }
+  void reset() { run.reset(); }
 
-  Simulator sim;
+  SceneRun run;
+  Simulator& sim;
   Data data;  // for questions about the current state; the simulator's own is that of the last step
-  std::vector<Push> pushes;
-  std::optional<std::pair<State, VectorX>> start;  // of the scene, with controls
   std::atomic<bool> busy{false};
-
- private:
-  void apply_pushes();
 };
+
+// Its property `stages`.
+void bind_stages_of(nanobind::class_<PySimulator>& c);
 
 // Options by name, as keyword arguments: those of the simulator, then those of its solver.
 void set_options(SimulatorOptions& options, const nanobind::kwargs& named);

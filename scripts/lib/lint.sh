@@ -47,6 +47,11 @@ check_includes() {
   fi
 }
 
+# Long functions and files, calls to the solver, headers behind the main ones: none may grow.
+check_house() {
+  python3 scripts/measure_house.py
+}
+
 check_tidy() {
   ensure_venv build/venv scripts/requirements-dev.txt
   configure tidy
@@ -67,6 +72,7 @@ format_sources() {
 lint_stages() {
   stage "format" check_format
   stage "includes" check_includes
+  stage "sizes" check_house
   stage "python lint" check_python
   stage "shell lint" check_shell
   stage "web lint" check_web

@@ -21,6 +21,12 @@ struct ArticulatedInertia {
   Mat3 linear;    // force due to linear acceleration
 };
 
+// The factor L' D L of a matrix with the pattern of M.
+struct TreeFactor {
+  VectorX L;          // row_start[nv]: unit diagonal implied; the diagonal slots hold D
+  VectorX D_inverse;  // nv
+};
+
 // How an actuator takes part in a step (forces.hpp).
 enum class ServoMode : std::uint8_t {
   kExplicit,  // a constant force
@@ -50,6 +56,9 @@ struct Data {
   // --- factorize ---
   VectorX L;          // row_start[nv]: M (+ shift) = L' D L, unit diagonal implied; the diagonal slots hold D
   VectorX D_inverse;  // nv
+
+  // --- factorize_damped ---
+  TreeFactor damped;  // M - h df/dv; sized when first used
 
   // --- aba ---
   std::vector<ArticulatedInertia> articulated;  // nbody

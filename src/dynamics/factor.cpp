@@ -22,16 +22,26 @@ void half_solve(const Model& model, const Data& data, VectorRef x) {
   half_solve_rows(model, data.L, x);
 }
 
-void solve(const Model& model, const Data& data, VectorRef x) {
+namespace {
+
+void solve_rows(const Model& model, const VectorX& L, const VectorX& D_inverse, VectorRef x) {
   require_size("x", x.size(), model.nv);
-  half_solve(model, data, x);
+  half_solve_rows(model, L, x);
   for (int k = 0; k < model.nv; ++k) {
-    const double* row = data.L.data() + model.row_start[k];
+    const double* row = L.data() + model.row_start[k];
     const int* dof = model.row_dof.data() + model.row_start[k];
-    double xk = x[k] * data.D_inverse[k];
+    double xk = x[k] * D_inverse[k];
     for (int j = 0; j < model.row_length[k] - 1; ++j) xk -= row[j] * x[dof[j]];
     x[k] = xk;
   }
+}
+
+}  // namespace
+
+void solve(const Model& model, const Data& data, VectorRef x) { solve_rows(model, data.L, data.D_inverse, x); }
+
+void solve(const Model& model, const TreeFactor& factor, VectorRef x) {
+  solve_rows(model, factor.L, factor.D_inverse, x);
 }
 
 void solve_path(const Model& model, const Data& data, int body, Eigen::Ref<MatrixX> X) {

@@ -71,8 +71,8 @@ Vector2 servo_range(const Model& model, const Data& data, int actuator);
 // The free motion with all forces explicit: the factor of M, and v_free = v + h M^-1 smooth_force. False as above.
 [[nodiscard]] bool compute_explicit_motion(const Model& model, const Parameters& parameters, const State& state,
                                            const Input& input, double h, Data& data);
-// Then the factor of M - h df/dv in data.L, with joint dampers alone or also with dampers of tendons and actuators:
-// what MuJoCo's Euler and implicitfast integrators advance the velocity with.
+// Then the factor of M - h df/dv in data.damped, with joint dampers alone or also with dampers of tendons and
+// actuators: what MuJoCo's Euler and implicitfast integrators advance the velocity with.
 [[nodiscard]] bool factorize_damped(const Model& model, const Parameters& parameters, bool joints_alone, double h,
                                     Data& data);
 

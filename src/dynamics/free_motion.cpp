@@ -238,16 +238,18 @@ bool compute_explicit_motion(const Model& model, const Parameters& parameters, c
 }
 
 bool factorize_damped(const Model& model, const Parameters& parameters, bool joints_alone, double h, Data& data) {
-  data.L = data.M;
+  VectorX& L = data.damped.L;
+  L = data.M;
+  data.damped.D_inverse.resize(model.nv);
   const double scale = model.options.dampers_enabled ? h : 0.0;
   for (int i = 0; i < model.nv; ++i) {
-    data.L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += scale * parameters.dof_damping[i];
+    L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += scale * parameters.dof_damping[i];
   }
   if (!joints_alone) {
     for (int t = 0; t < model.ntendon; ++t) {
       data.tendon_gain[t] = data.tendon_on_path[at(t)] != 0 ? scale * parameters.tendon_damping[t] : 0.0;
     }
-    add_tendon_armature(model, data.tendon_gain, data.L);
+    add_tendon_armature(model, data.tendon_gain, L);
     for (int u = 0; u < model.nu && model.options.actuation_enabled; ++u) {
       const Actuator& actuator = model.actuators[at(u)];
       if (!can_be_implicit(model, data, actuator) || is_beyond(data.actuator_law[u], servo_range(model, data, u))) {
@@ -256,9 +258,9 @@ bool factorize_damped(const Model& model, const Parameters& parameters, bool joi
       data.servo_gain[u] = h * gains_of(actuator, parameters, data, u).kd;
       if (data.servo_gain[u] > 0.0) data.servo_mode[at(u)] = ServoMode::kImplicit;
     }
-    add_servo_gains(model, data, data.L);
+    add_servo_gains(model, data, L);
   }
-  return factorize_rows(model, data.L, data.D_inverse);
+  return factorize_rows(model, L, data.damped.D_inverse);
 }
 
 bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const ConstVectorRef& v_next, double h,

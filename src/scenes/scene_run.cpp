@@ -99,7 +99,8 @@ const StepReport& SceneRun::step() {
 
 void SceneRun::reset() {
   simulator_.reset(scene_.start);
-  simulator_.input() = Input(*scene_.model);
+  const Input none(*scene_.model);
+  simulator_.input() = none;  // a copy: views of the arrays stay true
   simulator_.input().control = scene_.control;
 }
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "touchstone/base/index.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
+#include "touchstone/sim/constraints/kind.hpp"
 
 namespace touchstone {
 namespace {
@@ -14,26 +13,6 @@ namespace {
 void store_lanes(Lanes lanes, double* p) { __builtin_memcpy(p, &lanes, sizeof lanes); }
 
 }  // namespace
-
-const char* to_string(ConstraintKind kind) {
-  switch (kind) {
-    case ConstraintKind::kContact:
-      return "contact";
-    case ConstraintKind::kJointLimit:
-      return "joint limit";
-    case ConstraintKind::kJointFriction:
-      return "joint friction";
-    case ConstraintKind::kTendonLimit:
-      return "tendon limit";
-    case ConstraintKind::kTendonFriction:
-      return "tendon friction";
-    case ConstraintKind::kEquality:
-      return "equality";
-    case ConstraintKind::kServo:
-      return "servo";
-  }
-  return "";
-}
 
 void Constraints::clear() {
   blocks.clear();
@@ -133,6 +112,17 @@ void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* line
       const Lanes sums = sum_each(product(r), product(r + 1), product(r + 2), product(r + 3));
       store_lanes(load_lanes(target + r) + sums, target + r);
     }
+  }
+}
+
+void ConstraintWriter::add_pair(const PairRows& rows) {
+  add_point(rows.body_b, rows.point_b, 1.0, rows.linear, rows.angular, rows.count);
+  add_point(rows.body_a, rows.point_a, -1.0, rows.linear, rows.angular, rows.count);
+}
+
+void ConstraintWriter::add_tendon(int tendon, double sign) {
+  for (const Tendon::Term& term : model_.tendons[at(tendon)].terms) {
+    add_dof(model_.joint_dof[at(term.joint)], 0, sign * term.coefficient);
   }
 }
 
@@ -296,29 +286,6 @@ void add_constraint_force(const Model& model, const Constraints& c, const ConstV
       }
     }
   }
-}
-
-std::string describe(const Model& model, const Constraints& constraints, std::span<const Contact> contacts, int block) {
-  const Constraint& c = constraints.list[at(block)];
-  const char* side = c.side == 0 ? "lower" : "upper";
-  switch (c.kind) {
-    case ConstraintKind::kContact:
-      return fmt::format("contact of '{}' and '{}'", model.shapes[at(contacts[at(c.index)].shape_a)].name,
-                         model.shapes[at(contacts[at(c.index)].shape_b)].name);
-    case ConstraintKind::kJointLimit:
-      return fmt::format("{} limit of joint '{}'", side, model.joints[at(c.index)].name);
-    case ConstraintKind::kJointFriction:
-      return fmt::format("friction of joint '{}'", model.joints[at(model.dof_joint[at(c.index)])].name);
-    case ConstraintKind::kTendonLimit:
-      return fmt::format("{} limit of tendon '{}'", side, model.tendons[at(c.index)].name);
-    case ConstraintKind::kTendonFriction:
-      return fmt::format("friction of tendon '{}'", model.tendons[at(c.index)].name);
-    case ConstraintKind::kEquality:
-      return fmt::format("equality '{}'", model.equalities[at(c.index)].name);
-    case ConstraintKind::kServo:
-      return fmt::format("force limit of actuator '{}'", model.actuators[at(c.index)].name);
-  }
-  return "";
 }
 
 }  // namespace touchstone

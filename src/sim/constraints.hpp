@@ -21,14 +21,17 @@
 
 namespace touchstone {
 
+struct PairRows;  // sim/constraints/kind.hpp
+
+// Each is a module in sim/constraints/, which also says what index and side mean.
 enum class ConstraintKind : std::uint8_t {
-  kContact,         // index: in the list of contacts
-  kJointLimit,      // index: joint; side 0 lower, 1 upper
-  kJointFriction,   // index: dof
-  kTendonLimit,     // index: tendon; side 0 lower, 1 upper
-  kTendonFriction,  // index: tendon
-  kEquality,        // index: in Model::equalities
-  kServo,           // index: actuator whose force limits matter in the step
+  kContact,
+  kJointLimit,
+  kJointFriction,
+  kTendonLimit,
+  kTendonFriction,
+  kEquality,
+  kServo,
 };
 
 const char* to_string(ConstraintKind kind);
@@ -97,6 +100,10 @@ class ConstraintWriter {
   void add_dof(int dof, int row, double value);
   // Adds sign * (rows of the velocity of the point p of a body): row r gets linear[r].v + angular[r].w.
   void add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows);
+  // The rows of the velocity of body b against body a.
+  void add_pair(const PairRows& rows);
+  // The entries of row 0 for the rate of a tendon's length.
+  void add_tendon(int tendon, double sign);
   // One value for each row.
   void end(const double* position, const double* length);
   // After end: dJ/dt v of three rows of the last block.

@@ -11,6 +11,7 @@
 
 #include "touchstone/collision/contact.hpp"
 #include "touchstone/sim/constraints.hpp"
+#include "touchstone/sim/constraints/kind.hpp"
 
 namespace touchstone {
 
@@ -23,19 +24,13 @@ class ContactCache {
   int size() const { return static_cast<int>(entries_.size()); }
 
  private:
-  struct Key {
-    std::uint64_t owner = 0, feature = 0;
-    bool operator<(const Key& o) const { return owner != o.owner ? owner < o.owner : feature < o.feature; }
-    bool operator==(const Key&) const = default;
-  };
   struct Entry {
-    Key key;
+    WarmStartKey key;
     Vec3 impulse, moment;  // contacts: in world axes; else the first and the last three rows
     Vec3 position;         // of a contact, world
     bool taken = false;
   };
   Entry* nearest_free(std::uint64_t owner, Vec3 position);
-  static Key key_of(const Constraint& constraint, std::span<const Contact> contacts);
 
   std::vector<Entry> entries_;  // sorted by key
   std::vector<int> unknown_;    // scratch: blocks whose key was not found

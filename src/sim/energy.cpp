@@ -6,8 +6,10 @@
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/sim/constraints/kinds.hpp"
 
 namespace touchstone {
+
 Energies EnergyMeter::measure(const Model& model, const Parameters& parameters, const State& state) {
   forward_kinematics(model, parameters, state, data_);
   forward_velocity(model, state.v, data_);
@@ -52,7 +54,7 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
   for (int r = 0; r < c.rows(); ++r) {
     while (r >= c.blocks.row[at(block + 1)]) ++block;
     const double work = motion.lambda[r] * row_velocity_[r];
-    if (c.list[at(block)].kind == ConstraintKind::kServo) {
+    if (entry_of(c.list[at(block)].kind).work == Work::kActuator) {
       e.actuators += work;
       continue;
     }

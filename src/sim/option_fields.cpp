@@ -6,6 +6,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/similar.hpp"
 #include "touchstone/base/thread_pool.hpp"
+#include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone {
@@ -39,7 +40,9 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
   constexpr double kLarge = std::numeric_limits<double>::max();
   OptionList list;
   list.add("time_step", options.time_step, 0.0, 1.0, "s; 0: that of the model");
-  list.add("integrator", options.integrator, {"euler", "midpoint", "variational"},
+  std::vector<std::string_view> integrators;
+  for (const IntegratorEntry& entry : integrator_catalogue()) integrators.emplace_back(entry.name);
+  list.add("integrator", options.integrator, integrators,
            "semi-implicit Euler, Moreau's or the variational midpoint rule");
   list.add("tolerance", options.tolerance, 1e-15, 1.0, "relative natv that the solver is asked for");
   list.add("max_iterations", options.max_iterations, 0, std::numeric_limits<int>::max(), "0: the solver's own limit");

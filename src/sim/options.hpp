@@ -17,7 +17,7 @@ enum class Integrator : std::uint8_t {
 
 enum class ConstraintModel : std::uint8_t {
   kRigid,   // hard contacts, limits and equalities, or physical compliance where materials have it
-  kMujoco,  // MuJoCo's softened ones: solref, solimp, impratio and the cone of the model (sim/soft_laws.hpp)
+  kMujoco,  // MuJoCo's softened ones: solref, solimp, impratio and the cone of the model (sim/models/soft.hpp)
 };
 
 // How violated constraints are brought back, and when contacts bounce.

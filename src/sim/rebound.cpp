@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "touchstone/model/impedance.hpp"
-#include "touchstone/sim/soft_laws.hpp"
+#include "touchstone/sim/models/soft.hpp"
 
 namespace touchstone {
 namespace {
@@ -69,7 +69,7 @@ double rebound(const Impedance& impedance, double speed, double load) {
   if (!(load > 0.0)) return std::exp(-2.0 * std::acos(z) * z / std::sqrt(1.0 - z * z));
   const double share = load / (std::sqrt(spring.stiffness) * speed);
   if (!(share < kHeaviest)) return 0.0;
-  return loaded_rebound(z, share, impedance_at(impedance.solimp, std::numeric_limits<double>::infinity()));
+  return loaded_rebound(z, share, soft::impedance_at(impedance.solimp, std::numeric_limits<double>::infinity()));
 }
 
 }  // namespace touchstone

@@ -53,4 +53,23 @@ void EnergyAccount::add_earlier(const EnergyAccount& earlier) {
   inelastic += earlier.inelastic;
 }
 
+void StepReport::merge_earlier(const StepReport& earlier) {
+  status = std::max(status, earlier.status);
+  iterations += earlier.iterations;
+  largest_iterations = std::max(largest_iterations, earlier.largest_iterations);
+  const int block = earlier.residuals.natv > residuals.natv ? -1 : residuals.worst_block;
+  keep_worst(earlier.residuals, residuals);
+  residuals.worst_block = block;  // a block of an earlier substep no longer exists
+  if (worst.empty()) worst = earlier.worst;
+  penetration = std::max(penetration, earlier.penetration);
+  violation = std::max(violation, earlier.violation);
+  shift = std::max(shift, earlier.shift);
+  energy.add_earlier(earlier.energy);
+  warnings.energy_jump |= earlier.warnings.energy_jump;
+  warnings.deep_penetration |= earlier.warnings.deep_penetration;
+  warnings.recovery_conflict |= earlier.warnings.recovery_conflict;
+  warnings.variational_fallback |= earlier.warnings.variational_fallback;
+  times.add(earlier.times);
+}
+
 }  // namespace touchstone

@@ -85,6 +85,9 @@ struct StepReport {
   EnergyAccount energy;        // zero if SimulatorOptions::watch.energy is off
   StepWarnings warnings;
   StageTimes times;
+
+  // Several substeps as one: counts and contacts of the last, the worst of all residuals, sums of times and work.
+  void merge_earlier(const StepReport& earlier);
 };
 
 }  // namespace touchstone

@@ -7,6 +7,7 @@
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/sim/constraints/kinds.hpp"
 
 namespace touchstone {
 namespace {
@@ -76,36 +77,19 @@ void Reader::add_external(int body, Vec3 point, Vec3 force, Vec3 torque) {
   external_[at(body)] += Force{torque + cross(arm, force), force};
 }
 
-// Contacts, applied wrenches, connects and welds; then each body gets those of everything beyond it.
+// Constraints between bodies and applied wrenches; then each body gets those of everything beyond it.
 void Reader::sum_external() {
   std::fill(external_.begin(), external_.end(), Force());
   const Constraints& c = v_.constraints;
-  const std::span<const Contact> contacts = v_.detector.contacts();
+  const ConstraintScene scene{model_, data_, v_.detector.contacts(), v_.rules};
   const double rate = 1.0 / v_.h;
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
-    const int m = c.blocks.size(block);
-    const double* f = v_.lambda.data() + c.blocks.row[at(block)];
-    if (constraint.kind == ConstraintKind::kContact) {
-      const Contact& contact = contacts[at(constraint.index)];
-      const Vec3 force = rate * (contact.frame * Vec3(m > 1 ? f[0] : 0.0, m > 1 ? f[1] : 0.0, f[m - 1]));
-      Vec3 torque;
-      if (m >= 4) torque = rate * (contact.frame * Vec3(m == 6 ? f[3] : 0.0, m == 6 ? f[4] : 0.0, f[2]));
-      add_external(contact.body_b, contact.position, force, torque);
-      add_external(contact.body_a, contact.position, -force, -torque);
-    } else if (constraint.kind == ConstraintKind::kEquality) {
-      const Equality& e = model_.equalities[at(constraint.index)];
-      if (e.type != EqualityType::kConnect && e.type != EqualityType::kWeld) continue;
-      const int b = std::max(e.b, 0);
-      const bool weld = e.type == EqualityType::kWeld;
-      const Vec3 pb = data_.X_WB[at(b)] * Vec3(weld ? e.anchor_a : e.anchor_b);
-      const Vec3 pa = weld ? data_.X_WB[at(e.a)] * Pose(e.relative_pose) * Vec3(e.anchor_a)
-                           : data_.X_WB[at(e.a)] * Vec3(e.anchor_a);
-      const Vec3 force = rate * Vec3(f[0], f[1], f[2]);
-      const Vec3 torque = weld ? rate * e.torque_scale * Vec3(f[3], f[4], f[5]) : Vec3();
-      add_external(b, pb, force, torque);
-      add_external(e.a, pa, -force, -torque);
-    }
+    const double* impulse = v_.lambda.data() + c.blocks.row[at(block)];
+    PairWrench w;
+    if (!entry_of(constraint.kind).wrench(scene, constraint, impulse, w)) continue;
+    add_external(w.body_b, w.point_b, rate * w.force, rate * w.torque);
+    add_external(w.body_a, w.point_a, -rate * w.force, -rate * w.torque);
   }
   for (int b = 1; b < model_.nbody; ++b) {
     const Vector6& w = v_.input.applied_wrench[at(b)];

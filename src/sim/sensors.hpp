@@ -13,6 +13,7 @@
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/geometry/collision_shape.hpp"
 #include "touchstone/sim/constraints.hpp"
+#include "touchstone/sim/models/rules.hpp"
 
 namespace touchstone {
 
@@ -27,6 +28,7 @@ struct SensorView {
   const Constraints& constraints;
   const VectorX& lambda;  // at least nrow
   const CollisionDetector& detector;
+  const ConstraintRules& rules;
   double h;
 };
 

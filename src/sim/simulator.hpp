@@ -10,33 +10,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "touchstone/collision/detector.hpp"
-#include "touchstone/dynamics/data.hpp"
-#include "touchstone/dynamics/variational.hpp"
 #include "touchstone/model/state.hpp"
-#include "touchstone/sim/assemble.hpp"
-#include "touchstone/sim/contact_cache.hpp"
-#include "touchstone/sim/energy.hpp"
-#include "touchstone/sim/island_solver.hpp"
-#include "touchstone/sim/options.hpp"
-#include "touchstone/sim/report.hpp"
+#include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/sensors.hpp"
+#include "touchstone/sim/step_context.hpp"
 
 namespace touchstone {
-
-// A contact of the last step with what it did.
-struct ContactForce {
-  const Contact* contact = nullptr;
-  Vec3 force;        // N, world axes, on body b at the contact's position; -force acts on body a
-  Vec3 torque;       // N m, world axes: torsional and rolling friction
-  Vec3 local_force;  // N, in the contact frame: t1, t2, n
-};
 
 class Simulator {
  public:
@@ -44,18 +27,18 @@ class Simulator {
   // With shapes that were made before for this model: simulators may share them, and hulls are made only once.
   Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes);
 
-  const Model& model() const { return *model_; }
-  const ModelPtr& model_ptr() const { return model_; }
-  const SimulatorOptions& options() const { return options_; }
-  double time_step() const { return h_ * options_.substeps; }
+  const Model& model() const { return s_->model; }
+  const ModelPtr& model_ptr() const { return s_->model_ptr; }
+  const SimulatorOptions& options() const { return s_->options; }
+  double time_step() const { return s_->h * s_->options.substeps; }
 
   // Free to change between steps. Sizes must stay.
-  State& state() { return state_; }
-  const State& state() const { return state_; }
-  Input& input() { return input_; }
-  const Input& input() const { return input_; }
-  Parameters& parameters() { return parameters_; }
-  const Parameters& parameters() const { return parameters_; }
+  State& state() { return s_->state; }
+  const State& state() const { return s_->state; }
+  Input& input() { return s_->input; }
+  const Input& input() const { return s_->input; }
+  Parameters& parameters() { return s_->parameters; }
+  const Parameters& parameters() const { return s_->parameters; }
 
   // One step; never throws for numerical trouble. After kDiverged the state is that before the step.
   const StepReport& step();
@@ -82,13 +65,13 @@ class Simulator {
     ContactCache cache;
     CollisionDetector detector;
   };
-  Snapshot save() const { return {state_, input_, cache_, detector_}; }
+  Snapshot save() const { return {s_->state, s_->input, s_->cache, s_->detector}; }
   void restore(const Snapshot& snapshot);
 
-  const StepReport& report() const { return report_; }
+  const StepReport& report() const { return s_->report; }
   // The constraint that the certificate of the last step is worst at: "contact of 'foot' and 'floor'".
   std::string describe_worst() const;
-  std::span<const ContactForce> contacts() const { return contact_forces_; }
+  std::span<const ContactForce> contacts() const { return s_->contact_forces; }
   // [force; torque] of all contacts on a body in the last step, world axes, about the body's origin at its start.
   Vector6 contact_wrench(int body) const;
   // Values of the model's sensors in the last step, in the order of Model::sensors (sim/sensors.hpp). Computed when
@@ -97,60 +80,30 @@ class Simulator {
   // One sensor by name. Throws Error for an unknown one.
   std::span<const double> sensor(std::string_view name);
   // What the actuators pushed with in the last step (nu), and the accelerations (nv).
-  const VectorX& actuator_forces() const { return actuator_force_; }
-  const VectorX& acceleration() const { return acceleration_; }
+  const VectorX& actuator_forces() const { return s_->actuator_force; }
+  const VectorX& acceleration() const { return s_->acceleration; }
 
   // Kinetic and potential energy of the current state, J. Computes kinematics.
-  double kinetic_energy() { return meter_.measure(*model_, parameters_, state_).kinetic; }
-  double potential_energy() { return meter_.measure(*model_, parameters_, state_).potential; }
+  double kinetic_energy() { return s_->meter.measure(s_->model, s_->parameters, s_->state).kinetic; }
+  double potential_energy() { return s_->meter.measure(s_->model, s_->parameters, s_->state).potential; }
 
   // Of the last step, at its start (kMoreauMidpoint, kVariational: moved by half a step with the old velocity).
-  const Data& data() const { return data_; }
-  const Constraints& constraints() const { return constraints_; }
-  const VectorX& impulses() const { return lambda_; }
-  const CollisionDetector& detector() const { return detector_; }
+  const Data& data() const { return s_->data; }
+  const Constraints& constraints() const { return s_->constraints; }
+  const VectorX& impulses() const { return s_->lambda; }
+  const CollisionDetector& detector() const { return s_->detector; }
+
+  // For the stages one by one (sim/stages.hpp). Callback and substeps are those of step() alone.
+  StepContext& context() { return *s_; }
 
  private:
-  void advance();
-  void merge(const StepReport& earlier);
-  bool is_soft() const { return options_.constraints == ConstraintModel::kMujoco; }
-  bool free_motion();
-  void refine_free_motion();
-  void detect();
-  void assemble(double remaining);
-  void solve();
-  void advance_damped();
-  void bound_servos(double remaining);
-  void integrate(double remaining);
-  void finish_report();
-  void watch_energy();
-  void fill_contact_forces();
+  void forget_step();
 
-  ModelPtr model_;
-  SimulatorOptions options_;
-  double h_;  // of a substep
-  Parameters parameters_;
-  State state_;   // its arrays stay where they are
-  State before_;  // at the start of the last step
-  State work_;    // where forces are evaluated, and then the new state
-  Input input_;
-  Data data_;
-  std::optional<VariationalStep> variational_;  // if that is the integrator
-  ReferenceWeights weights_;
-  CollisionDetector detector_;
-  Constraints constraints_;
-  ContactCache cache_;
-  IslandSolver solver_;
-  EnergyMeter meter_;
-  double total_mass_;
-  VectorX lambda_, v_next_, impulse_;
-  VectorX v_mean_;  // variational rule: what moves the configuration
-  VectorX acceleration_, actuator_force_;
+  std::unique_ptr<StepContext> s_;
+  std::unique_ptr<StepRule> rule_;
   Sensors sensors_;
   bool sensors_known_ = true;
   std::function<void(Simulator&)> callback_;
-  std::vector<ContactForce> contact_forces_;
-  StepReport report_;
 };
 
 }  // namespace touchstone

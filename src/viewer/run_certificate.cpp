@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/sim/constraints/kinds.hpp"
 
 namespace touchstone {
 namespace {
@@ -20,16 +21,11 @@ std::string worst_place(const Simulator& sim, bool contacts) {
   int worst = -1;
   double largest = 0.0;
   for (int block = 0; block < c.count(); ++block) {
-    const ConstraintKind kind = c.list[at(block)].kind;
-    if ((kind == ConstraintKind::kContact) != contacts || kind == ConstraintKind::kServo) continue;
-    const int last = c.blocks.row[at(block + 1)] - 1;
-    for (int r = contacts ? last : c.blocks.row[at(block)]; r <= last; ++r) {
-      const double x = c.position[at(r)];
-      const double error = kind == ConstraintKind::kEquality ? std::abs(x) : -x;
-      if (error <= largest) continue;
-      largest = error;
-      worst = block;
-    }
+    if ((c.list[at(block)].kind == ConstraintKind::kContact) != contacts) continue;
+    const double error = violation_of(c, block);
+    if (error <= largest) continue;
+    largest = error;
+    worst = block;
   }
   return worst < 0 ? std::string() : describe(sim.model(), c, sim.detector().contacts(), worst);
 }
@@ -37,7 +33,7 @@ std::string worst_place(const Simulator& sim, bool contacts) {
 }  // namespace
 
 RunCertificate::RunCertificate(const SimulatorOptions& options, StepSpan span)
-    : tolerance_(options.tolerance), soft_(options.constraints == ConstraintModel::kMujoco), kind_(span) {}
+    : tolerance_(options.tolerance), soft_(!rules_of(options.constraints).is_exact), kind_(span) {}
 
 bool RunCertificate::raise(double value, double time, Worst& worst) {
   if (std::isnan(worst.value) || value <= worst.value) return false;

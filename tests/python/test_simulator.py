@@ -294,3 +294,38 @@ def test_substeps(box: ts.Model) -> None:
     np.testing.assert_allclose(two.state.q, one.state.q, atol=1e-12)
     problem = two.contact_problem()
     assert problem.time_step == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(("integrator", "ahead"), [("euler", 0.0), ("midpoint", 0.5)])
+def test_stages_one_by_one_are_a_step(integrator: str, ahead: float) -> None:
+    whole = ts.scene("quadruped").simulator(integrator=integrator)
+    parts = ts.scene("quadruped").simulator(integrator=integrator)
+    for _ in range(50):
+        whole.step()
+        stages = parts.stages
+        stages.begin(ahead)
+        assert stages.free_motion()
+        stages.detect()
+        stages.assemble()
+        stages.solve()
+        stages.bound_servos()
+        stages.integrate()
+        stages.account()
+        assert np.array_equal(parts.state.q, whole.state.q)
+        assert np.array_equal(stages.v_next, whole.state.v)
+        assert len(parts.contacts) == len(whole.contacts)
+    assert stages.v_free.shape == stages.v_next.shape == (whole.model.nv,)
+    with pytest.raises(ts.Error, match="share of the step"):
+        stages.begin(1.0)
+
+
+def test_reset_forgets_inputs_and_keeps_views() -> None:
+    sim = ts.scene("quadruped").simulator()
+    control, start = sim.control, sim.control.copy()
+    control[:] = 3.0
+    sim.applied_force[:] = 1.0
+    sim.step(5)
+    sim.reset()
+    assert np.array_equal(sim.control, start)
+    assert np.array_equal(control, start)  # the view that was taken before
+    assert not sim.applied_force.any()

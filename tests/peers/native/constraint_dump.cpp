@@ -83,7 +83,14 @@ class Dump {
     std::vector<Contact> contacts;
     for (const Json& contact : given["contacts"]) contacts.push_back(contact_of(model_, contact));
     if (!compute_explicit_motion(model_, model_.defaults, state_, input_, h_, data_)) throw Error("M is singular");
-    assemble_constraints(model_, model_.defaults, state_, data_, contacts, weights_, h_, h_, options_, constraints_);
+    const ConstraintStep step{{model_, data_, contacts, rules_of(options_.constraints)},
+                              model_.defaults,
+                              state_,
+                              weights_,
+                              h_,
+                              h_,
+                              options_.stabilisation};
+    assemble_constraints(step, constraints_);
     solve_constraint_rows(model_, data_, constraints_);
     VectorX lambda = VectorX::Zero(constraints_.rows());
     StepReport report;

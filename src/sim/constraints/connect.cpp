@@ -1,0 +1,44 @@
+#include "touchstone/sim/constraints/connect.hpp"
+
+#include <algorithm>
+
+#include "touchstone/base/index.hpp"
+
+namespace touchstone {
+namespace {
+
+PairRows rows_of(const ConstraintScene& scene, const Equality& e) {
+  PairRows rows;
+  rows.body_a = e.a;
+  rows.body_b = std::max(e.b, 0);
+  rows.point_a = scene.data.X_WB[at(rows.body_a)] * Vec3(e.anchor_a);
+  rows.point_b = scene.data.X_WB[at(rows.body_b)] * Vec3(e.anchor_b);
+  rows.count = 3;
+  world_axes(1.0, rows.linear);
+  return rows;
+}
+
+}  // namespace
+
+void ConnectLoop::add(const ConstraintStep& step, const Equality& e, ConstraintWriter& writer) {
+  const PairRows rows = rows_of(step, e);
+  const Vec3 error = rows.point_b - rows.point_a;
+  writer.blocks().add_equality(3);
+  writer.add_pair(rows);
+  const double position[3] = {error.x(), error.y(), error.z()}, lengths[3] = {1.0, 1.0, 1.0};
+  writer.end(position, lengths);
+  if (step.rules.mujoco_loops) {
+    writer.set_drift(point_drift(step, rows.body_b, rows.point_b) - point_drift(step, rows.body_a, rows.point_a));
+  }
+}
+
+double ConnectLoop::weight(const Model&, const ReferenceWeights& weights, const Equality& e, int) {
+  return weights.body[at(e.a)][0] + weights.body[at(std::max(e.b, 0))][0];
+}
+
+bool ConnectLoop::wrench(const ConstraintScene& scene, const Equality& e, const double* impulse, PairWrench& wrench) {
+  wrench = wrench_of(rows_of(scene, e), impulse);
+  return true;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,31 @@
+// The list of all kinds of constraints, and what the simulator asks of them without knowing which is which.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "touchstone/sim/constraints/kind.hpp"
+
+namespace touchstone {
+
+// A kind as a row of a table; see ConstraintModule for what the functions do.
+struct KindEntry {
+  ConstraintKind kind;
+  const char* name;
+  Violation violation;
+  Work work;
+  void (*add)(const ConstraintStep&, ConstraintWriter&);
+  ConstraintLaw hard_law, soft_law;
+  bool (*wrench)(const ConstraintScene&, const Constraint&, const double*, PairWrench&);
+  WarmStartKey (*key)(std::span<const Contact>, const Constraint&);
+  std::string (*describe)(const Model&, std::span<const Contact>, const Constraint&);
+};
+
+// In the order of ConstraintKind, which is also the order of the rows of a step.
+std::span<const KindEntry> constraint_kinds();
+const KindEntry& entry_of(ConstraintKind kind);
+
+// How far a block is violated, m or rad; 0 if it is not.
+double violation_of(const Constraints& constraints, int block);
+
+}  // namespace touchstone

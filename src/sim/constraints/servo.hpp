@@ -1,0 +1,24 @@
+// Servos whose force limits matter in the step: the rate of the transmission, with an impulse in [h lo, h hi]; in
+// between, the impulse is that of the force at the end of the step. Constraint::index is the actuator.
+#pragma once
+
+#include "touchstone/sim/constraints/kind.hpp"
+
+namespace touchstone {
+
+struct ServoKind {
+  static constexpr ConstraintKind kKind = ConstraintKind::kServo;
+  static constexpr const char* kName = "servo";
+  static constexpr Violation kViolation = Violation::kNone;
+  static constexpr Work kWork = Work::kActuator;
+
+  static void add(const ConstraintStep& step, ConstraintWriter& writer);
+  static void hard_law(const ConstraintStep& step, int block, Constraints& constraints);
+  static void soft_law(const ConstraintStep& step, int block, Constraints& constraints);
+  static bool wrench(const ConstraintScene& scene, const Constraint& constraint, const double* impulse,
+                     PairWrench& wrench);
+  static WarmStartKey key(std::span<const Contact> contacts, const Constraint& constraint);
+  static std::string describe(const Model& model, std::span<const Contact> contacts, const Constraint& constraint);
+};
+
+}  // namespace touchstone

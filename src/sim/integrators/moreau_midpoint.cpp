@@ -1,0 +1,18 @@
+#include "touchstone/sim/integrators/moreau_midpoint.hpp"
+
+#include "touchstone/sim/stages.hpp"
+
+namespace touchstone {
+
+void MoreauMidpoint::step(StepContext& s) {
+  stage::begin(s, 0.5);
+  if (!stage::free_motion(s)) return;
+  stage::detect(s);
+  stage::assemble(s);
+  stage::solve(s);
+  stage::bound_servos(s);
+  stage::integrate(s);
+  stage::account(s);
+}
+
+}  // namespace touchstone

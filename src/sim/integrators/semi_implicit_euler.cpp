@@ -1,0 +1,18 @@
+#include "touchstone/sim/integrators/semi_implicit_euler.hpp"
+
+#include "touchstone/sim/stages.hpp"
+
+namespace touchstone {
+
+void SemiImplicitEuler::step(StepContext& s) {
+  stage::begin(s, 0.0);
+  if (!stage::free_motion(s)) return;
+  stage::detect(s);
+  stage::assemble(s);
+  stage::solve(s);
+  stage::bound_servos(s);
+  stage::integrate(s);
+  stage::account(s);
+}
+
+}  // namespace touchstone

@@ -1,0 +1,39 @@
+#include "touchstone/sim/integrators/variational.hpp"
+
+#include "touchstone/base/clock.hpp"
+#include "touchstone/model/configuration.hpp"
+#include "touchstone/sim/stages.hpp"
+
+namespace touchstone {
+
+void VariationalMidpoint::step(StepContext& s) {
+  stage::begin(s, 0.5);
+  if (!stage::free_motion(s, SpringRule::kMiddle)) return;
+  refine(s);
+  stage::detect(s);
+  stage::assemble(s);
+  stage::solve(s);
+  stage::bound_servos(s, [&] { refine(s); });
+  integrate(s);
+  stage::account(s);
+}
+
+// Puts the variational rule's velocity in the place of Moreau's.
+void VariationalMidpoint::refine(StepContext& s) {
+  const Stopwatch watch;
+  const bool solved = free_step_.solve(s.model, s.parameters, s.state, s.input, s.h, !s.rules.implicit_forces, s.data);
+  s.report.warnings.variational_fallback = !solved;
+  if (solved) s.rules.adopt_free_velocity(s);
+  s.report.times.dynamics += watch.seconds();
+}
+
+void VariationalMidpoint::integrate(StepContext& s) {
+  if (s.report.warnings.variational_fallback) return stage::integrate(s);
+  const Stopwatch watch;
+  v_mean_ = free_step_.velocity() + 0.5 * (s.v_next - s.data.v_free);
+  touchstone::integrate(s.model, s.state.q, v_mean_, s.h, s.work.q);
+  stage::finish_motion(s);
+  s.report.times.integrate = watch.seconds();
+}
+
+}  // namespace touchstone

@@ -1,0 +1,24 @@
+// The variational midpoint rule (dynamics/variational.hpp) with the constraints of Moreau's, and another v_free.
+// Without constraints it moves by its own velocity w; an impulse, which changes the velocity in the middle of the step,
+// moves by half of what it does to v'. Where its equation is not solved, Moreau's rule makes the step, with a warning.
+#pragma once
+
+#include "touchstone/dynamics/variational.hpp"
+#include "touchstone/sim/integrators/integrator.hpp"
+
+namespace touchstone {
+
+class VariationalMidpoint : public StepRule {
+ public:
+  explicit VariationalMidpoint(const Model& model) : free_step_(model) {}
+  void step(StepContext& s) override;
+
+ private:
+  void refine(StepContext& s);
+  void integrate(StepContext& s);
+
+  VariationalStep free_step_;
+  VectorX v_mean_;  // what moves the configuration
+};
+
+}  // namespace touchstone

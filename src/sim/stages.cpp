@@ -1,0 +1,143 @@
+#include "touchstone/sim/stages.hpp"
+
+#include <algorithm>
+
+#include "touchstone/base/clock.hpp"
+#include "touchstone/base/index.hpp"
+#include "touchstone/model/configuration.hpp"
+#include "touchstone/sim/assemble.hpp"
+#include "touchstone/sim/constraints/contact.hpp"
+#include "touchstone/sim/constraints/kinds.hpp"
+
+namespace touchstone::stage {
+
+void begin(StepContext& s, double ahead) {
+  s.remaining = ahead > 0.0 ? (1.0 - ahead) * s.h : s.h;
+  s.report = StepReport();
+  s.report.time = s.state.time;  // unless the step comes to its end
+  s.contact_forces.clear();
+  s.work = s.state;
+  if (ahead > 0.0) touchstone::integrate(s.model, s.state.q, s.state.v, ahead * s.h, s.work.q);
+}
+
+bool free_motion(StepContext& s, SpringRule springs) {
+  const Stopwatch watch;
+  const bool ok = s.rules.free_motion(s, springs) && s.data.v_free.allFinite();
+  s.report.times.dynamics += watch.seconds();
+  if (!ok) s.report.status = StepStatus::kDiverged;
+  return ok;
+}
+
+void detect(StepContext& s) {
+  const Stopwatch watch;
+  if (s.model.options.contacts_enabled) s.detector.detect(s.parameters, s.data, s.options.swept_margin ? s.h : 0.0);
+  s.report.times.collision = watch.seconds();
+}
+
+void assemble(StepContext& s) {
+  const Stopwatch watch;
+  assemble_constraints(s.constraint_step(), s.constraints);
+  solve_constraint_rows(s.model, s.data, s.constraints);
+  if (s.lambda.size() < s.constraints.rows()) s.lambda.resize(2 * s.constraints.rows());
+  if (s.options.warm_start)
+    s.cache.recall(s.constraints, s.contacts(), s.lambda);
+  else
+    s.lambda.setZero();
+  s.report.constraints = s.constraints.count();
+  s.report.rows = s.constraints.rows();
+  s.report.times.assembly += watch.seconds();
+}
+
+void solve(StepContext& s) {
+  if (s.constraints.count() > 0) s.solver.solve(s.model, s.constraints, s.h, s.lambda, s.report);
+  const Stopwatch watch;
+  s.rules.advance_velocity(s);
+  s.report.times.solve += watch.seconds();
+}
+
+bool find_exceeding_servos(StepContext& s) {
+  return s.rules.implicit_forces && bound_exceeding_servos(s.model, s.state.v, s.v_next, s.h, s.data) &&
+         repeat_free_motion(s.model, s.work, s.h, s.data);
+}
+
+void bound_servos(StepContext& s) {
+  bound_servos(s, [] {});
+}
+
+void integrate(StepContext& s) {
+  const Stopwatch watch;
+  touchstone::integrate(s.model, s.work.q, s.v_next, s.remaining, s.work.q);
+  finish_motion(s);
+  s.report.times.integrate = watch.seconds();
+}
+
+void finish_motion(StepContext& s) {
+  if (!s.work.q.allFinite() || !s.v_next.allFinite() || s.report.status == StepStatus::kDiverged) {
+    s.report.status = StepStatus::kDiverged;
+    return;
+  }
+  s.work.v = s.v_next;
+  for (int u = 0; u < s.model.nu; ++u) {
+    const int k = s.model.activation_index[at(u)];
+    if (k < 0) continue;
+    const double rate = s.data.activation_rate[k];
+    s.work.activation[k] = next_activation(s.model.actuators[at(u)], s.state.activation[k], rate, s.h);
+  }
+  s.work.time = s.state.time + s.h;
+  s.before = s.state;
+  s.state = s.work;
+  s.rules.read_forces(s);
+}
+
+namespace {
+
+void fill_contact_forces(StepContext& s) {
+  const std::span<const Contact> contacts = s.contacts();
+  const Constraints& c = s.constraints;
+  const double rate = 1.0 / s.h;
+  for (int block = 0; block < c.count(); ++block) {
+    const Constraint& constraint = c.list[at(block)];
+    if (constraint.kind != ConstraintKind::kContact) continue;
+    const Contact& contact = contacts[at(constraint.index)];
+    const int m = c.blocks.size(block);
+    const double* rows = s.lambda.data() + c.blocks.row[at(block)];
+    const ContactImpulse impulse = to_world(contact, rows);
+    ContactForce f;
+    f.contact = &contact;
+    f.force = rate * impulse.force;
+    f.torque = rate * impulse.torque;
+    f.local_force = rate * Vec3(m > 1 ? rows[0] : 0.0, m > 1 ? rows[1] : 0.0, rows[m - 1]);
+    s.contact_forces.push_back(f);
+  }
+}
+
+void watch_energy(StepContext& s) {
+  const StepMotion motion{s.before, s.state, s.input, s.h, s.constraints, s.lambda};
+  s.report.energy = s.meter.account(s.model, s.parameters, motion, s.at_start(), s.data);
+  const double g_h = s.parameters.gravity.norm() * s.h;
+  s.report.warnings.energy_jump =
+      is_energy_jump(s.report.energy, s.options.watch.energy_jump, s.total_mass * g_h * g_h);
+}
+
+}  // namespace
+
+void account(StepContext& s) {
+  const Stopwatch watch;
+  const std::span<const Contact> contacts = s.contacts();
+  StepReport& report = s.report;
+  s.cache.store(s.constraints, contacts, s.lambda);
+  report.time = s.state.time;
+  for (int block = 0; block < s.constraints.count(); ++block) {
+    const bool is_contact = s.constraints.list[at(block)].kind == ConstraintKind::kContact;
+    report.contacts += is_contact ? 1 : 0;
+    double& worst = is_contact ? report.penetration : report.violation;
+    worst = std::max(worst, violation_of(s.constraints, block));
+  }
+  report.warnings.deep_penetration = report.penetration > s.options.watch.penetration;
+  report.immovable = static_cast<int>(contacts.size()) - report.contacts;
+  fill_contact_forces(s);
+  if (s.options.watch.energy && report.status != StepStatus::kDiverged) watch_energy(s);
+  report.times.certify += watch.seconds();
+}
+
+}  // namespace touchstone::stage

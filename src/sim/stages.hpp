@@ -1,0 +1,68 @@
+// The stages of a step, to be called one by one where `Simulator::step` is not enough: to look at what lies between
+// them, to change it, or to leave one out. Each needs those before it, for the same state and input.
+//
+//   StepContext& s = sim.context();
+//   stage::begin(s, 0.0);
+//   if (!stage::free_motion(s)) ...          // s.data: kinematics, factor, forces, v_free
+//   stage::detect(s);                        // s.detector.contacts()
+//   stage::assemble(s);                      // s.constraints: rows, gaps, laws
+//   stage::solve(s);                         // s.lambda, s.v_next, s.report.residuals
+//   stage::integrate(s);                     // s.state
+//   stage::account(s);                       // s.report, s.contact_forces
+//
+// These lines are a step of semi-implicit Euler, but for `bound_servos` between solve and integrate.
+#pragma once
+
+#include "touchstone/dynamics/forces.hpp"
+#include "touchstone/sim/step_context.hpp"
+
+namespace touchstone::stage {
+
+// Forces are evaluated where the old velocity leads in the share `ahead` of the step: 0 the start, 0.5 the middle.
+void begin(StepContext& s, double ahead);
+
+// Kinematics, mass matrix, factor, forces, and the velocity v_free without constraints. False, with the report's status
+// kDiverged, if the mass matrix is not positive definite or numbers are not finite; then the step is over.
+[[nodiscard]] bool free_motion(StepContext& s, SpringRule springs = SpringRule::kEnd);
+
+// Contacts, as far as bodies move in the step.
+void detect(StepContext& s);
+
+// The rows of all constraints with their laws, and the impulses to start from.
+void assemble(StepContext& s);
+
+// Impulses and the velocity after the step.
+void solve(StepContext& s);
+
+// A servo that was not expected to reach its force limit and did becomes a block of the problem, and the step is solved
+// again. Seldom, and seldom more than once. `refine` is called after free motion was computed again.
+template <typename Refine>
+void bound_servos(StepContext& s, const Refine& refine);
+void bound_servos(StepContext& s);
+
+// Moves the configuration by the new velocity for what remains of the step, and the state to its end.
+void integrate(StepContext& s);
+// The same, after work.q was moved by the caller.
+void finish_motion(StepContext& s);
+
+// What the step did: counts, violations, forces of contacts, energy; keeps the impulses for the next step.
+void account(StepContext& s);
+
+// --- implementation ---
+
+// Whether servos exceeded their limits; then free motion is that with other bounds.
+bool find_exceeding_servos(StepContext& s);
+
+template <typename Refine>
+void bound_servos(StepContext& s, const Refine& refine) {
+  constexpr int kRounds = 4;
+  for (int i = 0; i < kRounds && find_exceeding_servos(s); ++i) {
+    refine();
+    s.report.status = StepStatus::kOk;
+    s.report.residuals = Residuals();
+    assemble(s);
+    solve(s);
+  }
+}
+
+}  // namespace touchstone::stage

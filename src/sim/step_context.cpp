@@ -1,0 +1,42 @@
+#include "touchstone/sim/step_context.hpp"
+
+#include "touchstone/base/error.hpp"
+
+namespace touchstone {
+namespace {
+
+ModelPtr require_model(ModelPtr model) {
+  if (model == nullptr) throw Error("Simulator: the model is null");
+  return model;
+}
+
+double chosen_step(const Model& model, const SimulatorOptions& options) {
+  options.validate();
+  return (options.time_step > 0.0 ? options.time_step : model.options.time_step) / options.substeps;
+}
+
+}  // namespace
+
+StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::shared_ptr<const CollisionModel> shapes)
+    : model_ptr(require_model(std::move(given))),
+      model(*model_ptr),
+      options(chosen),
+      rules(rules_of(chosen.constraints)),
+      h(chosen_step(model, chosen)),
+      parameters(model.defaults),
+      state(model),
+      input(model),
+      work(model),
+      data(model),
+      detector(std::move(shapes), chosen.collision),
+      weights(model),
+      solver(rules.solver_options(model, chosen)),
+      v_next(VectorX::Zero(model.nv)),
+      impulse(VectorX::Zero(model.nv)),
+      before(model),
+      acceleration(VectorX::Zero(model.nv)),
+      actuator_force(VectorX::Zero(model.nu)),
+      meter(model),
+      total_mass(model.total_mass()) {}
+
+}  // namespace touchstone

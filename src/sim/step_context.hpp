@@ -1,0 +1,87 @@
+// Everything that one step of a simulation works on. The stages (sim/stages.hpp) are free functions on it, and an
+// integrator (sim/integrators/) is the order in which it calls them. What a stage has filled in, no later one changes.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "touchstone/collision/detector.hpp"
+#include "touchstone/dynamics/data.hpp"
+#include "touchstone/model/state.hpp"
+#include "touchstone/sim/constraints/kind.hpp"
+#include "touchstone/sim/contact_cache.hpp"
+#include "touchstone/sim/energy.hpp"
+#include "touchstone/sim/island_solver.hpp"
+#include "touchstone/sim/options.hpp"
+#include "touchstone/sim/report.hpp"
+
+namespace touchstone {
+
+// A contact of the last step with what it did.
+struct ContactForce {
+  const Contact* contact = nullptr;
+  Vec3 force;        // N, world axes, on body b at the contact's position; -force acts on body a
+  Vec3 torque;       // N m, world axes: torsional and rolling friction
+  Vec3 local_force;  // N, in the contact frame: t1, t2, n
+};
+
+struct StepContext {
+  // Throws Error for options that cannot be used.
+  StepContext(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes);
+
+  const ModelPtr model_ptr;
+  const Model& model;
+  const SimulatorOptions options;
+  const ConstraintRules& rules;
+  const double h;  // s, of a substep
+
+  // --- the user's ---
+  Parameters parameters;
+  State state;  // its arrays stay where they are
+  Input input;
+
+  // --- begin ---
+  State work;              // where forces are evaluated, and in the end the new state
+  double remaining = 0.0;  // s: how long the new velocity acts on the configuration of `work`
+  StepReport report;
+
+  // --- free_motion ---
+  Data data;
+
+  // --- detect ---
+  CollisionDetector detector;
+
+  // --- assemble ---
+  ReferenceWeights weights;
+  Constraints constraints;
+  ContactCache cache;  // impulses of the step before
+
+  // --- solve ---
+  IslandSolver solver;
+  VectorX lambda;   // at least nrow: impulses
+  VectorX v_next;   // nv: the velocity after the step
+  VectorX impulse;  // nv: scratch
+
+  // --- integrate ---
+  State before;            // the state at the start of the step
+  VectorX acceleration;    // nv
+  VectorX actuator_force;  // nu: as applied
+
+  // --- account ---
+  std::vector<ContactForce> contact_forces;
+  EnergyMeter meter;
+  double total_mass;
+
+  // Whether forces are evaluated at the start of the step.
+  bool at_start() const { return remaining == h; }
+  std::span<const Contact> contacts() const {
+    return model.options.contacts_enabled ? detector.contacts() : std::span<const Contact>();
+  }
+  // The step as its constraints see it; after free_motion and detect.
+  ConstraintStep constraint_step() const {
+    return {{model, data, contacts(), rules}, parameters, work, weights, h, remaining, options.stabilisation};
+  }
+};
+
+}  // namespace touchstone
