@@ -9,7 +9,8 @@ set_property(GLOBAL PROPERTY TOUCHSTONE_LAYERS "")
 #                  [TOGETHER])
 #
 # A folder that does not exist is skipped, also as a dependency; one without sources becomes an
-# interface library. SOURCES adds generated files; TOGETHER compiles files in groups (precompile.cmake).
+# interface library. SOURCES adds generated files; TOGETHER compiles files in groups
+# (precompile.cmake): for layers that no step depends on.
 function(touchstone_layer folder)
   cmake_parse_arguments(arg "TOGETHER" "" "NEEDS;PUBLIC;PRIVATE;SOURCES" ${ARGN})
   set(directory "${PROJECT_SOURCE_DIR}/src/${folder}")
@@ -31,6 +32,8 @@ function(touchstone_layer folder)
     endif()
     if(arg_TOGETHER)
       touchstone_compile_together(${target})
+    elseif(NOT folder STREQUAL "base")
+      touchstone_compile_together(${target} COMPUTES)
     endif()
   else()
     set(scope INTERFACE)

@@ -41,11 +41,13 @@ endfunction()
 # speed of a step does not depend on it, some files of a folder are compiled as one. Not in the layers that compute: what
 # is inlined into what, and so the last bit of a result, must not depend on a file's neighbours.
 
-option(TOUCHSTONE_UNITY "Compile some files of a folder as one (not for the layers that compute)" ON)
+set(TOUCHSTONE_UNITY ON CACHE STRING
+    "Compile some files of a folder as one: ON but for the layers that compute, ALL of them (sanitizers), OFF")
+set_property(CACHE TOUCHSTONE_UNITY PROPERTY STRINGS ON ALL OFF)
 
-# touchstone_compile_together(<target>): its files are compiled in groups.
+# touchstone_compile_together(<target> [COMPUTES]): its files are compiled in groups.
 function(touchstone_compile_together target)
-  if(TOUCHSTONE_UNITY)
+  if(TOUCHSTONE_UNITY STREQUAL "ALL" OR (TOUCHSTONE_UNITY AND NOT "COMPUTES" IN_LIST ARGN))
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()

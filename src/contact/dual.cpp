@@ -14,14 +14,14 @@ namespace {
 
 constexpr double kGravity = 9.81;       // m/s^2
 constexpr double kNatvFloor = 4.5e-16;  // natv is never reported below this times |lambda| d
-constexpr int kBody = 6;                // dofs of a free body, the usual clique
-constexpr int kContact = 3;
+constexpr int kFreeBody = 6;            // dofs of a free body, the usual clique
+constexpr int kPointContact = 3;
 constexpr double kHarmless = 1e60;          // a largest entry between its inverse and this needs no unit
 constexpr double kLeastDiagonal = 1e-280;   // of the largest: below, the inverse is not a number to work with
 constexpr double kOrdinaryRange = 1e-30;    // of diagonals: no mixture of masses and lengths has more
 constexpr double kFrictionOfSolvers = 1e8;  // its fourth power occurs
 
-using Matrix63 = Eigen::Matrix<double, kBody, kContact>;
+using Matrix63 = Eigen::Matrix<double, kFreeBody, kPointContact>;
 
 void find_diagonal(DualProblem& dual) {
   dual.diagonal.resize(static_cast<std::size_t>(dual.G.block_rows()));
@@ -84,7 +84,7 @@ void add_product(const PrimalData& primal, const DualProblem::Primal& scratch, i
   const int mp = primal.J.row_size(scratch.clique_block[p]), mq = primal.J.row_size(scratch.clique_block[q]);
   const double* yp = scratch.Y.data() + primal.J.offset[scratch.clique_entry[p]];
   const double* yq = scratch.Y.data() + primal.J.offset[scratch.clique_entry[q]];
-  if (n == kBody && mp == kContact && mq == kContact) {
+  if (n == kFreeBody && mp == kPointContact && mq == kPointContact) {
     const Matrix3 product = Eigen::Map<const Matrix63>(yp).transpose() * Eigen::Map<const Matrix63>(yq);
     Eigen::Map<Matrix3>{G_pq} += product;
     if (G_qp != nullptr) Eigen::Map<Matrix3>{G_qp} += product.transpose();

@@ -183,7 +183,6 @@ double servo_rate(const Model& model, const Data& data, int u, const ConstVector
 }  // namespace
 
 Vector2 servo_range(const Model& model, const Data& data, int u) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Actuator& actuator = model.actuators[at(u)];
   Vector2 range = actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity);
   if (actuator.transmission != TransmissionType::kJoint) return range;

@@ -17,10 +17,7 @@ struct Aabb {
   Aabb(Vec3 low, Vec3 high) : lower(low), upper(high) {}
   explicit Aabb(const Bounds& bounds) : lower(bounds.lower), upper(bounds.upper) {}
 
-  static Aabb empty() {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    return {Vec3(kInfinity, kInfinity, kInfinity), Vec3(-kInfinity, -kInfinity, -kInfinity)};
-  }
+  static Aabb empty() { return {Vec3(kInfinity, kInfinity, kInfinity), Vec3(-kInfinity, -kInfinity, -kInfinity)}; }
   Vec3 centre() const { return 0.5 * (lower + upper); }
 };
 

@@ -134,7 +134,6 @@ inline CoreContact solid_point(const ConvexShape& A, const Pose& X, Vec3 point) 
 
 // A is the half-space below its plane: the lowest point of B decides.
 inline CoreContact half_space_any(const Pose& X_A, const ConvexShape& B, const Pose& X_B) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Vec3 up = X_A.R.c2;
   if (!B.bounded()) {  // two half-spaces meet somewhere, unless they face each other
     const bool facing = dot(up, X_B.R.c2) <= -1.0 + 1e-15;

@@ -8,20 +8,7 @@
 namespace touchstone {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-Pose relative(const Pose& X_WA, const Pose& X_WB) {
-  const Mat3 R_AW = transpose(X_WA.R);
-  return {R_AW * X_WB.R, R_AW * (X_WB.p - X_WA.p)};
-}
-
 bool is_finite(const Pose& X) { return finite(X.p) && finite(X.R.c0) && finite(X.R.c1) && finite(X.R.c2); }
-
-Bounds grown(Bounds box, double by) {
-  box.lower.array() -= by;
-  box.upper.array() += by;
-  return box;
-}
 
 // A piece, or a triangle as a convex.
 ConvexShape part(const CollisionShape& shape, int index) {

@@ -9,15 +9,7 @@
 namespace touchstone {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 Bounds united(const Bounds& a, const Bounds& b) { return {a.lower.cwiseMin(b.lower), a.upper.cwiseMax(b.upper)}; }
-
-Bounds grown(Bounds box, double by) {
-  box.lower.array() -= by;
-  box.upper.array() += by;
-  return box;
-}
 
 // The box in the frame X around a box: |R| times the half extents.
 Bounds turned(const Bounds& box, const Pose& X) {
@@ -38,11 +30,6 @@ bool usable(const CollisionShape& shape) {
   if (shape.surface() == nullptr) return true;  // the queries of convex shapes look after themselves
   const Bounds box = shape.bounds();
   return box.lower.cwiseAbs().maxCoeff() < kLargest && box.upper.cwiseAbs().maxCoeff() < kLargest;
-}
-
-Pose relative(const Pose& X_WA, const Pose& X_WB) {
-  const Mat3 R_AW = transpose(X_WA.R);
-  return {R_AW * X_WB.R, R_AW * (X_WB.p - X_WA.p)};
 }
 
 // Calls visit(i) for the pieces of a shape that may touch the box, which is in the frame of the shape.

@@ -160,7 +160,6 @@ ConvexShape::ConvexShape(CoreType core, Vec3 size, double radius, std::shared_pt
     : core_(core), radius_(radius), size_(size), polytope_(std::move(polytope)) {
   require_size(radius, "radius");
   if (core_ == CoreType::kHalfSpace) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     lower_ = Vec3(-kInfinity, -kInfinity, -kInfinity);
     upper_ = Vec3(kInfinity, kInfinity, radius_);
     return;
@@ -254,7 +253,6 @@ ConvexShape ConvexShape::make(const Shape& shape, double margin) {
 }
 
 Bounds ConvexShape::bounds(const Pose& X_WS) const {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (!bounded()) return {Vector3::Constant(-kInfinity), Vector3::Constant(kInfinity)};
   Bounds box;
   const Mat3 rows = transpose(X_WS.R);  // column k: axis k of the world, seen from the shape

@@ -14,9 +14,7 @@ namespace touchstone {
 namespace {
 
 // Points closer to a plane than this fraction of their extent are flat.
-constexpr double kFlat = 1e-12;
-
-std::string label(const TriangleMesh& mesh) { return mesh.name.empty() ? mesh.file : mesh.name; }
+constexpr double kFlatHull = 1e-12;
 
 // Owns qhull's state, and the text of its complaints instead of a stream to the terminal.
 class Qhull {
@@ -90,10 +88,10 @@ bool is_flat(const std::vector<Vector3>& points) {
   if (extent == 0.0) return true;
   const Vector3 u = line / extent;
   const Vector3 across = farthest([&](const Vector3& p) -> Vector3 { return (p - origin) - u * u.dot(p - origin); });
-  if (across.norm() <= kFlat * extent) return true;
+  if (across.norm() <= kFlatHull * extent) return true;
   const Vector3 normal = u.cross(across).normalized();
   const Vector3 height = farthest([&](const Vector3& p) -> Vector3 { return normal * normal.dot(p - origin); });
-  return height.norm() <= kFlat * extent;
+  return height.norm() <= kFlatHull * extent;
 }
 
 // The points around the origin: qhull's tolerances grow with the largest coordinate.
@@ -131,24 +129,24 @@ void drop_unused(TriangleMesh& mesh) {
 
 TriangleMesh convex_hull(const TriangleMesh& mesh) {
   for (std::size_t i = 0; i < mesh.vertices.size(); ++i) {
-    if (!mesh.vertices[i].allFinite()) throw Error("mesh '{}': vertex {} is not finite", label(mesh), i);
+    if (!mesh.vertices[i].allFinite()) throw Error("mesh '{}': vertex {} is not finite", label_of(mesh), i);
   }
   TriangleMesh hull{mesh.name, mesh.file, mesh.vertices, {}};
   merge_vertices(hull);
   if (hull.vertices.size() < 4) {
-    throw Error("mesh '{}': a convex hull needs at least 4 distinct vertices, it has {}", label(mesh),
+    throw Error("mesh '{}': a convex hull needs at least 4 distinct vertices, it has {}", label_of(mesh),
                 hull.vertices.size());
   }
   std::vector<Vector3> points = centred_points(hull);
   if (is_flat(points)) {
     throw Error("mesh '{}': its {} vertices lie in a plane, which has no convex hull; give it thickness, or use a box",
-                label(mesh), points.size());
+                label_of(mesh), points.size());
   }
   Qhull qhull;
-  if (!qhull.run(points)) throw Error("mesh '{}': no convex hull: {}", label(mesh), qhull.complaint());
+  if (!qhull.run(points)) throw Error("mesh '{}': no convex hull: {}", label_of(mesh), qhull.complaint());
   hull.triangles = qhull.triangles();
   const double volume = signed_volume(points, hull.triangles);
-  if (volume == 0.0) throw Error("mesh '{}': its convex hull has no volume", label(mesh));
+  if (volume == 0.0) throw Error("mesh '{}': its convex hull has no volume", label_of(mesh));
   if (volume < 0.0) {
     for (Eigen::Vector3i& t : hull.triangles) std::swap(t[0], t[1]);
   }

@@ -63,7 +63,6 @@ Bounds bounds(const TriangleMesh& mesh) {
 }
 
 Bounds bounds(const Shape& shape) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Vector3& s = shape.size;
   switch (shape.type) {
     case ShapeType::kPlane:  // solid below z = 0

@@ -15,6 +15,13 @@ TriangleMesh convex_hull(const TriangleMesh& mesh);
 struct Bounds {
   Vector3 lower, upper;
 };
+
+// Wider by so much on every side.
+inline Bounds grown(Bounds box, double by) {
+  box.lower.array() -= by;
+  box.upper.array() += by;
+  return box;
+}
 Bounds bounds(const TriangleMesh& mesh);
 // Local bounds of a finite shape (planes give infinite ones).
 Bounds bounds(const Shape& shape);

@@ -17,9 +17,7 @@ namespace touchstone {
 namespace {
 
 // A volume below this fraction of the cube of the bounding box's diagonal is rounding of a flat mesh.
-constexpr double kFlat = 1e-13;
-
-std::string label(const TriangleMesh& mesh) { return mesh.name.empty() ? mesh.file : mesh.name; }
+constexpr double kFlatMesh = 1e-13;
 
 struct Triangle {
   Vector3 a, b, c;
@@ -42,12 +40,12 @@ void check_indices(const TriangleMesh& mesh) {
   const int count = static_cast<int>(mesh.vertices.size());
   for (const Eigen::Vector3i& t : mesh.triangles) {
     if (t.minCoeff() < 0 || t.maxCoeff() >= count) {
-      throw Error("mesh '{}': triangle ({}, {}, {}) refers to a vertex outside 0..{}", label(mesh), t[0], t[1], t[2],
+      throw Error("mesh '{}': triangle ({}, {}, {}) refers to a vertex outside 0..{}", label_of(mesh), t[0], t[1], t[2],
                   count - 1);
     }
   }
   for (int i = 0; i < count; ++i) {
-    if (!mesh.vertices[i].allFinite()) throw Error("mesh '{}': vertex {} is not finite", label(mesh), i);
+    if (!mesh.vertices[i].allFinite()) throw Error("mesh '{}': vertex {} is not finite", label_of(mesh), i);
   }
 }
 
@@ -66,7 +64,7 @@ void check_orientation(const TriangleMesh& mesh) {
   throw Error(
       "mesh '{}': two triangles run through the edge from vertex {} to {} in the same direction, so the exact volume "
       "has no meaning; orient the triangles alike, or choose inertia 'convex' or 'legacy'",
-      label(mesh), twice->first, twice->second);
+      label_of(mesh), twice->first, twice->second);
 }
 
 Vector3 area_centroid(const TriangleMesh& mesh, const Vector3& origin) {
@@ -79,7 +77,7 @@ Vector3 area_centroid(const TriangleMesh& mesh, const Vector3& origin) {
     moment += a * corners.centroid();
   }
   if (area <= 0.0) {
-    throw Error("mesh '{}': its {} triangles have no area; check the file and its scale", label(mesh),
+    throw Error("mesh '{}': its {} triangles have no area; check the file and its scale", label_of(mesh),
                 mesh.triangles.size());
   }
   return origin + moment / area;
@@ -94,8 +92,8 @@ Vector3 centre_of_mass(const TriangleMesh& mesh, MeshInertia kind, const Vector3
     volume += w;
     moment += 0.75 * w * corners.centroid();
   }
-  if (volume < kFlat * diagonal * diagonal * diagonal) {
-    throw Error("mesh '{}': its volume is {} m^3; {}", label(mesh), volume,
+  if (volume < kFlatMesh * diagonal * diagonal * diagonal) {
+    throw Error("mesh '{}': its volume is {} m^3; {}", label_of(mesh), volume,
                 volume < 0.0 ? "reverse its triangles, or choose inertia 'convex' or 'legacy'"
                              : "choose inertia 'shell' for a surface without thickness, or give mass and inertia");
   }

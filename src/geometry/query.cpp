@@ -21,11 +21,6 @@ bool acceptable(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, co
   return sum(absolute(rotations.lanes) + absolute(X_WA.p.lanes) + absolute(X_WB.p.lanes)) + sizes < kLargest;
 }
 
-Pose relative(const Pose& X_WA, const Pose& X_WB) {
-  const Mat3 R_AW = transpose(X_WA.R);
-  return {R_AW * X_WB.R, R_AW * (X_WB.p - X_WA.p)};
-}
-
 // From the cores to the shapes, all in the world.
 [[gnu::always_inline]] inline ContactResult placed(QueryStatus status, const ConvexShape& A, const ConvexShape& B,
                                                    const CoreContact& c) {
@@ -131,7 +126,6 @@ ContactResult distance(const ConvexShape& A, const Pose& X_WA, const ConvexShape
 ContactResult collide(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB,
                       QueryWorkspace& workspace, const QueryOptions& options, QueryCache* cache) {
   if (!acceptable(A, X_WA, B, X_WB)) return {};
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (are_spheres(A, B)) return spheres(A, X_WA, B, X_WB);
   if (has_closed_form(A.core(), B.core())) return by_formula(A, X_WA, B, X_WB, -kInfinity);
   return by_iteration(A, X_WA, B, X_WB, &workspace, options, cache);

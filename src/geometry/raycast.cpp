@@ -6,7 +6,7 @@
 namespace touchstone {
 namespace {
 
-constexpr double kLargest = 1e70;  // as in GJK: products of four coordinates must not overflow
+constexpr double kLargestRay = 1e70;  // as in GJK: products of four coordinates must not overflow
 
 RayResult miss() {
   RayResult result;
@@ -104,7 +104,7 @@ RayResult advance(const ConvexShape& shape, Vec3 o, Vec3 r, const RayOptions& op
     const double approach = -dot(normal, r);
     if (!(approach > 0.0)) return miss();
     t += gap / approach;
-    if (t > options.max_distance || !(t < kLargest)) return miss();
+    if (t > options.max_distance || !(t < kLargestRay)) return miss();
     simplex = found.simplex;
   }
   result.status = RayStatus::kLimited;
@@ -143,7 +143,7 @@ RayResult raycast(const ConvexShape& shape, const Pose& X_WS, Vec3 origin_W, Vec
                   const RayOptions& options) {
   const double length = norm(direction_W), far = norm(origin_W) + norm(X_WS.p) + shape.extent() + shape.radius();
   const bool finite_pose = finite(X_WS.R.c0) && finite(X_WS.R.c1) && finite(X_WS.R.c2);
-  if (!(length > 0.0) || !std::isfinite(length) || !(far < kLargest) || !finite_pose) return {};
+  if (!(length > 0.0) || !std::isfinite(length) || !(far < kLargestRay) || !finite_pose) return {};
   const Vec3 r_W = direction_W * (1.0 / length);
   const Vec3 o = transpose_times(X_WS.R, origin_W - X_WS.p), r = transpose_times(X_WS.R, r_W);
   RayResult result = in_shape_frame(shape, o, r, options);

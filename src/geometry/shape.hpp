@@ -18,6 +18,9 @@ struct TriangleMesh {
   std::vector<Eigen::Vector3i> triangles;  // counter-clockwise from outside; none for a point cloud: its hull is meant
 };
 
+// Its name, or its file.
+inline std::string label_of(const TriangleMesh& mesh) { return mesh.name.empty() ? mesh.file : mesh.name; }
+
 // A grid of elevations over [-radius_x, radius_x] x [-radius_y, radius_y], rows along y.
 struct HeightField {
   std::string name;

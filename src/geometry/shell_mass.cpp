@@ -13,7 +13,7 @@ MassProperties about_origin(double mass, const Vector3& moments) {
   return {mass, Vector3::Zero(), moments.asDiagonal()};
 }
 
-MassProperties capsule(double radius, double half_length, double density) {
+MassProperties shell_capsule(double radius, double half_length, double density) {
   const double rr = radius * radius, hh = half_length * half_length;
   const double ball = density * 4.0 * pi * rr;
   const double tube = density * 4.0 * pi * radius * half_length;
@@ -45,7 +45,7 @@ MassProperties box(const Vector3& half, double density) {
 }
 
 // The lateral surface grows linearly from the tip, so its centre lies a third of the height above the base.
-MassProperties cone(double radius, double half_height, double density) {
+MassProperties shell_cone(double radius, double half_height, double density) {
   const double height = 2.0 * half_height, rr = radius * radius, hh = height * height;
   const double side = density * pi * radius * std::sqrt(rr + hh);
   const double disk = density * pi * rr;
@@ -87,13 +87,13 @@ MassProperties shell_primitive_mass(const Shape& shape, double density) {
       return about_origin(mass, Vector3::Constant(mass * radius * radius * 2.0 / 3.0));
     }
     case ShapeType::kCapsule:
-      return capsule(radius, half_length, density);
+      return shell_capsule(radius, half_length, density);
     case ShapeType::kEllipsoid:
       return ellipsoid(shape.size, density);
     case ShapeType::kCylinder:
       return cylinder(radius, half_length, density);
     case ShapeType::kCone:
-      return cone(radius, half_length, density);
+      return shell_cone(radius, half_length, density);
     case ShapeType::kBox:
       return box(shape.size, density);
     case ShapeType::kPlane:

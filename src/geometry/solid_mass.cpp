@@ -12,7 +12,7 @@ MassProperties about_origin(double mass, double ixx, double iyy, double izz) {
   return {mass, Vector3::Zero(), Vector3(ixx, iyy, izz).asDiagonal()};
 }
 
-MassProperties capsule(double radius, double half_length, double density) {
+MassProperties solid_capsule(double radius, double half_length, double density) {
   const double length = 2.0 * half_length, rr = radius * radius;
   const double cylinder = density * pi * rr * length;
   const double ball = density * pi * rr * radius * 4.0 / 3.0;
@@ -24,7 +24,7 @@ MassProperties capsule(double radius, double half_length, double density) {
   return about_origin(cylinder + ball, across, across, along);
 }
 
-MassProperties cone(double radius, double half_height, double density) {
+MassProperties solid_cone(double radius, double half_height, double density) {
   const double height = 2.0 * half_height, rr = radius * radius;
   const double mass = density * pi * rr * height / 3.0;
   const double across = mass * (3.0 / 20.0 * rr + 3.0 / 80.0 * height * height);
@@ -43,7 +43,7 @@ MassProperties solid_primitive_mass(const Shape& shape, double density) {
       return about_origin(mass, inertia, inertia, inertia);
     }
     case ShapeType::kCapsule:
-      return capsule(x, y, density);
+      return solid_capsule(x, y, density);
     case ShapeType::kEllipsoid: {
       const double mass = density * pi * x * y * z * 4.0 / 3.0;
       return about_origin(mass, mass * (y * y + z * z) / 5.0, mass * (x * x + z * z) / 5.0,
@@ -54,7 +54,7 @@ MassProperties solid_primitive_mass(const Shape& shape, double density) {
       return about_origin(mass, across, across, 0.5 * mass * x * x);
     }
     case ShapeType::kCone:
-      return cone(x, y, density);
+      return solid_cone(x, y, density);
     case ShapeType::kBox: {
       const double mass = density * 8.0 * x * y * z;
       return about_origin(mass, mass * (y * y + z * z) / 3.0, mass * (x * x + z * z) / 3.0,

@@ -81,6 +81,7 @@ inline Lanes load_lanes(const double* p) {
   __builtin_memcpy(&lanes, p, sizeof lanes);
   return lanes;
 }
+inline void store_lanes(Lanes lanes, double* p) { __builtin_memcpy(p, &lanes, sizeof lanes); }
 
 // acc + (block row i of an all-3x3 matrix) x. The fourth lane is rubbish.
 inline Lanes row_product_3x3(const BlockSparseMatrix& M, int i, const double* x, Lanes acc) {
@@ -134,5 +135,7 @@ inline Lanes row_product_3(const BlockSparseMatrix& M, int i, const double* x, L
 
 // Largest |M - M'| over largest |M|, for a matrix with equal row and column partitions and a symmetric pattern or not.
 double relative_skew(const BlockSparseMatrix& M);
+// Below this G counts as symmetric to solvers.
+inline constexpr double kSkewOfSymmetric = 1e-14;
 
 }  // namespace touchstone

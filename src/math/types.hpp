@@ -1,6 +1,8 @@
 // The Eigen types of the public interfaces. Hot loops use the four-lane types of vec3.hpp instead.
 #pragma once
 
+#include <limits>
+
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
@@ -14,6 +16,8 @@ using Matrix3 = Eigen::Matrix3d;
 using Matrix6X = Eigen::Matrix<double, 6, Eigen::Dynamic>;  // rows [linear; angular]
 using MatrixX = Eigen::MatrixXd;
 using Quaternion = Eigen::Quaterniond;
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using ConstVectorRef = Eigen::Ref<const VectorX>;
 using VectorRef = Eigen::Ref<VectorX>;

@@ -116,4 +116,10 @@ struct Pose {
   Transform transform() const { return {p.eigen(), Quaternion(R.eigen()).normalized()}; }
 };
 
+// X_AB.
+inline Pose relative(const Pose& X_WA, const Pose& X_WB) {
+  const Mat3 R_AW = transpose(X_WA.R);
+  return {R_AW * X_WB.R, R_AW * (X_WB.p - X_WA.p)};
+}
+
 }  // namespace touchstone

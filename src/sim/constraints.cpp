@@ -8,12 +8,6 @@
 #include "touchstone/sim/constraints/kind.hpp"
 
 namespace touchstone {
-namespace {
-
-void store_lanes(Lanes lanes, double* p) { __builtin_memcpy(p, &lanes, sizeof lanes); }
-
-}  // namespace
-
 void Constraints::clear() {
   blocks.clear();
   list.clear();

@@ -158,8 +158,6 @@ namespace {
 
 constexpr int kStrip = 8;
 
-void store_lanes(Lanes lanes, double* p) { __builtin_memcpy(p, &lanes, sizeof lanes); }
-
 // Rows of four lanes as columns.
 void transpose(Lanes* a) {
   const Lanes low01 = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6);

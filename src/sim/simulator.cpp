@@ -8,20 +8,11 @@
 #include "touchstone/model/configuration.hpp"
 
 namespace touchstone {
-namespace {
-
-ModelPtr require_model(ModelPtr model) {
-  if (model == nullptr) throw Error("Simulator: the model is null");
-  return model;
-}
-
-}  // namespace
-
 Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
     : Simulator(model, options, std::make_shared<const CollisionModel>(*require_model(model))) {}
 
 Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes)
-    : s_(std::make_unique<StepContext>(require_model(std::move(model)), options, std::move(shapes))),
+    : s_(std::make_unique<StepContext>(std::move(model), options, std::move(shapes))),
       rule_(entry_of(options.integrator).make(s_->model)),
       sensors_(s_->model) {}
 

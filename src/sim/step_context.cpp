@@ -3,12 +3,13 @@
 #include "touchstone/base/error.hpp"
 
 namespace touchstone {
-namespace {
 
 ModelPtr require_model(ModelPtr model) {
   if (model == nullptr) throw Error("Simulator: the model is null");
   return model;
 }
+
+namespace {
 
 double chosen_step(const Model& model, const SimulatorOptions& options) {
   options.validate();

@@ -26,6 +26,9 @@ struct ContactForce {
   Vec3 local_force;  // N, in the contact frame: t1, t2, n
 };
 
+// The same; throws Error if it is null.
+ModelPtr require_model(ModelPtr model);
+
 struct StepContext {
   // Throws Error for options that cannot be used.
   StepContext(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes);

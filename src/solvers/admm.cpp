@@ -7,7 +7,6 @@ namespace touchstone {
 namespace {
 
 constexpr int kPowerIterations = 20;
-constexpr double kSymmetric = 1e-14;           // relative skew part below which G counts as symmetric
 constexpr int kAdaptInterval = 10;             // iterations between looks at the penalty
 constexpr double kRestart = 0.999;             // the combined residual must fall by this for the extrapolation to go on
 constexpr double kSmallestRelativeRho = 1e-9;  // of L
@@ -71,7 +70,7 @@ void AdmmOptions::describe(OptionList& list) {
 
 void ProximalAdmm::prepare(const ContactProblem& problem, const DualProblem& dual, const AdmmOptions& options,
                            const VectorX& guess) {
-  is_symmetric_ = problem.dual.form == DualData::Form::kNone || relative_skew(dual.G) <= kSymmetric;
+  is_symmetric_ = problem.dual.form == DualData::Form::kNone || relative_skew(dual.G) <= kSkewOfSymmetric;
   if (!is_symmetric_) symmetrize(dual.G, symmetric_);
   matrix_ = is_symmetric_ ? &dual.G : &symmetric_;
   eta_ = options.eta;

@@ -13,12 +13,10 @@ namespace {
 
 constexpr int kBlockArea = kMaxBlockSize * kMaxBlockSize;
 constexpr double kZeroPivot = 1e-14;  // of the largest diagonal of W
-constexpr double kSymmetric = 1e-14;  // relative skew part below which G counts as symmetric
 constexpr int kMaxLineSteps = 60;
 constexpr double kLineAccuracy = 1e-12;  // of the slope at the start
 constexpr double kLargestSkew = 0.1;     // of alpha: beyond it the iteration on the skew part does not contract
 constexpr int kPatience = 30;            // iterations without a smaller residual before giving up
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
 
@@ -116,7 +114,7 @@ class PrimalNewton {
 
   // Splits the scaled G into G^ and R. Returns the largest R that was added, in the problem's units.
   double prepare(const ContactProblem& problem, double alpha) {
-    is_symmetric_ = problem.dual.form == DualData::Form::kNone || relative_skew(dual_.G) <= kSymmetric;
+    is_symmetric_ = problem.dual.form == DualData::Form::kNone || relative_skew(dual_.G) <= kSkewOfSymmetric;
     w_.G_hat = dual_.G;
     for (int i = 0; i < dual_.nblock() && !is_symmetric_; ++i) {
       for (int k = dual_.G.start[i]; k < dual_.G.start[i + 1]; ++k) {

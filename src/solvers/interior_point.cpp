@@ -7,7 +7,6 @@
 namespace touchstone {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLongest = 10.0;  // steps to the boundary are not searched beyond this
 constexpr double kSmallestSigma = 1e-4;
 constexpr double kShortAffine = 0.1;  // below this affine step sigma is at least kCautiousSigma

@@ -7,7 +7,6 @@
 namespace touchstone {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kWarmSweeps = 1, kColdSweeps = 4;
 constexpr int kBatch = 8;                          // sweeps between two looks at the rate
 constexpr int kModeSteps = 10, kFewModeSteps = 3;  // usually, and from a cold start where factorisations are dear

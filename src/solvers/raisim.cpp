@@ -14,7 +14,6 @@ namespace {
 constexpr double kProximalShift = 1e-9;  // of the mean diagonal, so that a singular block can be solved
 constexpr int kMaxRootSteps = 200;
 constexpr double kRootWidth = 1e-14;  // relative
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Vector = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, kMaxBlockSize, 1>;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;

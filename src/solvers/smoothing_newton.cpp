@@ -14,7 +14,6 @@ constexpr int kHalvings = 8;
 constexpr double kConverged = 1e-8;
 constexpr double kDecrease = 0.25;   // of a damped step, relative to the length of the step
 constexpr double kShortStep = 0.05;  // two of these in a row end the iteration
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The positive root of r^2 - z r - m = 0 without cancellation.
 double orthant(double z, double m) {

@@ -121,7 +121,6 @@ TEST(AabbTree, RayFindsTheFirstBox) {
 
 TEST(RayEntry, KnownCases) {
   const Aabb box(Vec3(1, -1, -1), Vec3(2, 1, 1));
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Vec3 along_x(1.0, kInfinity, kInfinity);
   EXPECT_EQ(ray_entry(box, Vec3(0, 0, 0), along_x, 10.0), 1.0);
   EXPECT_EQ(ray_entry(box, Vec3(1.5, 0, 0), along_x, 10.0), 0.0);

@@ -109,7 +109,6 @@ TEST_P(PathSolver, RandomProblemsOfAllBlocks) {
 
 TEST_P(PathSolver, BoxesWithInfiniteAndEqualBounds) {
   ContactProblem problem = make_random_problem({.contacts = 4, .boxes = 6}, 3);
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   problem.blocks.lo[0] = -kInfinity;
   problem.blocks.hi[1] = kInfinity;
   problem.blocks.lo[2] = -kInfinity;

@@ -25,13 +25,13 @@ constexpr std::array<KindEntry, sizeof...(Kinds)> list_of() {
 constexpr auto kKinds =
     list_of<ContactKind, JointLimitKind, JointFrictionKind, TendonLimitKind, TendonFrictionKind, LoopKind, ServoKind>();
 
-constexpr bool is_in_order() {
+constexpr bool kinds_are_in_order() {
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
     if (kKinds[i].kind != static_cast<ConstraintKind>(i)) return false;
   }
   return true;
 }
-static_assert(is_in_order(), "kinds are listed in the order of ConstraintKind");
+static_assert(kinds_are_in_order(), "kinds are listed in the order of ConstraintKind");
 
 }  // namespace
 

@@ -31,13 +31,13 @@ constexpr std::array<TypeEntry, sizeof...(Types)> list_of() {
 
 constexpr auto kTypes = list_of<ConnectLoop, WeldLoop, JointCoupling, TendonCoupling>();
 
-constexpr bool is_in_order() {
+constexpr bool types_are_in_order() {
   for (std::size_t i = 0; i < kTypes.size(); ++i) {
     if (kTypes[i].type != static_cast<EqualityType>(i)) return false;
   }
   return true;
 }
-static_assert(is_in_order(), "types are listed in the order of EqualityType");
+static_assert(types_are_in_order(), "types are listed in the order of EqualityType");
 
 const TypeEntry& entry_of(const Equality& equality) { return kTypes[static_cast<std::size_t>(equality.type)]; }
 

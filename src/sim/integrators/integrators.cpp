@@ -17,13 +17,13 @@ constexpr IntegratorEntry kIntegrators[] = {
     {Integrator::kVariational, "variational", "the variational midpoint rule", make<VariationalMidpoint>},
 };
 
-constexpr bool is_in_order() {
+constexpr bool integrators_are_in_order() {
   for (std::size_t i = 0; i < std::size(kIntegrators); ++i) {
     if (kIntegrators[i].integrator != static_cast<Integrator>(i)) return false;
   }
   return true;
 }
-static_assert(is_in_order(), "integrators are listed in the order of Integrator");
+static_assert(integrators_are_in_order(), "integrators are listed in the order of Integrator");
 
 }  // namespace
 
