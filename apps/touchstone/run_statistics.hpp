@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -24,7 +26,8 @@ struct RunStatistics {
   int steps_with_contacts = 0;
   long iterations = 0;
   int most_iterations = 0;
-  double penetration = 0.0;       // m, deepest
+  std::map<int, std::pair<std::string, int>> solver_stages;  // by number: name and steps that needed it, none dearer
+  double penetration = 0.0;                                  // m, deepest
   double late_penetration = 0.0;  // m, deepest in the second half of the time that was asked for
   double violation = 0.0;
   double tolerance = 0.0;  // what the solver was asked for

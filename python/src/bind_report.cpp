@@ -105,6 +105,10 @@ void bind_step_report(nb::module_& m) {
       .def_ro("islands", &StepReport::islands)
       .def_ro("iterations", &StepReport::iterations, "Of the solver, over all islands.")
       .def_ro("largest_iterations", &StepReport::largest_iterations)
+      .def_prop_ro(
+          "solver_stage", [](const StepReport& r) { return r.stage.name; },
+          "The dearest stage of 'auto' that an island needed: 'start', 'sweeps', 'modes', ...; empty for other "
+          "solvers.")
       .def_ro("residuals", &StepReport::residuals, "The worst of all islands, field by field.")
       .def_ro("message", &StepReport::worst, "Why a solver refused an island; empty otherwise.")
       .def_ro("penetration", &StepReport::penetration, "m, the deepest contact at the start of the step.")

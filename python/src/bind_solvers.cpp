@@ -149,6 +149,9 @@ void bind_solvers(nb::module_& m) {
           "next_velocity", [](const PySolution& s) { return copy(s.solution.v); },
           "v', nv; empty without a primal view.")
       .def_prop_ro("iterations", [](const PySolution& s) { return s.solution.iterations; })
+      .def_prop_ro(
+          "stage", [](const PySolution& s) { return s.solution.stage.name; },
+          "The stage of 'auto' that gave the answer: 'start', 'sweeps', 'modes', ...; empty for other solvers.")
       .def_prop_ro("factorizations", [](const PySolution& s) { return s.solution.factorizations; })
       .def_prop_ro(
           "shift", [](const PySolution& s) { return s.solution.shift; },

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "touchstone/geometry/feature_name.hpp"
 #include "touchstone/math/vec3.hpp"
 #include "touchstone/model/elements.hpp"
 
@@ -27,6 +28,7 @@ struct Contact {
   double distance = 0.0;          // signed, along the normal, m
   double margin = 0.0;            // the shapes are taken to touch at this distance (the model's margin), m
   std::uint64_t feature = 0;      // what touches what; with the shapes it names the point from step to step
+  ActiveFeatures active;          // what its position depends on
   ContactMaterial material;
 
   Vec3 normal() const { return frame.c2; }

@@ -5,19 +5,12 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/collision/material.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/geometry/contact_frame.hpp"
 #include "touchstone/geometry/lanes3.hpp"
 
 namespace touchstone {
 namespace {
-
-// Velocity of the body-fixed point at p (world).
-Vec3 velocity_at(const Model& model, const Data& data, int body, Vec3 p) {
-  const int tree = model.body_kernels[at(body)].tree;
-  if (tree < 0) return {};
-  const Motion& v = data.velocity[at(body)];
-  return v.linear + cross(v.angular, p - data.reference_point[at(tree)]);
-}
 
 Vec3 plane_normal(const Pose& X_WS) { return X_WS.R.c2; }
 
@@ -194,6 +187,7 @@ void CollisionDetector::add_contacts(const Manifold& manifold, const Contact& pr
     contact.frame = frame;
     contact.distance = point.distance;
     contact.feature = point.feature;
+    contact.active = point.active;
   }
 }
 

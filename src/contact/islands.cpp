@@ -1,41 +1,26 @@
 #include "touchstone/contact/islands.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "touchstone/base/error.hpp"
 
 namespace touchstone {
 namespace {
 
-int find_root(std::vector<int>& root, int k) {
-  while (root[k] != k) {
-    root[k] = root[root[k]];
-    k = root[k];
-  }
-  return k;
-}
-
-void join(std::vector<int>& root, int a, int b) {
-  a = find_root(root, a);
-  b = find_root(root, b);
-  root[std::max(a, b)] = std::min(a, b);
-}
-
 // Nodes: the blocks, then the cliques.
-void join_all(const ContactProblem& problem, std::vector<int>& root) {
+void join_all(const ContactProblem& problem, UnionFind& groups) {
   const int nblock = problem.nblock();
   if (problem.has_primal) {
     const BlockSparseMatrix& J = problem.primal.J;
     for (int i = 0; i < nblock; ++i) {
-      for (int k = J.start[i]; k < J.start[i + 1]; ++k) join(root, i, nblock + J.col[k]);
+      for (int k = J.start[i]; k < J.start[i + 1]; ++k) groups.join(i, nblock + J.col[k]);
     }
   }
   switch (problem.dual.form) {
     case DualData::Form::kSparse: {
       const BlockSparseMatrix& G = problem.dual.G_sparse;
       for (int i = 0; i < nblock; ++i) {
-        for (int k = G.start[i]; k < G.start[i + 1]; ++k) join(root, i, G.col[k]);
+        for (int k = G.start[i]; k < G.start[i + 1]; ++k) groups.join(i, G.col[k]);
       }
       break;
     }
@@ -44,13 +29,13 @@ void join_all(const ContactProblem& problem, std::vector<int>& root) {
       for (int i = 0; i < nblock; ++i) {
         for (int j = 0; j < nblock; ++j) {
           const auto part = problem.dual.G_dense.block(row[i], row[j], row[i + 1] - row[i], row[j + 1] - row[j]);
-          if (i != j && (part.array() != 0.0).any()) join(root, i, j);
+          if (i != j && (part.array() != 0.0).any()) groups.join(i, j);
         }
       }
       break;
     }
     case DualData::Form::kOperator:
-      for (int i = 1; i < nblock; ++i) join(root, 0, i);
+      for (int i = 1; i < nblock; ++i) groups.join(0, i);
       break;
     case DualData::Form::kNone:
       break;
@@ -147,6 +132,7 @@ void extract_dual(const ContactProblem& problem, Islands& islands, int island, C
   const int count = islands.block_start[island + 1] - islands.block_start[island];
   extract_rows(problem.blocks, chosen, count, problem.dual.g, part.dual.g);
   part.dual.form = problem.dual.form;
+  part.dual.symmetric = problem.dual.symmetric;
   part.dual.G_operator = problem.dual.G_operator;
   if (problem.dual.form == DualData::Form::kSparse) {
     islands.position.assign(static_cast<std::size_t>(problem.nblock()), -1);
@@ -228,24 +214,24 @@ void append_dual(DualData& dual, const DualData& other) {
     append_matrix(dual.G_sparse, other.G_sparse);
   }
   append_vector(dual.g, other.g);
+  dual.symmetric = dual.symmetric && other.symmetric;
 }
 
 }  // namespace
 
 void find_islands(const ContactProblem& problem, Islands& islands) {
   const int nblock = problem.nblock(), nclique = problem.has_primal ? problem.primal.nclique() : 0;
-  islands.root.resize(static_cast<std::size_t>(nblock) + static_cast<std::size_t>(nclique));
-  std::iota(islands.root.begin(), islands.root.end(), 0);
-  join_all(problem, islands.root);
+  islands.groups.reset(nblock + nclique);
+  join_all(problem, islands.groups);
   islands.of_block.resize(static_cast<std::size_t>(nblock));
   islands.of_clique.assign(static_cast<std::size_t>(nclique), -1);
   int count = 0;
   for (int i = 0; i < nblock; ++i) {
-    const int root = find_root(islands.root, i);  // the smallest member, so it has been numbered if it is not i
+    const int root = islands.groups.root(i);  // the smallest member, so it has been numbered if it is not i
     islands.of_block[i] = root == i ? count++ : islands.of_block[root];
   }
   for (int c = 0; c < nclique; ++c) {
-    const int root = find_root(islands.root, nblock + c);
+    const int root = islands.groups.root(nblock + c);
     if (root < nblock) islands.of_clique[c] = islands.of_block[root];
   }
   group(islands.of_block, count, islands.block_start, islands.blocks);
@@ -266,7 +252,11 @@ void extract_island(const ContactProblem& problem, Islands& islands, int island,
   }
   part.has_primal = problem.has_primal;
   part.dual.form = DualData::Form::kNone;
-  if (problem.has_primal) extract_primal(problem, islands, island, part);
+  if (problem.has_primal) {
+    extract_primal(problem, islands, island, part);
+  } else {
+    extract_rows(problem.blocks, chosen, count, problem.primal.R, part.primal.R);  // the compliance in G
+  }
   if (problem.has_dual()) extract_dual(problem, islands, island, part);
 }
 
@@ -302,12 +292,12 @@ void append_problem(ContactProblem& problem, const ContactProblem& other) {
   append_optional(problem.block_names, count, other.block_names, other_count, std::string());
   append_optional(problem.laws, count, other.laws, other_count, ContactLaw());
   if (problem.has_dual()) append_dual(problem.dual, other.dual);
+  append_optional(problem.primal.R, problem.nrow(), other.primal.R, other.nrow());
   if (problem.has_primal) {
     PrimalData& primal = problem.primal;
     append_matrix(primal.J, other.primal.J);
     for (int c = 0; c < other.primal.nclique(); ++c) primal.add_clique(other.primal.A_block(c));
     append_vector(primal.v_free, other.primal.v_free);
-    append_optional(primal.R, problem.nrow(), other.primal.R, other.nrow());
     append_optional(primal.b, problem.nrow(), other.primal.b, other.nrow());
   }
   Blocks& blocks = problem.blocks;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "touchstone/contact/problem.hpp"
+#include "touchstone/math/union_find.hpp"
 
 namespace touchstone {
 
@@ -19,7 +20,8 @@ struct Islands {
 
   int count() const { return static_cast<int>(block_start.size()) - 1; }
 
-  std::vector<int> root, position;           // scratch
+  UnionFind groups;                          // scratch
+  std::vector<int> position;                 // scratch
   std::vector<std::pair<int, int>> pattern;  // scratch
 };
 

@@ -1,6 +1,7 @@
 // Poses, dof axes, velocities and accelerations of all bodies; Jacobians; centre of mass, energy, momentum.
 #pragma once
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/data.hpp"
 
 namespace touchstone {
@@ -21,6 +22,14 @@ void forward_acceleration(const Model& model, const ConstVectorRef& v, const Con
 Transform body_pose(const Data& data, int body);
 Transform site_pose(const Model& model, const Data& data, int site);
 Transform shape_pose(const Model& model, const Data& data, int shape);
+
+// Velocity of the body-fixed point at p (world).
+inline Vec3 velocity_at(const Model& model, const Data& data, int body, Vec3 p) {
+  const int tree = model.body_kernels[at(body)].tree;
+  if (tree < 0) return {};
+  const Motion& v = data.velocity[at(body)];
+  return v.linear + cross(v.angular, p - data.reference_point[at(tree)]);
+}
 
 // [linear; angular] velocity of the body-fixed point at `point` (world), world axes.
 Vector6 point_velocity(const Model& model, const Data& data, int body, const Vector3& point);

@@ -14,18 +14,10 @@
 #pragma once
 
 #include "touchstone/geometry/contact_frame.hpp"
+#include "touchstone/geometry/feature_name.hpp"
 #include "touchstone/geometry/query.hpp"
 
 namespace touchstone {
-
-// The features of the cores that made a point or a manifold, named in support_feature.hpp: what derivatives of the
-// contact depend on. For a manifold these are the support features along the normal: a face of A (or else of B) means
-// that the normal turns with that body; two edges, that it is their cross product; a vertex or an edge against a smooth
-// point, or two smooth ones, that it follows the curvature. For a point they say how it moves: a vertex with its body,
-// a crossing of two edges with both.
-struct ActiveFeatures {
-  FeatureName A, B;
-};
 
 struct ManifoldPoint {
   Vec3 point_A, point_B;      // on the surfaces, in the world

@@ -8,36 +8,12 @@
 #include <vector>
 
 #include "touchstone/geometry/convex.hpp"
+#include "touchstone/geometry/feature_name.hpp"
 
 namespace touchstone {
 
 // Sine of the angle within which faces and edges count as perpendicular to a direction: 5 degrees.
 inline constexpr double kFeatureAngle = 0.08715574274765817;
-
-enum class FeatureType : std::uint8_t {
-  kVertex,
-  kEdge,    // also the side of a cylinder or cone, and a segment
-  kFace,    // also a cap of a cylinder, the base of a cone, a half-space
-  kSmooth,  // a point of a curved surface: it moves over the body when the normal turns
-};
-
-// The name of a feature.
-//   vertex  first: as ConvexShape::support reports it (side lines: 0 at the upper and 1 at the lower end)
-//   edge    first < second: its vertices
-//   face    first: polytope: its index; box: 2 axis + (1 if it looks down); caps: 0 upper, 1 lower; triangle: 0 front,
-//           1 back; half-space: 0
-//   smooth  first: 0; on the rim of a disk: 8 cap + k, with k = 0..3 for the fixed points, 4 for the deepest, 5 and 6
-//           where an edge or another rim crosses it, 7 for any other
-struct FeatureName {
-  FeatureType type = FeatureType::kSmooth;
-  int first = 0, second = 0;
-  bool operator==(const FeatureName&) const = default;
-};
-
-inline FeatureName vertex_name(int v) { return {FeatureType::kVertex, v, 0}; }
-inline FeatureName edge_name(int v, int w) { return {FeatureType::kEdge, v < w ? v : w, v < w ? w : v}; }
-inline FeatureName face_name(int f) { return {FeatureType::kFace, f, 0}; }
-inline FeatureName smooth_name(int k) { return {FeatureType::kSmooth, k, 0}; }
 
 struct FeatureVertex {
   Vec3 point;

@@ -420,6 +420,23 @@ Origin origin_of(const Model& model, ElementKind kind, int index) {
   return {};
 }
 
+namespace {
+
+// What a model says and no law uses. Once, also when a model is built from another.
+void warn_of_dissipation(Model& m) {
+  const auto has_it = [](const ShapeElement& shape) { return shape.material.dissipation > 0.0; };
+  const auto first = std::find_if(m.shapes.begin(), m.shapes.end(), has_it);
+  if (first == m.shapes.end()) return;
+  const std::string message = fmt::format("dissipation has no effect ({} shapes): no law of contact uses it",
+                                          std::count_if(m.shapes.begin(), m.shapes.end(), has_it));
+  for (const Warning& known : m.warnings) {
+    if (known.message == message) return;
+  }
+  m.warnings.push_back({origin_of(m, ElementKind::kShape, static_cast<int>(first - m.shapes.begin())), message});
+}
+
+}  // namespace
+
 ModelPtr ModelBuilder::build() const {
   validate_elements(draft_);
   auto model = std::make_shared<Model>(draft_);
@@ -436,6 +453,7 @@ ModelPtr ModelBuilder::build() const {
   fill_tendon_and_shape_parameters(m);
   finish_with_reference_inertia(m, allow_massless_, massless_option_);
   for (std::size_t k = 0; k < m.keyframes.size(); ++k) complete_keyframe(m, m.keyframes[k], static_cast<int>(k));
+  warn_of_dissipation(m);
   return model;
 }
 

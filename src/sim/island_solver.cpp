@@ -4,16 +4,11 @@
 
 #include "touchstone/base/clock.hpp"
 #include "touchstone/base/index.hpp"
-#include "touchstone/solvers/auto.hpp"
 
 namespace touchstone {
 namespace {
 
 void raise(StepStatus status, StepReport& report) { report.status = std::max(report.status, status); }
-
-}  // namespace
-
-namespace {
 
 // The rows of an island out of those of all constraints.
 void read_rows(const Constraints& c, const TreeIsland& island, const VectorX& from, VectorX& to) {
@@ -55,11 +50,7 @@ IslandSolver::IslandSolver(const SimulatorOptions& options)
   solver_options_->validation = Validation::kData;
   if (options.max_iterations > 0) solver_options_->max_iterations = options.max_iterations;
   for (const std::string& assignment : options.solver_options) set_option(*solver_options_, assignment);
-  if (std::string_view(entry_->name) == "auto") {
-    strict_options_ = solver_->make_options();
-    *static_cast<AutoOptions*>(strict_options_.get()) = *static_cast<const AutoOptions*>(solver_options_.get());
-    static_cast<AutoOptions*>(strict_options_.get())->allow_compliance = false;
-  }
+  strict_options_ = solver_->make_strict(*solver_options_);
 }
 
 void IslandSolver::solve(const Model& model, Constraints& c, double h, VectorX& lambda, StepReport& report) {
@@ -132,6 +123,7 @@ void IslandSolver::gather_report(double wall_seconds, StepReport& report) const 
     report.iterations += work.solution.iterations;
     report.largest_iterations = std::max(report.largest_iterations, work.solution.iterations);
     report.shift = std::max(report.shift, work.solution.shift);
+    if (work.solution.stage.number > report.stage.number) report.stage = work.solution.stage;
     report.warnings.recovery_conflict = report.warnings.recovery_conflict || work.conflict;
     if (work.status == SolveStatus::kInvalidProblem || work.status == SolveStatus::kUnsupported) {
       raise(StepStatus::kInvalidProblem, report);

@@ -48,7 +48,7 @@ class IslandSolver {
   const CatalogueEntry* entry_;
   std::unique_ptr<ContactSolver> solver_;
   std::unique_ptr<SolverOptions> solver_options_;
-  std::unique_ptr<SolverOptions> strict_options_;  // auto: without a compliance for problems that have no solution
+  std::unique_ptr<SolverOptions> strict_options_;  // if the solver softens problems that have no solution
   bool separate_;
   TreeIslands islands_;
   std::unique_ptr<ThreadPool> pool_;           // none for one thread

@@ -34,19 +34,36 @@ void copy_blocks(const Constraints& c, const std::vector<int>& members, ContactP
 
 }  // namespace
 
-int TreeIslands::root(int tree) {
-  while (parent_[at(tree)] != tree) tree = parent_[at(tree)] = parent_[at(parent_[at(tree)])];
-  return tree;
+void join_loops(const Model& model, UnionFind& trees) {
+  int first = -1;
+  const auto add = [&](int tree) {
+    if (tree < 0) return;
+    if (first >= 0) trees.join(first, tree);
+    first = tree;
+  };
+  const auto add_joint = [&](int joint) { add(model.dof_tree[at(model.joint_dof[at(joint)])]); };
+  for (const Equality& e : model.equalities) {
+    if (!e.active || !model.options.equalities_enabled) continue;
+    first = -1;
+    for (const int element : {e.a, e.b}) {
+      if (element < 0) continue;
+      if (e.type == EqualityType::kJoint) {
+        add_joint(element);
+      } else if (e.type == EqualityType::kTendon) {
+        for (const Tendon::Term& term : model.tendons[at(element)].terms) add_joint(term.joint);
+      } else {
+        add(model.body_kernels[at(element)].tree);
+      }
+    }
+  }
 }
 
 void TreeIslands::find(const Model& model, const Constraints& c, bool separate) {
-  parent_.resize(at(model.ntree));
-  for (int t = 0; t < model.ntree; ++t) parent_[at(t)] = separate ? t : 0;
+  groups_.reset(model.ntree);
+  for (int t = 1; t < model.ntree && !separate; ++t) groups_.join(0, t);
   for (const Constraint& constraint : c.list) {
     for (int i = 1; i < constraint.part_count; ++i) {
-      const int a = root(c.parts[at(constraint.first_part)].tree),
-                b = root(c.parts[at(constraint.first_part + i)].tree);
-      parent_[at(std::max(a, b))] = std::min(a, b);
+      groups_.join(c.parts[at(constraint.first_part)].tree, c.parts[at(constraint.first_part + i)].tree);
     }
   }
   island_of_.assign(at(model.ntree), -1);
@@ -57,7 +74,7 @@ void TreeIslands::find(const Model& model, const Constraints& c, bool separate) 
   }
   // Two passes, so that islands are numbered by their smallest tree and not by their first constraint.
   for (const Constraint& constraint : c.list) {
-    if (constraint.part_count > 0) island_of_[at(root(c.parts[at(constraint.first_part)].tree))] = 0;
+    if (constraint.part_count > 0) island_of_[at(groups_.root(c.parts[at(constraint.first_part)].tree))] = 0;
   }
   for (int t = 0; t < model.ntree; ++t) {
     if (island_of_[at(t)] == 0) island_of_[at(t)] = count_++;
@@ -67,13 +84,14 @@ void TreeIslands::find(const Model& model, const Constraints& c, bool separate) 
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     if (constraint.part_count == 0) continue;  // nothing that moves
-    std::vector<int>& blocks = islands_[at(island_of_[at(root(c.parts[at(constraint.first_part)].tree))])]->blocks;
+    std::vector<int>& blocks =
+        islands_[at(island_of_[at(groups_.root(c.parts[at(constraint.first_part)].tree))])]->blocks;
     local_[at(block)] = static_cast<int>(blocks.size());
     blocks.push_back(block);
   }
   index_uses(model, c);
   for (int t = 0; t < model.ntree; ++t) {
-    if (first_use(t + 1) > first_use(t)) islands_[at(island_of_[at(root(t))])]->trees.push_back(t);
+    if (first_use(t + 1) > first_use(t)) islands_[at(island_of_[at(groups_.root(t))])]->trees.push_back(t);
   }
 }
 

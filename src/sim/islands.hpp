@@ -11,6 +11,7 @@
 
 #include "touchstone/contact/problem.hpp"
 #include "touchstone/math/aligned.hpp"
+#include "touchstone/math/union_find.hpp"
 #include "touchstone/sim/constraints.hpp"
 
 namespace touchstone {
@@ -22,6 +23,9 @@ struct TreeIsland {
   std::vector<int>
       joined;  // for each block its size, its number of trees and these: what the pattern of G follows from
 };
+
+// Joins the trees that equalities of the model hold together: for islands where no step is at hand, as in a recording.
+void join_loops(const Model& model, UnionFind& trees);
 
 class TreeIslands {
  public:
@@ -52,7 +56,6 @@ class TreeIslands {
   };
   std::size_t first_use(int tree) const { return first_use_[static_cast<std::size_t>(tree)]; }
 
-  int root(int tree);
   void index_uses(const Model& model, const Constraints& constraints);
   void set_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
   static bool keeps_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch);
@@ -60,7 +63,7 @@ class TreeIslands {
                 Scratch& scratch) const;
   void spread_products(TreeIsland& island, int tree, int padded, const Scratch& scratch) const;
 
-  std::vector<int> parent_;             // ntree
+  UnionFind groups_;                    // ntree
   std::vector<int> island_of_;          // ntree
   std::vector<int> local_;              // nblock: number within its island
   std::vector<std::size_t> first_use_;  // ntree + 1

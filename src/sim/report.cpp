@@ -57,6 +57,7 @@ void StepReport::merge_earlier(const StepReport& earlier) {
   status = std::max(status, earlier.status);
   iterations += earlier.iterations;
   largest_iterations = std::max(largest_iterations, earlier.largest_iterations);
+  if (earlier.stage.number > stage.number) stage = earlier.stage;
   const int block = earlier.residuals.natv > residuals.natv ? -1 : residuals.worst_block;
   keep_worst(earlier.residuals, residuals);
   residuals.worst_block = block;  // a block of an earlier substep no longer exists

@@ -77,6 +77,7 @@ struct StepReport {
   int islands = 0;
   int iterations = 0;          // of all islands
   int largest_iterations = 0;  // of one island
+  SolverStage stage;           // the dearest that an island needed, of solvers that have several (`auto`)
   Residuals residuals;         // the worst of all islands, field by field
   std::string worst;           // why a solver refused an island; empty otherwise
   double penetration = 0.0;    // m, the deepest contact at the start of the step, 0 if none

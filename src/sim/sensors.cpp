@@ -41,7 +41,7 @@ class Reader {
   void sum_external();
   void add_external(int body, Vec3 point, Vec3 force, Vec3 torque);
   Frame frame_of(FrameType type, int index) const;
-  Vec3 velocity_at(int body, Vec3 p) const;
+  Vec3 velocity_at(int body, Vec3 p) const { return touchstone::velocity_at(model_, data_, body, p); }
   Vec3 acceleration_at(int body, Vec3 p) const;
   void read_frame(const Sensor& s, double* out) const;
   void read_inertial(const Sensor& s, double* out) const;
@@ -124,13 +124,6 @@ Frame Reader::frame_of(FrameType type, int index) const {
     default:
       return {};
   }
-}
-
-Vec3 Reader::velocity_at(int body, Vec3 p) const {
-  const int tree = model_.body_kernels[at(body)].tree;
-  if (tree < 0) return {};
-  const Motion& v = data_.velocity[at(body)];
-  return v.linear + cross(v.angular, p - data_.reference_point[at(tree)]);
 }
 
 // Classical, with gravity as an upward acceleration.

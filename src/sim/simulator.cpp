@@ -6,6 +6,8 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/model/configuration.hpp"
+#include "touchstone/sim/integrators/integrator.hpp"
+#include "touchstone/sim/sensors.hpp"
 
 namespace touchstone {
 Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
@@ -14,7 +16,11 @@ Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
 Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes)
     : s_(std::make_unique<StepContext>(std::move(model), options, std::move(shapes))),
       rule_(entry_of(options.integrator).make(s_->model)),
-      sensors_(s_->model) {}
+      sensors_(std::make_unique<Sensors>(s_->model)) {}
+
+Simulator::Simulator(Simulator&&) noexcept = default;
+Simulator& Simulator::operator=(Simulator&&) noexcept = default;
+Simulator::~Simulator() = default;
 
 const StepReport& Simulator::step() {
   StepReport earlier;
@@ -24,7 +30,7 @@ const StepReport& Simulator::step() {
     if (i > 0) s_->report.merge_earlier(earlier);
     if (s_->report.status == StepStatus::kDiverged) break;
   }
-  sensors_known_ = false;
+  s_->sensors_known = false;
   if (callback_) callback_(*this);
   return s_->report;
 }
@@ -59,17 +65,17 @@ Vector6 Simulator::contact_wrench(int body) const {
 }
 
 const VectorX& Simulator::sensors() {
-  if (!sensors_known_) {
-    sensors_.read({s_->model, s_->parameters, s_->before, s_->input, s_->acceleration, s_->actuator_force,
-                   s_->constraints, s_->lambda, s_->detector, s_->rules, s_->h});
-    sensors_known_ = true;
+  if (!s_->sensors_known) {
+    sensors_->read({s_->model, s_->parameters, s_->before, s_->input, s_->acceleration, s_->actuator_force,
+                    s_->constraints, s_->lambda, s_->detector, s_->rules, s_->h});
+    s_->sensors_known = true;
   }
-  return sensors_.values();
+  return sensors_->values();
 }
 
 std::span<const double> Simulator::sensor(std::string_view name) {
   const int index = s_->model.sensor(name);
-  const double* first = sensors().data() + sensors_.start(index);
+  const double* first = sensors().data() + sensors_->start(index);
   return {first, static_cast<std::size_t>(sensor_dimension(s_->model.sensors[at(index)].type))};
 }
 
@@ -130,8 +136,8 @@ void Simulator::reset(const State& state) {
 
 // What the last step said is no longer true of the state.
 void Simulator::forget_step() {
-  sensors_known_ = true;
-  sensors_.clear();
+  s_->sensors_known = true;
+  sensors_->clear();
   s_->contact_forces.clear();
   s_->report = StepReport();
   s_->report.time = s_->state.time;

@@ -15,17 +15,21 @@
 #include <string_view>
 
 #include "touchstone/model/state.hpp"
-#include "touchstone/sim/integrators/integrator.hpp"
-#include "touchstone/sim/sensors.hpp"
 #include "touchstone/sim/step_context.hpp"
 
 namespace touchstone {
+
+class Sensors;
+class StepRule;
 
 class Simulator {
  public:
   explicit Simulator(const ModelPtr& model, const SimulatorOptions& options = {});
   // With shapes that were made before for this model: simulators may share them, and hulls are made only once.
   Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes);
+  Simulator(Simulator&&) noexcept;
+  Simulator& operator=(Simulator&&) noexcept;
+  ~Simulator();
 
   const Model& model() const { return s_->model; }
   const ModelPtr& model_ptr() const { return s_->model_ptr; }
@@ -101,8 +105,7 @@ class Simulator {
 
   std::unique_ptr<StepContext> s_;
   std::unique_ptr<StepRule> rule_;
-  Sensors sensors_;
-  bool sensors_known_ = true;
+  std::unique_ptr<Sensors> sensors_;
   std::function<void(Simulator&)> callback_;
 };
 

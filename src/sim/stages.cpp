@@ -137,6 +137,7 @@ void account(StepContext& s) {
   report.immovable = static_cast<int>(contacts.size()) - report.contacts;
   fill_contact_forces(s);
   if (s.options.watch.energy && report.status != StepStatus::kDiverged) watch_energy(s);
+  s.sensors_known = false;
   report.times.certify += watch.seconds();
 }
 

@@ -75,6 +75,7 @@ struct StepContext {
   std::vector<ContactForce> contact_forces;
   EnergyMeter meter;
   double total_mass;
+  bool sensors_known = true;  // false: a step has been made since they were read
 
   // Whether forces are evaluated at the start of the step.
   bool at_start() const { return remaining == h; }

@@ -38,6 +38,7 @@ void solve_part(const AutoOptions& options, const PipelineSettings& settings, Pi
     if (!shifted && settings.deadline.passed()) part.lambda = part.kept;
   }
   outcome.natv = std::max(outcome.natv, value);
+  if (part.stage > solution.stage.number) solution.stage = {part.stage, stage_name(part.stage)};
   solution.iterations += part.steps + part.sweeps;
   solution.factorizations += part.system.factorizations();
 }
@@ -183,6 +184,12 @@ void AutoOptions::describe(OptionList& list) {
   list.add("allow_compliance", allow_compliance, "where no solution exists, add a compliance and report it");
 }
 
+std::unique_ptr<SolverOptions> AutoSolver::make_strict(const SolverOptions& options) const {
+  auto strict = std::make_unique<AutoOptions>(dynamic_cast<const AutoOptions&>(options));
+  strict->allow_compliance = false;
+  return strict;
+}
+
 SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& options, AutoWorkspace& w,
                             Solution& solution) const {
   SolveStatus status{};
@@ -214,7 +221,10 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
   if (settings.warm) {
     compute_velocity(dual, w.lambda, w.u);
     const double value = natv(dual, ContactModel::kNcp, w.lambda, w.u);
-    if (value <= settings.tolerance) return finish(w.lambda, {.natv = value});
+    if (value <= settings.tolerance) {
+      solution.stage = {0, stage_name(0)};
+      return finish(w.lambda, {.natv = value});
+    }
   }
   Outcome outcome = solve_dual(problem, options, settings, w, solution);
   const bool slippery =

@@ -37,6 +37,9 @@ struct AutoWorkspace : PipelineWorkspace {
 };
 
 class AutoSolver final : public TypedSolver<AutoOptions, AutoWorkspace> {
+ public:
+  std::unique_ptr<SolverOptions> make_strict(const SolverOptions& options) const override;
+
  protected:
   SolveStatus run(const ContactProblem& problem, const AutoOptions& options, AutoWorkspace& workspace,
                   Solution& solution) const override;

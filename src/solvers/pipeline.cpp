@@ -19,7 +19,13 @@ constexpr int kMostRounds = 40, kRoundsOfPatience = 12, kRoundSweeps = 10;
 constexpr double kRoundProgress = 0.5;  // of natv in so many rounds
 constexpr double kRoundDamping = 30.0;  // epsilon for each unit of natv relative to the velocity scale,
 constexpr double kMostRoundDamping = 0.1;
-constexpr int kWarmSmoothingSteps = 10;
+constexpr int kWarmSmoothingSteps = 10, kSmoothingSteps = 50, kInteriorSteps = 60;
+constexpr double kInteriorStart = 3.0, kFarStart = 30.0, kFartherStart = 300.0;  // how far inside the cones
+constexpr double kRestartBarrier = 100.0;                                        // of the squared residual
+constexpr int kSweptSweeps = 2, kRestartSweeps = 60, kLastSweeps = 4000;
+// The proximal loop: shift of the scaled diagonal, and the steps that a problem with it may take.
+constexpr double kFirstShift = 1e-2, kMostShift = 1e3, kShiftUp = 5.0, kShiftDown = 0.5;
+constexpr int kProximalRounds = 100, kProximalSmoothing = 15, kProximalInterior = 40, kQuick = 6;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
 constexpr double kLarge = 1e5;       // scaled impulse that is looked at more closely
@@ -52,19 +58,44 @@ class Pipeline {
   void sweep(int count);
   void sweep_while_cheap(double newton_steps);
   void try_modes(bool minimum_norm, double damping = kDamping);
-  void try_rounds();
-  void try_splitting();
   void remove_internal_forces();
   bool diverges();
   void try_smoothing(double barrier, int steps);
   void try_interior(double shift, int steps);
-  void restart();
   void sweep_from_best(double count);
+  bool begin();
+  // The procedures of the table, in its order.
+  void first_sweeps();
+  void first_modes() { try_modes(true); }
+  void more_sweeps();
+  void damped_modes();
+  void try_rounds();
+  void try_splitting();
+  void short_smoothing() { try_smoothing(0.0, kWarmSmoothingSteps); }
   void sweep_where_steps_are_dear();
-  double sweeps_of_a_step() const { return kMultiplication * w_.system.cost() / sweep_cost(); }
+  void interior() { try_interior(kInteriorStart, kInteriorSteps); }
+  void smoothing() { try_smoothing(0.0, kSmoothingSteps); }
+  void restart();
   void proximal_loop();
+  void last_sweeps();
+  // When they apply.
+  bool always() const { return true; }
+  bool warm() const { return settings_.warm; }
+  bool cold() const { return !settings_.warm; }
+  bool nearly_right() const { return settings_.warm || promising(); }
+  bool thorough() const { return settings_.thorough; }
+  double sweeps_of_a_step() const { return kMultiplication * w_.system.cost() / sweep_cost(); }
   double sweep_cost() const;
   double newton_cost() const;
+
+  struct Stage {
+    const char* name;
+    bool (Pipeline::*applies)() const;
+    void (Pipeline::*procedure)();
+  };
+  static const Stage kStages[];
+  friend const char* ::touchstone::stage_name(int stage);
+  friend int ::touchstone::stage_count();
 
   const PipelineSettings& settings_;
   PipelineWorkspace& w_;
@@ -253,10 +284,10 @@ void Pipeline::restart() {
   // Where a factorisation costs as much as hundreds of sweeps, hundreds are worth a try.
   sweep_from_best(std::clamp(kStepsOfRestart * sweeps_of_a_step(), kFewestSweeps, kMostSweeps));
   try_modes(false);
-  try_smoothing(barrier(100.0), 50);
-  sweep_from_best(60);
-  try_interior(30.0, 60);
-  try_interior(300.0, 60);
+  try_smoothing(barrier(kRestartBarrier), kSmoothingSteps);
+  sweep_from_best(kRestartSweeps);
+  try_interior(kFarStart, kInteriorSteps);
+  try_interior(kFartherStart, kInteriorSteps);
 }
 
 // lambda <- solution of (G + eps I) lambda = -g + eps lambda under the laws: monotone enough to be solved, and its
@@ -264,9 +295,9 @@ void Pipeline::restart() {
 void Pipeline::proximal_loop() {
   if (exhausted()) return;
   w_.shifted = dual_;
-  double eps = 1e-2, previous = 0.0;
+  double eps = kFirstShift, previous = 0.0;
   w_.centre = w_.best;
-  for (int outer = 0; outer < 100 && !exhausted(); ++outer) {
+  for (int outer = 0; outer < kProximalRounds && !exhausted(); ++outer) {
     for (int i = 0; i < dual_.nblock(); ++i) {
       const int m = dual_.blocks.size(i);
       double* block = w_.shifted.G.data(w_.shifted.diagonal[i]);
@@ -280,32 +311,83 @@ void Pipeline::proximal_loop() {
     compute_velocity(w_.shifted, w_.inner, w_.inner_u);
     double value = natv(w_.shifted, ContactModel::kNcp, w_.inner, w_.inner_u);
     w_.system.prepare(w_.shifted);
-    const SmoothingNewtonSettings smooth{.tolerance = tolerance, .max_iterations = 15, .deadline = settings_.deadline};
+    const SmoothingNewtonSettings smooth{
+        .tolerance = tolerance, .max_iterations = kProximalSmoothing, .deadline = settings_.deadline};
     follow_path(smooth, true, w_.system, w_.smoothing, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
     int used = w_.smoothing.iterations();
     if (value > tolerance) {
       const InteriorPointSettings interior{
-          .tolerance = tolerance, .max_iterations = 40, .deadline = settings_.deadline};
+          .tolerance = tolerance, .max_iterations = kProximalInterior, .deadline = settings_.deadline};
       follow_path(interior, true, w_.system, w_.interior, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
       used += w_.interior.iterations();
     }
     w_.steps += used;
     w_.system.prepare(dual_, w_.problem);
     if (value > tolerance) {
-      eps *= 5.0;
-      if (eps > 1e3) break;
+      eps *= kShiftUp;
+      if (eps > kMostShift) break;
       continue;
     }
     w_.centre = w_.inner;
     w_.lambda = w_.inner;
     look();
     if (done()) break;
-    if (used <= 6) eps *= 0.5;
+    if (used <= kQuick) eps *= kShiftDown;
     try_modes(false);
   }
 }
 
-double Pipeline::run() {
+void Pipeline::first_sweeps() {
+  w_.prepare_equalities();
+  w_.contacts.prepare(dual_);
+  sweep(settings_.swept ? kSweptSweeps : settings_.warm ? kWarmSweeps : kColdSweeps);
+  sweep_while_cheap(settings_.warm ? kWarmStepsOfModes : kColdStepsOfModes);
+  if (done()) {
+    remove_internal_forces();
+  } else if (!settings_.deadline.passed()) {
+    w_.system.prepare(dual_, w_.problem);
+  }
+}
+
+void Pipeline::more_sweeps() {
+  sweep_while_cheap(kStepsOfPath);
+  try_modes(true);
+}
+
+void Pipeline::damped_modes() {
+  for (int k = 0; k < kRetries; ++k) {
+    sweep_from_best(kRetrySweeps);
+    try_modes(true, kRetryDamping);
+  }
+}
+
+void Pipeline::last_sweeps() {
+  w_.lambda = w_.best;
+  sweep(kLastSweeps);
+  look();
+  try_smoothing(0.0, kSmoothingSteps);
+}
+
+// What `auto` does, in this order, until natv is small enough, steps or time are used up, or there is no solution.
+const Pipeline::Stage Pipeline::kStages[] = {
+    {"sweeps", &Pipeline::always, &Pipeline::first_sweeps},
+    {"modes", &Pipeline::nearly_right, &Pipeline::first_modes},
+    {"more sweeps", &Pipeline::cold, &Pipeline::more_sweeps},
+    {"damped modes", &Pipeline::small, &Pipeline::damped_modes},
+    {"warm rounds", &Pipeline::warm, &Pipeline::try_rounds},
+    {"splitting", &Pipeline::cold, &Pipeline::try_splitting},
+    {"warm smoothing", &Pipeline::warm, &Pipeline::short_smoothing},
+    {"long sweeps", &Pipeline::cold, &Pipeline::sweep_where_steps_are_dear},
+    {"interior point", &Pipeline::always, &Pipeline::interior},
+    {"smoothing", &Pipeline::always, &Pipeline::smoothing},
+    {"rounds", &Pipeline::cold, &Pipeline::try_rounds},
+    {"restart", &Pipeline::thorough, &Pipeline::restart},
+    {"proximal point", &Pipeline::thorough, &Pipeline::proximal_loop},
+    {"last sweeps", &Pipeline::thorough, &Pipeline::last_sweeps},
+};
+
+// The start as the best point so far. Whether it is good enough.
+bool Pipeline::begin() {
   if (settings_.warm || settings_.swept) {
     compute_velocity(dual_, w_.lambda, w_.u);
   } else {
@@ -314,48 +396,31 @@ double Pipeline::run() {
   w_.best_natv = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
   w_.best = w_.lambda;
   w_.best_u = w_.u;
+  w_.stage = 0;
   if (!std::isfinite(w_.best_natv)) w_.best_natv = std::numeric_limits<double>::max();
-  if (done()) return w_.best_natv;
-  w_.prepare_equalities();
-  w_.contacts.prepare(dual_);
-  sweep(settings_.swept ? 2 : settings_.warm ? kWarmSweeps : kColdSweeps);
-  sweep_while_cheap(settings_.warm ? kWarmStepsOfModes : kColdStepsOfModes);
-  if (done()) {
-    remove_internal_forces();
-    return w_.best_natv;
-  }
-  if (settings_.deadline.passed()) return w_.best_natv;
-  w_.system.prepare(dual_, w_.problem);
-  if (settings_.warm || promising()) try_modes(true);
-  if (!exhausted() && !settings_.warm) {
-    sweep_while_cheap(kStepsOfPath);
-    try_modes(true);
-  }
-  for (int k = 0; k < kRetries && small(); ++k) {
-    sweep_from_best(kRetrySweeps);
-    try_modes(true, kRetryDamping);
-  }
-  if (settings_.warm) try_rounds();
-  try_splitting();
-  if (settings_.warm) try_smoothing(0.0, kWarmSmoothingSteps);
-  if (!settings_.warm) sweep_where_steps_are_dear();
-  try_interior(3.0, 60);
-  if (diverges()) return w_.best_natv;
-  try_smoothing(0.0, 50);
-  if (!settings_.warm) try_rounds();
-  if (!settings_.thorough) return w_.best_natv;
-  if (!exhausted()) restart();
-  proximal_loop();
-  if (!exhausted()) {
-    w_.lambda = w_.best;
-    sweep(4000);
-    look();
-    try_smoothing(0.0, 50);
+  return done();
+}
+
+double Pipeline::run() {
+  if (begin()) return w_.best_natv;
+  int number = 0;
+  for (const Stage& stage : kStages) {
+    ++number;
+    if (!(this->*stage.applies)()) continue;
+    const double before = w_.best_natv;
+    (this->*stage.procedure)();
+    if (w_.best_natv < before) w_.stage = number;
+    if (stage.procedure == &Pipeline::interior && diverges()) break;
+    if (exhausted()) break;
   }
   return w_.best_natv;
 }
 
 }  // namespace
+
+int stage_count() { return static_cast<int>(std::size(Pipeline::kStages)) + 1; }
+
+const char* stage_name(int stage) { return stage == 0 ? "start" : Pipeline::kStages[stage - 1].name; }
 
 double run_pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace) {
   workspace.sweeps = 0;

@@ -1,14 +1,10 @@
 // The pipeline of `auto` for one prepared dual problem whose blocks are coupled.
 //
-// Methods from cheap to safe, each from the best point so far, until natv is small enough:
-//   1. exact-local Gauss-Seidel sweeps, as long as the observed rate says that they are cheaper than Newton;
-//   2. Newton with guessed modes, damped; cold: the first step towards impulses of minimum norm; where factorisations
-//   are
-//      cheap, again after a few sweeps, with more damping;
-//   3. cold: a few steps of the splitting method, then 2; warm: smoothing Newton;
-//      then interior point, the two paths polished by 2;
-//   4. restarts: more sweeps, larger barriers, starts further inside;
-//   5. proximal point: G + eps I, g - eps lambda, solved by 3 again and again.
+// Methods from cheap to safe, each from the best point so far, until natv is small enough: the table kStages in
+// pipeline.cpp, in its order, each where it applies. Exact-local Gauss-Seidel sweeps come first, as long as the
+// observed rate says that they are cheaper than Newton; then Newton with guessed modes, damped, from a cold start
+// towards impulses of minimum norm; then paths (splitting, smoothing Newton, interior point), polished by modes; then
+// restarts from further away, and proximal points: G + eps I, g - eps lambda, solved by the paths again and again.
 // Costs are counted, not timed, so that the same problem takes the same way on every machine.
 #pragma once
 
@@ -41,10 +37,15 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
   double best_natv = 0.0;
   int sweeps = 0, steps = 0;
   bool infeasible = false;  // there is no solution: impulses can grow without bound (Pipeline::diverges)
+  int stage = 0;            // number of the stage that found `best`, see stage_name
   // Of the proximal loop: the shifted problem, its centre and its solution.
   DualProblem shifted;
   VectorX centre, inner, inner_u;
 };
+
+// "sweeps", "modes", ...: what reports call a stage. 0 is the start itself.
+const char* stage_name(int stage);
+int stage_count();
 
 // Solves workspace.dual from workspace.lambda; lambda and u become the best point. Returns its natv (m/s).
 double run_pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace);

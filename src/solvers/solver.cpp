@@ -49,6 +49,7 @@ bool begin_dual_solve(const ContactProblem& problem, const SolverOptions& option
   solution.factorizations = 0;
   solution.shift = 0.0;
   solution.infeasible = false;
+  solution.stage = {};
   solution.history.clear();
   solution.message.clear();
   solution.warning.clear();

@@ -33,6 +33,13 @@ enum class SolveStatus : std::uint8_t {
 
 const char* status_name(SolveStatus status);
 
+// The stage that gave the answer, of a solver that has several: the dearest that a part of the problem needed. Dearer
+// ones have larger numbers; -1 if the solver has none.
+struct SolverStage {
+  int number = -1;
+  const char* name = "";
+};
+
 struct Solution {
   VectorX lambda;  // nrow: impulses; the guess of a warm start
   VectorX u;       // nrow: velocities G lambda + g
@@ -41,6 +48,7 @@ struct Solution {
   int factorizations = 0;       // of matrices of the size of the problem
   double shift = 0.0;           // largest number that was added to the diagonal of G for good; 0: the problem as given
   bool infeasible = false;      // the solver saw that no impulses satisfy all laws; only `auto` looks
+  SolverStage stage;            // `auto`
   std::vector<double> history;  // record_history: natv / velocity scale after each iteration
   std::string message;          // why the status is not kSolved; empty otherwise
   std::string warning;          // what is unusual about the problem, whatever the status; empty otherwise
@@ -68,6 +76,9 @@ class ContactSolver {
 
   virtual std::unique_ptr<SolverOptions> make_options() const = 0;
   virtual std::unique_ptr<SolverWorkspace> make_workspace() const = 0;
+  // The same options, but a problem that has no solution is answered as it is (Solution::infeasible), where these would
+  // soften it. None if the solver never does.
+  virtual std::unique_ptr<SolverOptions> make_strict(const SolverOptions& /*options*/) const { return nullptr; }
 
   // Never throws for numerical trouble. Options and workspace must come from this solver. Solution keeps its memory.
   virtual SolveStatus solve(const ContactProblem& problem, const SolverOptions& options, SolverWorkspace& workspace,

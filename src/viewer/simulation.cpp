@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/sim/islands.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone {
@@ -53,11 +53,6 @@ ContactMode mode_of(const Model& model, const Data& data, const ContactForce& f)
   return at_edge && slip_speed(model, data, *f.contact) > kSlipSpeed ? ContactMode::kSlip : ContactMode::kStick;
 }
 
-int root_of(std::vector<int>& parent, int tree) {
-  while (parent[at(tree)] != tree) tree = parent[at(tree)] = parent[at(parent[at(tree)])];
-  return tree;
-}
-
 }  // namespace
 
 std::vector<Channel> step_channels() {
@@ -94,14 +89,13 @@ StepValues step_values(const StepReport& report, double kinetic, double potentia
 
 void fill_contacts(const Model& model, const Data& data, std::span<const ContactForce> forces,
                    std::vector<FrameContact>& contacts) {
-  std::vector<int> parent(at(model.ntree));
-  std::iota(parent.begin(), parent.end(), 0);
+  UnionFind trees;
+  trees.reset(model.ntree);
+  join_loops(model, trees);
   const auto tree = [&model](int body) { return model.body_kernels[at(body)].tree; };
   for (const ContactForce& f : forces) {
     const int a = tree(f.contact->body_a), b = tree(f.contact->body_b);
-    if (a < 0 || b < 0) continue;
-    const int root_a = root_of(parent, a), root_b = root_of(parent, b);
-    parent[at(std::max(root_a, root_b))] = std::min(root_a, root_b);
+    if (a >= 0 && b >= 0) trees.join(a, b);
   }
   contacts.clear();
   for (const ContactForce& f : forces) {
@@ -113,7 +107,7 @@ void fill_contacts(const Model& model, const Data& data, std::span<const Contact
     c.distance = f.contact->distance;
     c.friction = f.contact->material.dimension >= 3 ? f.contact->material.friction[0] : 0.0;
     c.mode = mode_of(model, data, f);
-    c.island = moving >= 0 ? root_of(parent, moving) : -1;
+    c.island = moving >= 0 ? trees.root(moving) : -1;
     c.body_a = f.contact->body_a;
     c.body_b = f.contact->body_b;
     contacts.push_back(c);

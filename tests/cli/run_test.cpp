@@ -35,7 +35,18 @@ TEST_F(CommandLine, RunJsonHasTheFigures) {
   EXPECT_EQ(figures["options"]["erp"], "0.1");
   EXPECT_EQ(figures["contacts"]["most"], 4);
   EXPECT_LE(figures["natv_relative"]["worst"].get<double>(), 1e-6);
+  EXPECT_TRUE(figures["solver_stages"].empty());
   EXPECT_LT(figures["energy"]["last"].get<double>(), figures["energy"]["first"].get<double>());
+}
+
+TEST_F(CommandLine, RunShowsTheStagesOfAuto) {
+  const Outcome outcome = run("run stack:3 --time 0.2 --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.error;
+  const json figures = json::parse(outcome.out);
+  int steps = 0;
+  for (const auto& count : figures["solver_stages"]) steps += count.get<int>();
+  EXPECT_EQ(steps, figures["contacts"]["steps_with"]);
+  EXPECT_NE(run("run stack:3 --time 0.1").out.find("by the dearest stage"), std::string::npos);
 }
 
 TEST_F(CommandLine, RunRecordsWhatItSimulates) {

@@ -107,6 +107,8 @@ TEST(Detector, BoxOnPlane) {
     EXPECT_EQ(c.material.friction[0], 0.7);
     EXPECT_EQ(c.body_a, 0);
     EXPECT_EQ(c.body_b, 1);
+    EXPECT_EQ(c.active.A.type, FeatureType::kFace);
+    EXPECT_EQ(c.active.B.type, FeatureType::kVertex);
     corners.emplace_back(c.position.x(), c.position.y());
   }
   std::sort(corners.begin(), corners.end());

@@ -337,5 +337,28 @@ TEST(Generators, TorsionAndRollingRows) {
   EXPECT_EQ(problem.row_length, (std::vector<double>{1, 1, 0.5, 0.5, 0.5, 1}));
 }
 
+TEST(Islands, PartsKeepSymmetryAndCompliance) {
+  ContactProblem one;
+  one.blocks.add_nonnegative();
+  one.dual.set(MatrixX(MatrixX::Constant(1, 1, 2.0)), VectorX(VectorX::Constant(1, -1.0)));
+  one.dual.symmetric = true;
+  one.primal.R = VectorX::Constant(1, 0.25);
+  ContactProblem both = one;
+  append_problem(both, one);
+  EXPECT_TRUE(both.dual.symmetric);
+  ASSERT_EQ(both.primal.R.size(), 2);
+  Islands islands;
+  find_islands(both, islands);
+  ASSERT_EQ(islands.count(), 2);
+  ContactProblem part;
+  extract_island(both, islands, 1, part);
+  EXPECT_TRUE(part.dual.symmetric);
+  ASSERT_EQ(part.primal.R.size(), 1);
+  EXPECT_EQ(part.primal.R[0], 0.25);
+  one.dual.symmetric = false;
+  append_problem(both, one);
+  EXPECT_FALSE(both.dual.symmetric);
+}
+
 }  // namespace
 }  // namespace touchstone

@@ -130,5 +130,22 @@ TEST(Islands, ContradictingRecoveriesAreGivenUp) {
   EXPECT_LT(free.report().penetration, 1e-4);
 }
 
+TEST(Islands, LoopsJoinTreesWithoutAStep) {
+  const ModelPtr model = load_mjcf_string(R"(<mujoco><worldbody>
+    <body name='a'><freejoint/><geom size='.1'/></body>
+    <body name='b' pos='1 0 0'><freejoint/><geom size='.1'/></body>
+    <body name='c' pos='2 0 0'><joint name='c'/><geom size='.1'/></body>
+    <body name='d' pos='3 0 0'><joint name='d'/><geom size='.1'/></body>
+    <body name='e' pos='4 0 0'><freejoint/><geom size='.1'/></body></worldbody>
+    <equality><connect body1='a' body2='b' anchor='.5 0 0'/><joint joint1='c' joint2='d'/>
+      <connect body1='e' anchor='0 0 0'/><weld body1='a' body2='c' active='false'/></equality></mujoco>)");
+  UnionFind trees;
+  trees.reset(model->ntree);
+  join_loops(*model, trees);
+  std::vector<int> roots;
+  for (int t = 0; t < model->ntree; ++t) roots.push_back(trees.root(t));
+  EXPECT_EQ(roots, (std::vector<int>{0, 0, 2, 2, 4}));
+}
+
 }  // namespace
 }  // namespace touchstone

@@ -299,5 +299,19 @@ TEST(Truth, UnsymmetricProblemsAreSolvedAsGivenWithAWarning) {
   EXPECT_GE(solved, tried / 2) << "of " << tried;
 }
 
+TEST(Auto, SaysWhichStageFinished) {
+  const ContactProblem cube = make_cube({1.0, 0.3, 0.0});
+  const Solved cold = solve("auto", cube, {});
+  EXPECT_GT(cold.solution.stage.number, 0);
+  EXPECT_STRNE(cold.solution.stage.name, "");
+  const Solved warm = solve("auto", cube, {"warm_start=true"}, &cold.solution);
+  EXPECT_EQ(warm.solution.stage.number, 0);
+  EXPECT_STREQ(warm.solution.stage.name, "start");
+  EXPECT_EQ(solve("ncp-pgs", cube, {}).solution.stage.number, -1);
+  for (const Named& named : family()) {
+    EXPECT_GT(solve("auto", named.problem, {}).solution.stage.number, 0) << named.name;
+  }
+}
+
 }  // namespace
 }  // namespace touchstone
