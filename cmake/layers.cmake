@@ -20,6 +20,7 @@ function(touchstone_layer folder)
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${directory}/*.cpp")
   list(APPEND sources ${arg_SOURCES})
+  set_source_files_properties(${arg_SOURCES} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON) # clang-tidy runs before they exist
   set(target touchstone_${folder})
   if(sources)
     set(scope PUBLIC)

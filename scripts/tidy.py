@@ -55,8 +55,8 @@ def units_of(files: list[Path], build: Path) -> list[Unit]:
     alone = set(files)
     units = []
     for group in sorted(build.rglob("Unity/unity_*.cxx")):
-        members = tuple(Path(name) for name in MEMBER.findall(group.read_text()))
-        if alone.issuperset(members) and members:
+        members = tuple(path for path in map(Path, MEMBER.findall(group.read_text())) if path in alone)
+        if members:
             units.append(Unit(group, members))
             alone.difference_update(members)
     return units + [Unit(file, (file,)) for file in sorted(alone)]
