@@ -28,12 +28,6 @@ void JointFrictionKind::soft_law(const ConstraintStep& step, int block, Constrai
   soft::set_row(step, c.blocks.row[at(block)], joint.friction_impedance, 0.0, true, step.weights.dof[dof], c);
 }
 
-bool JointFrictionKind::wrench(const ConstraintScene&, const Constraint&, const double*, PairWrench&) { return false; }
-
-WarmStartKey JointFrictionKind::key(std::span<const Contact>, const Constraint& constraint) {
-  return key_of_element(constraint);
-}
-
 std::string JointFrictionKind::describe(const Model& model, std::span<const Contact>, const Constraint& constraint) {
   return fmt::format("friction of joint '{}'", model.joints[at(model.dof_joint[at(constraint.index)])].name);
 }

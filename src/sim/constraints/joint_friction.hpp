@@ -5,7 +5,7 @@
 
 namespace touchstone {
 
-struct JointFrictionKind {
+struct JointFrictionKind : JointSpaceKind {
   static constexpr ConstraintKind kKind = ConstraintKind::kJointFriction;
   static constexpr const char* kName = "joint friction";
   static constexpr Violation kViolation = Violation::kNone;
@@ -14,9 +14,6 @@ struct JointFrictionKind {
   static void add(const ConstraintStep& step, ConstraintWriter& writer);
   static void hard_law(const ConstraintStep& step, int block, Constraints& constraints);
   static void soft_law(const ConstraintStep& step, int block, Constraints& constraints);
-  static bool wrench(const ConstraintScene& scene, const Constraint& constraint, const double* impulse,
-                     PairWrench& wrench);
-  static WarmStartKey key(std::span<const Contact> contacts, const Constraint& constraint);
   static std::string describe(const Model& model, std::span<const Contact> contacts, const Constraint& constraint);
 };
 

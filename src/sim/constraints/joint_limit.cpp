@@ -66,12 +66,6 @@ void JointLimitKind::soft_law(const ConstraintStep& step, int block, Constraints
                 step.weights.dof[step.model.joint_dof[at(j)]], c);
 }
 
-bool JointLimitKind::wrench(const ConstraintScene&, const Constraint&, const double*, PairWrench&) { return false; }
-
-WarmStartKey JointLimitKind::key(std::span<const Contact>, const Constraint& constraint) {
-  return key_of_element(constraint);
-}
-
 std::string JointLimitKind::describe(const Model& model, std::span<const Contact>, const Constraint& constraint) {
   return fmt::format("{} limit of joint '{}'", constraint.side == 0 ? "lower" : "upper",
                      model.joints[at(constraint.index)].name);

@@ -6,7 +6,7 @@
 
 namespace touchstone {
 
-struct JointLimitKind {
+struct JointLimitKind : JointSpaceKind {
   static constexpr ConstraintKind kKind = ConstraintKind::kJointLimit;
   static constexpr const char* kName = "joint limit";
   static constexpr Violation kViolation = Violation::kOneSided;
@@ -15,9 +15,6 @@ struct JointLimitKind {
   static void add(const ConstraintStep& step, ConstraintWriter& writer);
   static void hard_law(const ConstraintStep& step, int block, Constraints& constraints);
   static void soft_law(const ConstraintStep& step, int block, Constraints& constraints);
-  static bool wrench(const ConstraintScene& scene, const Constraint& constraint, const double* impulse,
-                     PairWrench& wrench);
-  static WarmStartKey key(std::span<const Contact> contacts, const Constraint& constraint);
   static std::string describe(const Model& model, std::span<const Contact> contacts, const Constraint& constraint);
 };
 

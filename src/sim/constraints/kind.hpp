@@ -86,6 +86,12 @@ struct WarmStartKey {
 // That of a constraint which is known by its kind, index and side.
 WarmStartKey key_of_element(const Constraint& constraint);
 
+// What kinds have in common whose impulses act on joints, by J' impulse, and that are known by their element.
+struct JointSpaceKind {
+  static bool wrench(const ConstraintScene&, const Constraint&, const double*, PairWrench&) { return false; }
+  static WarmStartKey key(std::span<const Contact>, const Constraint& constraint) { return key_of_element(constraint); }
+};
+
 template <typename Kind>
 concept ConstraintModule = requires(const ConstraintStep& step, const ConstraintScene& scene, ConstraintWriter& writer,
                                     int block, Constraints& constraints, const Constraint& constraint,

@@ -44,12 +44,6 @@ void ServoKind::hard_law(const ConstraintStep& step, int block, Constraints& c) 
 
 void ServoKind::soft_law(const ConstraintStep&, int, Constraints&) {}  // servos are explicit in this model
 
-bool ServoKind::wrench(const ConstraintScene&, const Constraint&, const double*, PairWrench&) { return false; }
-
-WarmStartKey ServoKind::key(std::span<const Contact>, const Constraint& constraint) {
-  return key_of_element(constraint);
-}
-
 std::string ServoKind::describe(const Model& model, std::span<const Contact>, const Constraint& constraint) {
   return fmt::format("force limit of actuator '{}'", model.actuators[at(constraint.index)].name);
 }

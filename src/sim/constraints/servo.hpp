@@ -6,7 +6,7 @@
 
 namespace touchstone {
 
-struct ServoKind {
+struct ServoKind : JointSpaceKind {
   static constexpr ConstraintKind kKind = ConstraintKind::kServo;
   static constexpr const char* kName = "servo";
   static constexpr Violation kViolation = Violation::kNone;
@@ -15,9 +15,6 @@ struct ServoKind {
   static void add(const ConstraintStep& step, ConstraintWriter& writer);
   static void hard_law(const ConstraintStep& step, int block, Constraints& constraints);
   static void soft_law(const ConstraintStep& step, int block, Constraints& constraints);
-  static bool wrench(const ConstraintScene& scene, const Constraint& constraint, const double* impulse,
-                     PairWrench& wrench);
-  static WarmStartKey key(std::span<const Contact> contacts, const Constraint& constraint);
   static std::string describe(const Model& model, std::span<const Contact> contacts, const Constraint& constraint);
 };
 

@@ -28,12 +28,6 @@ void TendonFrictionKind::soft_law(const ConstraintStep& step, int block, Constra
                 step.weights.tendon[t], c);
 }
 
-bool TendonFrictionKind::wrench(const ConstraintScene&, const Constraint&, const double*, PairWrench&) { return false; }
-
-WarmStartKey TendonFrictionKind::key(std::span<const Contact>, const Constraint& constraint) {
-  return key_of_element(constraint);
-}
-
 std::string TendonFrictionKind::describe(const Model& model, std::span<const Contact>, const Constraint& constraint) {
   return fmt::format("friction of tendon '{}'", model.tendons[at(constraint.index)].name);
 }

@@ -37,12 +37,6 @@ void TendonLimitKind::soft_law(const ConstraintStep& step, int block, Constraint
                 step.weights.tendon[t], c);
 }
 
-bool TendonLimitKind::wrench(const ConstraintScene&, const Constraint&, const double*, PairWrench&) { return false; }
-
-WarmStartKey TendonLimitKind::key(std::span<const Contact>, const Constraint& constraint) {
-  return key_of_element(constraint);
-}
-
 std::string TendonLimitKind::describe(const Model& model, std::span<const Contact>, const Constraint& constraint) {
   return fmt::format("{} limit of tendon '{}'", constraint.side == 0 ? "lower" : "upper",
                      model.tendons[at(constraint.index)].name);
