@@ -12,9 +12,9 @@
 
 #include <Eigen/Cholesky>
 
+#include "touchstone/contact/certify.hpp"
 #include "touchstone/contact/dual.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/contact/residuals.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace {

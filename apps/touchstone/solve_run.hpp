@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/contact/residuals.hpp"
+#include "touchstone/contact/certify.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone::cli {

@@ -1,4 +1,5 @@
 // All figures of the benchmark `contact` as JSON on the standard output (run.py plots them).
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <string>

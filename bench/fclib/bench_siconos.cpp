@@ -25,7 +25,7 @@
 
 #include "FrictionContactProblem.h"
 #include "harness.hpp"
-#include "touchstone/contact/residuals.hpp"
+#include "touchstone/contact/certify.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "touchstone/contact/residuals.hpp"
+#include "touchstone/contact/certify.hpp"
 #include "touchstone/io/fclib.hpp"
 
 namespace bench {
@@ -64,10 +64,10 @@ ContactProblem load_local_problem(const std::string& file) {
   MatrixX G(n, n);
   for (int k = 0; k < n; ++k) {
     G.col(k) = primal.J * (touchstone::next_velocity(problem, VectorX::Unit(n, k)) - primal.v_free);
-    if (primal.R.size() > 0) G(k, k) += primal.R[k];
+    if (problem.R.size() > 0) G(k, k) += problem.R[k];
   }
   VectorX g = primal.J * primal.v_free;
-  if (primal.b.size() > 0) g += primal.b;
+  if (problem.b.size() > 0) g += problem.b;
   std::vector<std::pair<int, int>> pattern;  // blocks that are coupled; the others are zero exactly
   const std::vector<int>& row = problem.blocks.row;
   const auto block_of = [&](int i, int j) { return G.block(row[i], row[j], row[i + 1] - row[i], row[j + 1] - row[j]); };

@@ -1,4 +1,5 @@
 // The batch of bench/python/run.py in C++: one call a step. Prints world steps a second.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 

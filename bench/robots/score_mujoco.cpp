@@ -34,26 +34,26 @@ class Scorer {
 
   Residuals score() {
     problem_.time_step = h_;
-    PrimalData& primal = problem_.primal;
     const auto n = static_cast<Eigen::Index>(rows_.size());
     VectorX lambda(n);
-    primal.R.resize(n);
-    primal.b.resize(n);
+    problem_.R.resize(n);
+    problem_.b.resize(n);
     for (Eigen::Index r = 0; r < n; ++r) {
       const Row& row = rows_[static_cast<std::size_t>(r)];
       lambda[r] = row.impulse;
-      primal.b[r] = row.bias;
-      primal.R[r] = row.compliance;
+      problem_.b[r] = row.bias;
+      problem_.R[r] = row.compliance;
       problem_.row_length.push_back(row.length);
     }
     const Eigen::Map<const VectorX> v(d_->qvel, m_->nv), a(d_->qacc_smooth, m_->nv);
-    primal.v_free = soft_ ? VectorX(h_ * a) : VectorX(v + h_ * a);
+    problem_.primal.v_free = soft_ ? VectorX(h_ * a) : VectorX(v + h_ * a);
     set_jacobian();
     return certify(problem_, lambda, soft_ ? ContactModel::kCcp : ContactModel::kNcp);
   }
 
  private:
   void add_inertia() {
+    DenseInertia inertia;
     for (int tree = 0; tree < m_->ntree; ++tree) {
       const int first = m_->tree_dofadr[tree], size = m_->tree_dofnum[tree];
       MatrixX A = MatrixX::Zero(size, size);
@@ -63,8 +63,9 @@ class Scorer {
           A(i, j) = A(j, i) = d_->M[address];
         }
       }
-      problem_.primal.add_clique(A);
+      inertia.add(A);
     }
+    problem_.primal.set_inertia(std::move(inertia));
   }
 
   // Adds what begins at row i of MuJoCo's list; returns how many rows it has there.
@@ -180,7 +181,7 @@ class Scorer {
       if (value == 0.0) return;
       const int tree = m_->dof_treeid[dof];
       std::size_t k = first;
-      while (k < jacobian.size() && jacobian[k].clique != tree) ++k;
+      while (k < jacobian.size() && jacobian[k].group != tree) ++k;
       if (k == jacobian.size()) {
         jacobian.push_back({block, tree, MatrixX::Zero(problem_.blocks.size(block), m_->tree_dofnum[tree])});
       }

@@ -3,7 +3,7 @@
 
 #include <mujoco/mujoco.h>
 
-#include "touchstone/contact/residuals.hpp"
+#include "touchstone/contact/certify.hpp"
 
 namespace bench {
 

@@ -1,4 +1,5 @@
 // Many worlds of one model.
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>

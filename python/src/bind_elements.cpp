@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "fields.hpp"
 #include "shape.hpp"
 #include "touchstone/model/element_names.hpp"
 
@@ -68,6 +69,9 @@ nb::class_<View> bind_element(nb::module_& m, const char* name, const char* doc)
   return nb::class_<View>(m, name, doc)
       .def_prop_ro("name", [](const View& e) { return get(e).name; })
       .def_ro("index", &View::index, "Place in the model's list of its kind.")
+      .def(
+          "fields", [](const View& e) { return plain(get(e)); }, nb::sig("def fields(self) -> dict[str, object]"),
+          "Everything that it says, as plain numbers, strings, lists and dictionaries; references are indices.")
       .def(
           "__eq__", [](const View& a, const View& b) { return a.model == b.model && a.index == b.index; },
           nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))

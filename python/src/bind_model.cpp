@@ -259,6 +259,11 @@ void bind_model(nb::module_& m) {
            [](PyModel& self, const nb::bytes& bytes) {
              new (&self) PyModel{deserialize_model(std::string_view(bytes.c_str(), bytes.size()))};
            })
+      .def(
+          "__eq__", [](const PyModel& a, const PyModel& b) { return a.ptr == b.ptr || same_elements(*a, *b); },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"),
+          "Whether all elements, options and parameters are the same.")
+      .def("__hash__", [](const PyModel& self) { return hash_elements(*self); })
       .def("__repr__", &repr)
       .def("_repr_html_", &html);
 }

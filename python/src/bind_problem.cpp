@@ -6,12 +6,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <Eigen/Cholesky>
 
 #include "bindings.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/contact/certify.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/contact/residuals.hpp"
 #include "touchstone/contact/validate.hpp"
 #include "touchstone/io/fclib.hpp"
 
@@ -28,25 +27,18 @@ Problem wrap(ContactProblem problem) {
   return p;
 }
 
-MatrixX dense_inertia(const PrimalData& primal) {
-  MatrixX A = MatrixX::Zero(primal.nv(), primal.nv());
-  for (int c = 0; c < primal.nclique(); ++c) {
-    const int first = primal.clique[static_cast<std::size_t>(c)];
-    A.block(first, first, primal.clique_size(c), primal.clique_size(c)) = primal.A_block(c);
-  }
-  return A;
-}
+MatrixX dense_inertia(const PrimalData& primal) { return primal.A ? primal.A->matrix().dense() : MatrixX(); }
 
-// G = J A^-1 J' + R, clique by clique.
+// G = J A^-1 J' + R.
 MatrixX form_delassus(const ContactProblem& p) {
   const MatrixX J = p.primal.J.dense();
-  MatrixX G = MatrixX::Zero(p.nrow(), p.nrow());
-  for (int c = 0; c < p.primal.nclique(); ++c) {
-    const int first = p.primal.clique[static_cast<std::size_t>(c)];
-    const MatrixX part = J.middleCols(first, p.primal.clique_size(c));
-    G += part * p.primal.A_block(c).llt().solve(part.transpose());
+  MatrixX G(p.nrow(), p.nrow());
+  for (int r = 0; r < p.nrow(); ++r) {
+    VectorX column = J.row(r);
+    p.primal.A->solve(column);
+    G.col(r).noalias() = J * column;
   }
-  if (p.primal.R.size() > 0) G.diagonal() += p.primal.R;
+  if (p.R.size() > 0) G.diagonal() += p.R;
   return G;
 }
 
@@ -58,26 +50,28 @@ MatrixX delassus(const Problem& problem) {
       return p.dual.G_dense;
     case DualData::Form::kSparse:
       return p.dual.G_sparse.dense();
-    case DualData::Form::kOperator:
     case DualData::Form::kNone:
       break;
   }
-  if (!p.has_primal) throw Error("the problem has no G and no primal view; call set_dual or set_primal");
+  if (!p.has_primal()) throw Error("the problem has no G and no primal view; call set_dual or set_primal");
   return form_delassus(p);
 }
 
 VectorX free_velocity(const Problem& problem) {
   const ContactProblem& p = problem.problem;
   if (p.has_dual()) return p.dual.g;
-  if (!p.has_primal) throw Error("the problem has no g and no primal view; call set_dual or set_primal");
+  if (!p.has_primal()) throw Error("the problem has no g and no primal view; call set_dual or set_primal");
   VectorX g = p.primal.J * p.primal.v_free;
-  if (p.primal.b.size() > 0) g += p.primal.b;
+  if (p.b.size() > 0) g += p.b;
   return g;
 }
 
-void set_dual(Problem& problem, const Numbers& G, const Numbers& g) {
+void set_dual(Problem& problem, const Numbers& G, const Numbers& g, const std::optional<Numbers>& compliance) {
   const int n = problem.problem.nrow();
   problem.problem.dual.set(G.matrix("G", n, n), g.vector("g", n));
+  if (compliance || !problem.problem.has_primal()) {
+    problem.problem.R = compliance ? compliance->spread("R", n) : VectorX();
+  }
 }
 
 void set_primal(Problem& problem, const Numbers& inertia, const Numbers& jacobian, const Numbers& v_free,
@@ -87,15 +81,17 @@ void set_primal(Problem& problem, const Numbers& inertia, const Numbers& jacobia
   const auto nv = static_cast<int>(A.rows());
   const MatrixX J = jacobian.matrix("J", p.nrow(), nv);
   p.primal = PrimalData();
-  p.primal.add_clique(A);
+  DenseInertia dense;
+  dense.add(A);
+  p.primal.set_inertia(std::move(dense));
   std::vector<JacobianBlock> blocks;
   for (int i = 0; i < p.nblock(); ++i) {
     blocks.push_back({i, 0, J.middleRows(p.blocks.row[static_cast<std::size_t>(i)], p.blocks.size(i))});
   }
   p.set_jacobian(blocks);
   p.primal.v_free = v_free.vector("v_free", nv);
-  if (compliance) p.primal.R = compliance->spread("R", p.nrow());
-  if (bias) p.primal.b = bias->spread("b", p.nrow());
+  if (compliance || !p.has_dual()) p.R = compliance ? compliance->spread("R", p.nrow()) : VectorX();
+  p.b = bias ? bias->spread("b", p.nrow()) : VectorX();
 }
 
 int add_contact(Problem& problem, const Numbers& friction) {
@@ -114,7 +110,7 @@ Problem from_arrays(const Numbers& G, const Numbers& g, const Numbers& mu, doubl
   const VectorX friction = mu.spread("mu", contacts);
   Problem problem;
   for (int i = 0; i < contacts; ++i) problem.problem.blocks.add_coulomb(friction[i]);
-  set_dual(problem, G, g);
+  set_dual(problem, G, g, std::nullopt);
   problem.problem.time_step = time_step;
   return problem;
 }
@@ -135,8 +131,8 @@ std::string repr(const Problem& problem) {
   const ContactProblem& p = problem.problem;
   return fmt::format("<ContactProblem{}: {} blocks, {} rows; {}{}{}>",
                      problem.title.empty() ? "" : " '" + problem.title + "'", p.nblock(), p.nrow(),
-                     p.has_dual() ? "dual" : "", p.has_dual() && p.has_primal ? " and " : "",
-                     p.has_primal ? fmt::format("primal with {} dofs", p.primal.nv()) : "");
+                     p.has_dual() ? "dual" : "", p.has_dual() && p.has_primal() ? " and " : "",
+                     p.has_primal() ? fmt::format("primal with {} dofs", p.primal.nv()) : "");
 }
 
 void bind_making(nb::class_<Problem>& c) {
@@ -156,7 +152,9 @@ void bind_making(nb::class_<Problem>& c) {
       .def(
           "add_box", [](Problem& p, double lo, double hi) { return p.problem.blocks.add_box(lo, hi); }, nb::arg("lo"),
           nb::arg("hi"), "One row with an impulse between two bounds, N s: dry friction.")
-      .def("set_dual", &set_dual, nb::arg("G"), nb::arg("g"), "u = G impulse + g: G includes compliance.")
+      .def("set_dual", &set_dual, nb::arg("G"), nb::arg("g"), nb::arg("R") = nb::none(),
+           "u = G impulse + g: G includes compliance; R, one number or one for each row, says how much of its diagonal "
+           "is.")
       .def("set_primal", &set_primal, nb::arg("A"), nb::arg("J"), nb::arg("v_free"), nb::arg("R") = nb::none(),
            nb::arg("b") = nb::none(),
            "A (v' - v_free) = J' impulse, u = J v' + b + R impulse; R and b: one number or one for each row.");
@@ -166,10 +164,9 @@ void bind_reading(nb::class_<Problem>& c) {
   c.def_prop_ro("nblock", [](const Problem& p) { return p.problem.nblock(); })
       .def_prop_ro("nrow", [](const Problem& p) { return p.problem.nrow(); })
       .def_prop_ro(
-          "nv", [](const Problem& p) { return p.problem.has_primal ? p.problem.primal.nv() : 0; },
-          "Dofs of the primal view; 0 without one.")
+          "nv", [](const Problem& p) { return p.problem.primal.nv(); }, "Dofs of the primal view; 0 without one.")
       .def_prop_ro("has_dual", [](const Problem& p) { return p.problem.has_dual(); })
-      .def_prop_ro("has_primal", [](const Problem& p) { return p.problem.has_primal; })
+      .def_prop_ro("has_primal", [](const Problem& p) { return p.problem.has_primal(); })
       .def_prop_ro("block_types",
                    [](const Problem& p) {
                      std::vector<std::string> names;
@@ -192,6 +189,12 @@ void bind_reading(nb::class_<Problem>& c) {
       .def_prop_ro(
           "J", [](const Problem& p) { return copy_matrix(p.problem.primal.J.dense()); },
           "Jacobian of the primal view, dense copy.")
+      .def_prop_ro(
+          "R", [](const Problem& p) { return copy(p.problem.R); },
+          "Compliance of each row, which G holds too; empty: none is known.")
+      .def_prop_ro(
+          "b", [](const Problem& p) { return copy(p.problem.b); },
+          "m/s: bias velocity of the primal view; empty: none.")
       .def_prop_ro("v_free", [](const Problem& p) { return copy(p.problem.primal.v_free); })
       .def_rw("title", &Problem::title)
       .def_rw("description", &Problem::description)

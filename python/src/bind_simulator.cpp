@@ -10,6 +10,7 @@
 #include "simulator.hpp"
 #include "stepping.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/collision/detector.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/io/fclib.hpp"
 #include "touchstone/sim/islands.hpp"
@@ -89,7 +90,9 @@ RecordedProblem contact_problem(const PySimulator& self) {
   TreeIslands islands;
   TreeIslands::Scratch scratch;
   islands.find(self.sim.model(), self.sim.constraints(), false);
+  if (islands.count() == 0) return recorded;  // nothing moves
   islands.build_problem(0, self.sim.model(), self.sim.constraints(), h, scratch);
+  islands.add_primal(0, self.sim.model(), self.sim.data(), self.sim.constraints(), scratch);
   recorded.problem = islands[0].problem;
   return recorded;
 }
@@ -344,9 +347,9 @@ void set_options(SimulatorOptions& options, const nb::kwargs& named) {
 void bind_simulator(nb::module_& m) {
   nb::class_<Simulator::Snapshot>(m, "Snapshot", "Everything the next step depends on; see Simulator.save.")
       .def_prop_ro(
-          "state", [](const Simulator::Snapshot& s) { return State(s.state); }, "A copy of its state.")
+          "state", [](const Simulator::Snapshot& s) { return State(s.state()); }, "A copy of its state.")
       .def("__repr__",
-           [](const Simulator::Snapshot& s) { return fmt::format("<Snapshot at {:.6g} s>", s.state.time); });
+           [](const Simulator::Snapshot& s) { return fmt::format("<Snapshot at {:.6g} s>", s.state().time); });
 
   nb::class_<PySimulator> c(m, "Simulator",
                             "A model, its state, and one function that moves it on. Trouble is a status of the report, "

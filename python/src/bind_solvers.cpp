@@ -9,7 +9,7 @@
 #include "bindings.hpp"
 #include "touchstone/base/clock.hpp"
 #include "touchstone/base/error.hpp"
-#include "touchstone/contact/residuals.hpp"
+#include "touchstone/contact/certify.hpp"
 #include "touchstone/io/fclib.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 #include "touchstone/solvers/references.hpp"

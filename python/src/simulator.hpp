@@ -5,6 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "touchstone/dynamics/data.hpp"
 #include "touchstone/scenes/scene_run.hpp"
 #include "touchstone/sim/simulator.hpp"
 

@@ -16,16 +16,11 @@
 
 #include "touchstone/collision/collision_model.hpp"
 #include "touchstone/collision/contact.hpp"
+#include "touchstone/collision/options.hpp"
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/geometry/raycast.hpp"
 
 namespace touchstone {
-
-struct CollisionOptions {
-  double margin = 1e-3;  // m; contacts are reported up to this distance beyond the model's margins
-  BroadPhaseOptions broad_phase;
-  QueryOptions query;
-};
 
 struct RayHit {
   int shape = -1;  // in Model::shapes, -1: nothing was hit

@@ -1,4 +1,4 @@
-// Cost: building G from the primal, for each clique with k blocks, is k solves with L and k^2 / 2 products of small
+// Cost: building G from the primal, for each clique with k blocks, is k half solves and k^2 / 2 products of small
 // blocks. A G that is given is copied and scaled in one pass.
 #include "touchstone/contact/dual.hpp"
 
@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace touchstone {
 namespace {
@@ -30,60 +28,64 @@ void find_diagonal(DualProblem& dual) {
 
 // --- G from the primal ---
 
-void order_by_clique(const PrimalData& primal, DualProblem::Primal& scratch) {
+void find_uses(const PrimalData& primal, DualProblem::Primal& s) {
   const BlockSparseMatrix& J = primal.J;
-  scratch.clique_start.assign(primal.clique.size(), 0);
-  for (const int c : J.col) ++scratch.clique_start[static_cast<std::size_t>(c) + 1];
-  for (std::size_t c = 1; c < scratch.clique_start.size(); ++c) scratch.clique_start[c] += scratch.clique_start[c - 1];
-  scratch.clique_entry.resize(J.col.size());
-  scratch.clique_block.resize(J.col.size());
+  s.uses.clear();
+  s.clique_start.assign(primal.A->clique().size(), 0);
+  std::size_t start = 0;
   for (int i = 0; i < J.block_rows(); ++i) {
+    int last = -1;
     for (int k = J.start[i]; k < J.start[i + 1]; ++k) {
-      const int slot = scratch.clique_start[J.col[k]]++;
-      scratch.clique_entry[slot] = k;
-      scratch.clique_block[slot] = i;
+      const int c = s.clique_of[J.col[k]];
+      if (c == last) continue;
+      s.uses.push_back({i, c, k, start});
+      start += static_cast<std::size_t>(primal.A->clique_size(c)) * static_cast<std::size_t>(J.row_size(i));
+      ++s.clique_start[static_cast<std::size_t>(c) + 1];
+      last = c;
     }
   }
-  for (std::size_t c = scratch.clique_start.size() - 1; c > 0; --c)
-    scratch.clique_start[c] = scratch.clique_start[c - 1];
-  scratch.clique_start[0] = 0;
+  s.Y.resize(start);
+  for (std::size_t c = 1; c < s.clique_start.size(); ++c) s.clique_start[c] += s.clique_start[c - 1];
+  s.clique_use.resize(s.uses.size());
+  for (std::size_t u = 0; u < s.uses.size(); ++u)
+    s.clique_use[s.clique_start[s.uses[u].clique]++] = static_cast<int>(u);
+  for (std::size_t c = s.clique_start.size() - 1; c > 0; --c) s.clique_start[c] = s.clique_start[c - 1];
+  s.clique_start[0] = 0;
 }
 
 void build_pattern(const ContactProblem& problem, DualProblem& dual) {
-  DualProblem::Primal& scratch = dual.primal;
-  order_by_clique(problem.primal, scratch);
+  DualProblem::Primal& s = dual.primal;
+  const PrimalData& primal = problem.primal;
+  s.clique_of = primal.A->clique_of();
+  find_uses(primal, s);
+  const auto block_at = [&](int slot) { return s.uses[s.clique_use[slot]].block; };
   dual.pattern.clear();
   for (int i = 0; i < problem.nblock(); ++i) dual.pattern.emplace_back(i, i);
-  for (int c = 0; c < problem.primal.nclique(); ++c) {
-    for (int p = scratch.clique_start[c]; p < scratch.clique_start[c + 1]; ++p) {
-      for (int q = scratch.clique_start[c]; q < scratch.clique_start[c + 1]; ++q) {
-        if (p != q) dual.pattern.emplace_back(scratch.clique_block[p], scratch.clique_block[q]);
+  for (int c = 0; c < primal.A->nclique(); ++c) {
+    for (int p = s.clique_start[c]; p < s.clique_start[c + 1]; ++p) {
+      for (int q = s.clique_start[c]; q < s.clique_start[c + 1]; ++q) {
+        if (p != q) dual.pattern.emplace_back(block_at(p), block_at(q));
       }
     }
   }
   dual.G.set_pattern(problem.blocks.row, problem.blocks.row, dual.pattern);
-  scratch.target.clear();
-  for (int c = 0; c < problem.primal.nclique(); ++c) {
-    for (int p = scratch.clique_start[c]; p < scratch.clique_start[c + 1]; ++p) {
-      for (int q = scratch.clique_start[c]; q < p; ++q) {
-        scratch.target.push_back(dual.G.find(scratch.clique_block[p], scratch.clique_block[q]));
-        scratch.target.push_back(dual.G.find(scratch.clique_block[q], scratch.clique_block[p]));
+  s.target.clear();
+  for (int c = 0; c < primal.A->nclique(); ++c) {
+    for (int p = s.clique_start[c]; p < s.clique_start[c + 1]; ++p) {
+      for (int q = s.clique_start[c]; q < p; ++q) {
+        s.target.push_back(dual.G.find(block_at(p), block_at(q)));
+        s.target.push_back(dual.G.find(block_at(q), block_at(p)));
       }
     }
   }
-  scratch.J_pattern.row_begin = problem.primal.J.row_begin;
-  scratch.J_pattern.col_begin = problem.primal.J.col_begin;
-  scratch.J_pattern.start = problem.primal.J.start;
-  scratch.J_pattern.col = problem.primal.J.col;
+  s.J_pattern.row_begin = primal.J.row_begin;
+  s.J_pattern.col_begin = primal.J.col_begin;
+  s.J_pattern.start = primal.J.start;
+  s.J_pattern.col = primal.J.col;
 }
 
-// G_ij += Y_i' Y_j and, for i != j, its mirror image.
-void add_product(const PrimalData& primal, const DualProblem::Primal& scratch, int c, int p, int q, double* G_pq,
-                 double* G_qp) {
-  const int n = primal.clique_size(c);
-  const int mp = primal.J.row_size(scratch.clique_block[p]), mq = primal.J.row_size(scratch.clique_block[q]);
-  const double* yp = scratch.Y.data() + primal.J.offset[scratch.clique_entry[p]];
-  const double* yq = scratch.Y.data() + primal.J.offset[scratch.clique_entry[q]];
+// G_ij += Y_i' Y_j and, for i != j, its mirror image. n: dofs of the clique.
+void add_product(int n, int mp, const double* yp, int mq, const double* yq, double* G_pq, double* G_qp) {
   if (n == kFreeBody && mp == kPointContact && mq == kPointContact) {
     const Matrix3 product = Eigen::Map<const Matrix63>(yp).transpose() * Eigen::Map<const Matrix63>(yq);
     Eigen::Map<Matrix3>{G_pq} += product;
@@ -99,43 +101,42 @@ void add_product(const PrimalData& primal, const DualProblem::Primal& scratch, i
   }
 }
 
-Verdict not_positive_definite(const PrimalData& primal, int clique) {
-  return {ProblemStatus::kInvalid,
-          fmt::format("the inertia A of clique {} ({} dofs) is not positive definite; check masses and inertias",
-                      clique, primal.clique_size(clique)),
-          0.0};
-}
-
-Verdict build_from_primal(const ContactProblem& problem, DualProblem& dual) {
+void build_from_primal(const ContactProblem& problem, DualProblem& dual) {
   const PrimalData& primal = problem.primal;
-  DualProblem::Primal& scratch = dual.primal;
-  if (scratch.J_pattern.same_pattern(primal.J) && dual.G.row_begin == problem.blocks.row &&
-      !scratch.clique_start.empty()) {
+  DualProblem::Primal& s = dual.primal;
+  if (s.J_pattern.same_pattern(primal.J) && s.clique_of == primal.A->clique_of() &&
+      dual.G.row_begin == problem.blocks.row && !s.clique_start.empty()) {
     dual.G.set_zero();
   } else {
     build_pattern(problem, dual);
   }
-  if (const int bad = scratch.factor.factorize(primal); bad >= 0) return not_positive_definite(primal, bad);
-  scratch.factor.half_solve_jacobian(primal, scratch.Y);
+  for (const DualProblem::Primal::Use& use : s.uses) {
+    int entry = use.entry;
+    half_solve_jacobian(primal, use.block, entry, s.Y.data() + use.start);
+  }
   std::size_t next = 0;
-  for (int c = 0; c < primal.nclique(); ++c) {
-    for (int p = scratch.clique_start[c]; p < scratch.clique_start[c + 1]; ++p) {
-      for (int q = scratch.clique_start[c]; q < p; ++q, next += 2) {
-        add_product(primal, scratch, c, p, q, dual.G.data(scratch.target[next]), dual.G.data(scratch.target[next + 1]));
+  for (int c = 0; c < primal.A->nclique(); ++c) {
+    const int n = primal.A->clique_size(c);
+    for (int p = s.clique_start[c]; p < s.clique_start[c + 1]; ++p) {
+      const DualProblem::Primal::Use& own = s.uses[s.clique_use[p]];
+      const int i = own.block, m = problem.blocks.size(i);
+      const double* y = s.Y.data() + own.start;
+      for (int q = s.clique_start[c]; q < p; ++q, next += 2) {
+        const DualProblem::Primal::Use& other = s.uses[s.clique_use[q]];
+        add_product(n, m, y, problem.blocks.size(other.block), s.Y.data() + other.start, dual.G.data(s.target[next]),
+                    dual.G.data(s.target[next + 1]));
       }
-      const int i = scratch.clique_block[p];
-      add_product(primal, scratch, c, p, p, dual.G.data(dual.G.find(i, i)), nullptr);
+      add_product(n, m, y, m, y, dual.G.data(dual.G.find(i, i)), nullptr);
     }
   }
-  for (int i = 0; i < problem.nblock() && primal.R.size() > 0; ++i) {
+  for (int i = 0; i < problem.nblock() && problem.R.size() > 0; ++i) {
     auto block = dual.G.block(i, dual.G.find(i, i));
-    block.diagonal() += primal.R.segment(problem.blocks.row[i], problem.blocks.size(i));
+    block.diagonal() += problem.R.segment(problem.blocks.row[i], problem.blocks.size(i));
   }
   find_diagonal(dual);
   dual.g.setZero(problem.nrow());
   primal.J.multiply(primal.v_free.data(), dual.g.data());
-  if (primal.b.size() > 0) dual.g += primal.b;
-  return {};
+  if (problem.b.size() > 0) dual.g += problem.b;
 }
 
 // --- G as given ---
@@ -396,19 +397,16 @@ Verdict prepare_dual(const ContactProblem& problem, const PrepareOptions& option
     dual.g = problem.dual.g;
     dual.symmetric = problem.dual.symmetric;
     dual.primal.clique_start.clear();  // G no longer has the pattern of a primal
-    if (problem.has_primal) {
-      const int bad = dual.primal.factor.factorize(problem.primal);
-      if (bad >= 0) return not_positive_definite(problem.primal, bad);
-    }
-  } else if (problem.has_primal) {
-    if (Verdict verdict = build_from_primal(problem, dual); !verdict.usable()) return verdict;
+  } else if (problem.has_primal()) {
+    build_from_primal(problem, dual);
     values = dual.G.values.data();
     dual.symmetric = true;
-  } else if (problem.nrow() > 0) {
-    return {ProblemStatus::kUnsupported,
-            "this solver needs the entries of G, and the problem has them only as an operator; give the primal view or "
-            "the matrix",
-            0.0};
+  } else {  // no rows
+    dual.pattern.clear();
+    dual.G.set_pattern(problem.blocks.row, problem.blocks.row, dual.pattern);
+    dual.g.resize(0);
+    dual.primal.clique_start.clear();
+    find_diagonal(dual);
   }
   values = apply_units(values, dual);
   scale_problem(problem, options.scaling, values, dual);
@@ -445,15 +443,15 @@ double natv(const DualProblem& dual, ContactModel model, const VectorX& lambda, 
   return worst;
 }
 
-void compute_next_velocity(const ContactProblem& problem, const DualProblem& dual, const VectorX& lambda, VectorX& v) {
-  if (!problem.has_primal) {
+void compute_next_velocity(const ContactProblem& problem, const VectorX& lambda, VectorX& v) {
+  if (!problem.has_primal()) {
     v.resize(0);
     return;
   }
   const PrimalData& primal = problem.primal;
   v.setZero(primal.nv());
   primal.J.multiply_transpose_add(lambda.data(), v.data());
-  dual.primal.factor.solve(primal, v);
+  primal.A->solve(v);
   v += primal.v_free;
 }
 

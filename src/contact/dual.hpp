@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "touchstone/contact/clique_factor.hpp"
 #include "touchstone/contact/definiteness.hpp"
 #include "touchstone/contact/problem.hpp"
 #include "touchstone/contact/validate.hpp"
@@ -52,13 +51,19 @@ struct DualProblem {
   // --- scratch, reused from problem to problem ---
   int G_exponent = 0, g_exponent = 0;  // of the powers of two that G and g were divided by before all else
   struct Primal {
-    BlockSparseMatrix J_pattern;    // J of the last problem, to see whether the pattern still holds
-    CliqueFactor factor;            // of A
-    AlignedVector Y;                // L^-1 J', column-major clique size x block size, layout of J
+    // A block on a clique.
+    struct Use {
+      int block = 0, clique = 0;
+      int entry = 0;          // first of J
+      std::size_t start = 0;  // in Y
+    };
+    BlockSparseMatrix J_pattern;  // J of the last problem, to see whether the pattern still holds
+    std::vector<int> clique_of;   // and the cliques of its columns
+    std::vector<Use> uses;
+    AlignedVector Y;                // S J' with A^-1 = S' S, clique size x block size for each use
     std::vector<int> clique_start;  // nclique + 1
-    std::vector<int> clique_entry;  // entries of J by clique
-    std::vector<int> clique_block;  // their block rows
-    std::vector<int> target;        // for each pair of entries of a clique: the entry of G it adds to
+    std::vector<int> clique_use;    // uses by clique
+    std::vector<int> target;        // for each pair of uses of a clique: the entry of G it adds to
   } primal;
   std::vector<std::pair<int, int>> pattern;
   DefinitenessScratch definiteness;
@@ -69,7 +74,7 @@ struct DualProblem {
 };
 
 // Validates the data, builds or copies G and scales it. No allocation when sizes and pattern are those of a problem
-// seen before. The verdict is kUnsupported for a matrix-free G without primal view.
+// seen before.
 Verdict prepare_dual(const ContactProblem& problem, const PrepareOptions& options, DualProblem& dual);
 
 // Between the problem's units and the scaled ones.
@@ -79,13 +84,12 @@ void unscale_lambda(const DualProblem& dual, const VectorX& scaled, VectorX& lam
 // u' = G' lambda' + g'.
 void compute_velocity(const DualProblem& dual, const VectorX& lambda, VectorX& u);
 
-// natv of a scaled iterate in m/s: the largest over blocks of the unit-consistent natural map (contact/residuals.hpp
+// natv of a scaled iterate in m/s: the largest over blocks of the unit-consistent natural map (contact/certify.hpp
 // has the definition). u must be compute_velocity of lambda. This is what solvers stop on; their accuracy is reported
 // by certify() from the original data.
 double natv(const DualProblem& dual, ContactModel model, const VectorX& lambda, const VectorX& u);
 
-// v' = v_free + A^-1 J' lambda with lambda in the problem's units, from the factor of prepare_dual. `v` is emptied
-// without primal view.
-void compute_next_velocity(const ContactProblem& problem, const DualProblem& dual, const VectorX& lambda, VectorX& v);
+// v' = v_free + A^-1 J' lambda with lambda in the problem's units. `v` is emptied without primal view.
+void compute_next_velocity(const ContactProblem& problem, const VectorX& lambda, VectorX& v);
 
 }  // namespace touchstone

@@ -49,7 +49,7 @@ int SceneBuilder::add_body(double mass, const Vector3& centre, const Matrix3& in
   const Vector3 fallen = velocity - options_.time_step * options_.gravity * Vector3::UnitZ();
   v_free_.insert(v_free_.end(), fallen.begin(), fallen.end());
   v_free_.insert(v_free_.end(), angular_velocity.begin(), angular_velocity.end());
-  return problem_.primal.add_clique(A);
+  return inertia_.add(A);
 }
 
 int SceneBuilder::add_box(double mass, const Vector3& centre, const Vector3& half_size, const Vector3& velocity) {
@@ -109,6 +109,7 @@ int SceneBuilder::add_ball_joint(int body_a, int body_b, const Vector3& point) {
 
 ContactProblem SceneBuilder::finish() {
   problem_.primal.v_free = Eigen::Map<const VectorX>(v_free_.data(), std::ssize(v_free_));
+  problem_.primal.set_inertia(std::move(inertia_));
   problem_.set_jacobian(jacobian_);
   return std::move(problem_);
 }

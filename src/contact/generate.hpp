@@ -49,6 +49,7 @@ class SceneBuilder {
   ContactProblem problem_;
   std::vector<Vector3> centres_;
   std::vector<double> v_free_;
+  DenseInertia inertia_;
   std::vector<JacobianBlock> jacobian_;
 };
 

@@ -4,24 +4,39 @@
 
 namespace touchstone {
 
-void PrimalHessian::set_pattern(const ContactProblem& problem) {
-  const BlockSparseMatrix& J = problem.primal.J;
-  if (J_pattern_.same_pattern(J) && H.row_begin == problem.primal.clique && H.entries() > 0) return;
-  J_pattern_.row_begin = J.row_begin;
-  J_pattern_.col_begin = J.col_begin;
-  J_pattern_.start = J.start;
-  J_pattern_.col = J.col;
+bool PrimalHessian::keeps_pattern(const JointSpace& space) {
+  const PrimalData& primal = space.problem->primal;
+  const BlockSparseMatrix& J = primal.J;
   pattern_.clear();
-  for (int c = 0; c < problem.primal.nclique(); ++c) pattern_.emplace_back(c, c);
-  for (int i = 0; i < J.block_rows(); ++i) {
+  primal.A->append_pattern(pattern_);
+  now_.clear();
+  for (int k = 0; k < space.count(); ++k) {
+    const int i = space.block(k);
+    now_.push_back(J.row_size(i));
+    now_.push_back(J.start[i + 1] - J.start[i]);
+    now_.insert(now_.end(), J.col.begin() + J.start[i], J.col.begin() + J.start[i + 1]);
+  }
+  if (H.entries() > 0 && group_ == primal.A->group() && inertia_ == pattern_ && joined_ == now_) return true;
+  group_ = primal.A->group();
+  inertia_ = pattern_;
+  joined_ = now_;
+  return false;
+}
+
+void PrimalHessian::set_pattern(const JointSpace& space) {
+  if (keeps_pattern(space)) return;
+  const BlockSparseMatrix& J = space.problem->primal.J;
+  for (int k = 0; k < space.count(); ++k) {
+    const int i = space.block(k);
     for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
       for (int q = J.start[i]; q < J.start[i + 1]; ++q) pattern_.emplace_back(J.col[p], J.col[q]);
     }
   }
-  H.set_pattern(problem.primal.clique, problem.primal.clique, pattern_);
+  H.set_pattern(group_, group_, pattern_);
   target_.clear();
   std::size_t largest = 0;
-  for (int i = 0; i < J.block_rows(); ++i) {
+  for (int k = 0; k < space.count(); ++k) {
+    const int i = space.block(k);
     for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
       largest = std::max(largest, J.offset[p + 1] - J.offset[p]);
       for (int q = J.start[i]; q < J.start[i + 1]; ++q) target_.push_back(H.find(J.col[p], J.col[q]));
@@ -30,15 +45,15 @@ void PrimalHessian::set_pattern(const ContactProblem& problem) {
   product_.resize(largest);
 }
 
-void PrimalHessian::compute(const ContactProblem& problem, const BlockDiagonal& W) {
-  const PrimalData& primal = problem.primal;
+void PrimalHessian::compute(const JointSpace& space, const BlockDiagonal& W) {
+  const PrimalData& primal = space.problem->primal;
   const BlockSparseMatrix& J = primal.J;
   H.set_zero();
-  for (int c = 0; c < primal.nclique(); ++c) H.block(c, H.find(c, c)) = primal.A_block(c);
+  primal.A->add_to(H);
   std::size_t next = 0;
-  for (int i = 0; i < J.block_rows(); ++i) {
-    const int m = J.row_size(i), count = J.start[i + 1] - J.start[i];
-    const Eigen::Map<const MatrixX> weight(W.data(i), m, m);
+  for (int k = 0; k < space.count(); ++k) {
+    const int i = space.block(k), m = J.row_size(i), count = J.start[i + 1] - J.start[i];
+    const Eigen::Map<const MatrixX> weight(W.data(k), m, m);
     for (int q = 0; q < count; ++q) {
       const auto right = J.block(i, J.start[i] + q);
       Eigen::Map<MatrixX> product(product_.data(), m, right.cols());

@@ -1,9 +1,9 @@
 #include "touchstone/contact/problem.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
-#include <Eigen/Cholesky>
 
 #include "touchstone/base/error.hpp"
 
@@ -23,61 +23,52 @@ void DualData::set(BlockSparseMatrix G, VectorX free_velocity) {
   g = std::move(free_velocity);
 }
 
-void DualData::set(std::shared_ptr<const DelassusOperator> G, VectorX free_velocity) {
-  form = Form::kOperator;
-  symmetric = false;
-  G_operator = std::move(G);
-  g = std::move(free_velocity);
-}
-
-void PrimalData::clear() {
-  clique.resize(1);
-  A_offset.resize(1);
-  A.clear();
-}
-
-int PrimalData::add_clique(const Eigen::Ref<const MatrixX>& inertia) {
-  if (inertia.rows() != inertia.cols() || inertia.rows() == 0) {
-    throw Error("the inertia of a clique is {} x {}; it must be square and not empty", inertia.rows(), inertia.cols());
+void half_solve_jacobian(const PrimalData& primal, int block, int& entry, double* Y) {
+  const BlockSparseMatrix& J = primal.J;
+  const Inertia& A = *primal.A;
+  const int clique = A.clique_of()[J.col[entry]], n = A.clique_size(clique), m = J.row_size(block);
+  const int first = A.first_dof(clique);
+  if (J.col_size(J.col[entry]) < n) std::fill_n(Y, static_cast<std::ptrdiff_t>(n) * m, 0.0);
+  for (; entry < J.start[block + 1] && A.clique_of()[J.col[entry]] == clique; ++entry) {
+    const int columns = J.col_size(J.col[entry]);
+    double* target = Y + (J.col_begin[J.col[entry]] - first);
+    const double* value = J.data(entry);
+    for (int c = 0; c < columns; ++c, value += m) {
+      for (int r = 0; r < m; ++r) target[r * n + c] = value[r];
+    }
   }
-  clique.push_back(clique.back() + static_cast<int>(inertia.rows()));
-  const std::size_t begin = A.size();
-  A.resize(begin + static_cast<std::size_t>(inertia.size()));
-  Eigen::Map<MatrixX>(A.data() + begin, inertia.rows(), inertia.cols()) = inertia;
-  A_offset.push_back(A.size());
-  return nclique() - 1;
+  A.half_solve(clique, Y, m);
 }
 
 void ContactProblem::clear() {
   blocks.clear();
   dual.form = DualData::Form::kNone;
   dual.symmetric = false;
-  dual.G_operator.reset();
-  primal.clear();
-  has_primal = false;
+  primal.A.reset();
+  R.resize(0);
+  b.resize(0);
   row_length.clear();
   block_names.clear();
-  laws.clear();
 }
 
 void ContactProblem::set_jacobian(const std::vector<JacobianBlock>& jacobian) {
+  if (!primal.A) throw Error("J is given before A, whose groups of dofs are its columns; set the inertia first");
   std::vector<std::pair<int, int>> pattern;
   pattern.reserve(jacobian.size());
   for (const JacobianBlock& entry : jacobian) {
-    if (entry.block < 0 || entry.block >= nblock() || entry.clique < 0 || entry.clique >= primal.nclique()) {
-      throw Error("a Jacobian block for block {} and clique {}; there are {} and {}", entry.block, entry.clique,
-                  nblock(), primal.nclique());
+    if (entry.block < 0 || entry.block >= nblock() || entry.group < 0 || entry.group >= primal.A->ngroup()) {
+      throw Error("a Jacobian block for block {} and group of dofs {}; there are {} and {}", entry.block, entry.group,
+                  nblock(), primal.A->ngroup());
     }
-    pattern.emplace_back(entry.block, entry.clique);
+    pattern.emplace_back(entry.block, entry.group);
   }
-  primal.J.set_pattern(blocks.row, primal.clique, pattern);
+  primal.J.set_pattern(blocks.row, primal.A->group(), pattern);
   for (const JacobianBlock& entry : jacobian) {
-    auto target = primal.J.block(entry.block, primal.J.find(entry.block, entry.clique));
+    auto target = primal.J.block(entry.block, primal.J.find(entry.block, entry.group));
     require_size("rows of a Jacobian block", entry.values.rows(), target.rows());
     require_size("columns of a Jacobian block", entry.values.cols(), target.cols());
     target += entry.values;
   }
-  has_primal = true;
 }
 
 std::string ContactProblem::describe_block(int block) const {
@@ -90,16 +81,17 @@ std::string ContactProblem::describe_block(int block) const {
 }
 
 VectorX next_velocity(const ContactProblem& problem, const ConstVectorRef& lambda) {
-  if (!problem.has_primal) throw Error("the problem is given by G alone, so it has no velocity; give A, J and v_free");
+  if (!problem.has_primal()) {
+    throw Error("the problem is given by G alone, so it has no velocity; give A, J and v_free");
+  }
   require_size("lambda", lambda.size(), problem.nrow());
   const PrimalData& primal = problem.primal;
+  if (const int broken = primal.A->broken_clique(); broken >= 0) {
+    throw Error("the inertia of clique {} is not positive definite", broken);
+  }
   VectorX impulse = VectorX::Zero(primal.nv());
   primal.J.multiply_transpose_add(lambda.data(), impulse.data());
-  for (int c = 0; c < primal.nclique(); ++c) {
-    const Eigen::LLT<MatrixX> factor(primal.A_block(c));
-    if (factor.info() != Eigen::Success) throw Error("the inertia of clique {} is not positive definite", c);
-    factor.solveInPlace(impulse.segment(primal.clique[c], primal.clique_size(c)));
-  }
+  primal.A->solve(impulse);
   return primal.v_free + impulse;
 }
 
@@ -118,14 +110,11 @@ void scale_impulses(ContactProblem& problem, double scale) {
     case DualData::Form::kSparse:
       for (double& value : problem.dual.G_sparse.values) value *= scale;
       break;
-    case DualData::Form::kOperator:
-      throw Error("impulses of a problem with a matrix-free G cannot be scaled; scale the operator");
     case DualData::Form::kNone:
       break;
   }
-  for (double& value : problem.primal.A) value /= scale;
-  problem.primal.R *= scale;
-  for (ContactLaw& law : problem.laws) law.n0 /= scale;
+  if (problem.has_primal()) problem.primal.A = problem.primal.A->scaled(1.0 / scale);
+  problem.R *= scale;
 }
 
 }  // namespace touchstone

@@ -99,8 +99,6 @@ Verdict check_blocks(const ContactProblem& problem) {
   }
   if (!problem.block_names.empty() && problem.block_names.size() != nblock)
     return wrong_size("block_names", std::ssize(problem.block_names), blocks.count());
-  if (!problem.laws.empty() && problem.laws.size() != nblock)
-    return wrong_size("laws", std::ssize(problem.laws), blocks.count());
   if (!problem.row_length.empty() && problem.row_length.size() != nrow)
     return wrong_size("row_length", std::ssize(problem.row_length), blocks.rows());
   for (std::size_t r = 0; r < problem.row_length.size(); ++r) {
@@ -135,55 +133,60 @@ Verdict check_dual(const ContactProblem& problem) {
       if (!all_finite(G.values.data(), G.values.size())) return invalid("G has entries that are not finite");
       break;
     }
-    case DualData::Form::kOperator:
-      if (!dual.G_operator || dual.G_operator->rows() != nrow)
-        return wrong_size("the matrix-free G", dual.G_operator ? dual.G_operator->rows() : 0, nrow);
-      break;
     case DualData::Form::kNone:
       break;
   }
   return {};
 }
 
+// What both views share.
+Verdict check_rows(const ContactProblem& problem) {
+  if (problem.R.size() != 0 && problem.R.size() != problem.nrow())
+    return wrong_size("R", problem.R.size(), problem.nrow());
+  if (problem.b.size() != 0 && problem.b.size() != problem.nrow())
+    return wrong_size("b", problem.b.size(), problem.nrow());
+  if (!all_finite(problem.b)) return not_finite(problem, "b", problem.b);
+  for (int r = 0; r < problem.R.size(); ++r) {
+    if (!(problem.R[r] >= 0.0) || !std::isfinite(problem.R[r]))
+      return invalid("{}: the compliance R is {}; it must be a number >= 0",
+                     problem.describe_block(block_of_row(problem.blocks, r)), problem.R[r]);
+  }
+  return {};
+}
+
 Verdict check_primal(const ContactProblem& problem) {
   const PrimalData& primal = problem.primal;
-  if (primal.J.row_begin != problem.blocks.row || primal.J.col_begin != primal.clique)
-    return invalid("J is {} x {} in blocks that differ from the constraint blocks ({} rows) and the cliques ({} dofs)",
-                   primal.J.rows(), primal.J.cols(), problem.nrow(), primal.nv());
+  if (primal.J.row_begin != problem.blocks.row || primal.J.col_begin != primal.A->group())
+    return invalid(
+        "J is {} x {} in blocks that differ from the constraint blocks ({} rows) and the groups of A ({} dofs)",
+        primal.J.rows(), primal.J.cols(), problem.nrow(), primal.nv());
   if (primal.v_free.size() != primal.nv()) return wrong_size("v_free", primal.v_free.size(), primal.nv());
-  if (primal.R.size() != 0 && primal.R.size() != problem.nrow())
-    return wrong_size("R", primal.R.size(), problem.nrow());
-  if (primal.b.size() != 0 && primal.b.size() != problem.nrow())
-    return wrong_size("b", primal.b.size(), problem.nrow());
   if (!all_finite(primal.v_free)) {
     const std::ptrdiff_t dof = first_not_finite(primal.v_free.data(), primal.v_free.size());
     return invalid("v_free is {} at dof {}; check what produced it", primal.v_free[dof], dof);
   }
-  if (!all_finite(primal.b)) return not_finite(problem, "b", primal.b);
-  if (!all_finite(primal.A.data(), primal.A.size())) return invalid("A has entries that are not finite");
+  if (!primal.A->all_finite()) return invalid("A has entries that are not finite");
   if (!all_finite(primal.J.values.data(), primal.J.values.size())) return invalid("J has entries that are not finite");
-  for (int r = 0; r < primal.R.size(); ++r) {
-    if (!(primal.R[r] >= 0.0) || !std::isfinite(primal.R[r]))
-      return invalid("{}: the compliance R is {}; it must be a number >= 0",
-                     problem.describe_block(block_of_row(problem.blocks, r)), primal.R[r]);
-  }
+  if (const int broken = primal.A->broken_clique(); broken >= 0)
+    return invalid("the inertia A of clique {} ({} dofs) is not positive definite; check masses and inertias", broken,
+                   primal.A->clique_size(broken));
   return {};
 }
 
 }  // namespace
 
 Verdict validate_data(const ContactProblem& problem) {
-  if (!problem.has_dual() && !problem.has_primal && problem.nrow() > 0)
+  if (!problem.has_dual() && !problem.has_primal() && problem.nrow() > 0)
     return invalid("the problem has neither G and g nor A, J and v_free; give one of the two");
   if (Verdict verdict = check_blocks(problem); !verdict.usable()) return verdict;
   if (problem.has_dual()) {
     if (Verdict verdict = check_dual(problem); !verdict.usable()) return verdict;
   }
-  return problem.has_primal ? check_primal(problem) : Verdict{};
+  if (Verdict verdict = check_rows(problem); !verdict.usable()) return verdict;
+  return problem.has_primal() ? check_primal(problem) : Verdict{};
 }
 
 Verdict validate(const ContactProblem& problem) {
-  if (problem.has_dual() && problem.dual.form == DualData::Form::kOperator) return validate_data(problem);
   DualProblem dual;
   return prepare_dual(problem, {.check_definiteness = true}, dual);
 }

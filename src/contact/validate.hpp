@@ -10,8 +10,7 @@ namespace touchstone {
 
 enum class ProblemStatus : std::uint8_t {
   kUsable,
-  kInvalid,      // the data make no sense
-  kUnsupported,  // the data are fine, but not what the caller can work with
+  kInvalid,  // the data make no sense
 };
 
 struct Verdict {
@@ -35,8 +34,7 @@ constexpr double kMaxRelativeIndefiniteness = 1e-5;
 // Sizes, finite numbers, friction >= 0, lo <= hi, R >= 0. One pass over the data, no allocation when all is well.
 Verdict validate_data(const ContactProblem& problem);
 
-// Also the skew part and the definiteness of G (see prepare_dual), and A positive definite. Matrix-free operators are
-// not probed.
+// Also the skew part and the definiteness of G (see prepare_dual), and A positive definite.
 Verdict validate(const ContactProblem& problem);
 
 }  // namespace touchstone

@@ -272,9 +272,9 @@ void add_applied_wrenches(const Model& model, const Parameters& parameters, cons
 }
 
 void compute_smooth_force(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                          double h, Data& data) {
+                          double h, Data& data, Kinematics kinematics) {
   require_size("input.applied_force", input.applied_force.size(), model.nv);
-  forward_kinematics(model, parameters, state, data);
+  if (kinematics == Kinematics::kNew) forward_kinematics(model, parameters, state, data);
   crba(model, parameters, data);
   compute_bias(model, parameters, state.v, data);
   compute_tendons(model, state.q, state.v, data);

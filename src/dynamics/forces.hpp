@@ -34,9 +34,12 @@ double next_activation(const Actuator& actuator, double activation, double rate,
 // Where in a step the springs of joints and tendons are taken (compute_free_motion).
 enum class SpringRule : std::uint8_t { kEnd, kMiddle };
 
+// Whether forward_kinematics has been made for the state already.
+enum class Kinematics : std::uint8_t { kNew, kKnown };
+
 // Everything above in order, for one state: kinematics, M, bias, passive, actuation -> data.smooth_force.
 void compute_smooth_force(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                          double h, Data& data);
+                          double h, Data& data, Kinematics kinematics = Kinematics::kNew);
 
 // The same, then a = M^-1 smooth_force (MuJoCo's qacc_smooth). False if M is not positive definite (see factorize).
 [[nodiscard]] bool forward_dynamics(const Model& model, const Parameters& parameters, const State& state,
@@ -59,7 +62,7 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
 [[nodiscard]] bool compute_free_motion(const Model& model, const Parameters& parameters, const State& state,
                                        const Input& input, double h, Data& data,
                                        ServoMode near_limits = ServoMode::kExplicit,
-                                       SpringRule springs = SpringRule::kEnd);
+                                       SpringRule springs = SpringRule::kEnd, Kinematics kinematics = Kinematics::kNew);
 // Again with other servo modes, for the same state and forces.
 [[nodiscard]] bool repeat_free_motion(const Model& model, const State& state, double h, Data& data);
 // Makes implicit servos bounded whose force exceeds its limits if the step ends with v_next. False if there are none.
@@ -70,7 +73,8 @@ Vector2 servo_range(const Model& model, const Data& data, int actuator);
 
 // The free motion with all forces explicit: the factor of M, and v_free = v + h M^-1 smooth_force. False as above.
 [[nodiscard]] bool compute_explicit_motion(const Model& model, const Parameters& parameters, const State& state,
-                                           const Input& input, double h, Data& data);
+                                           const Input& input, double h, Data& data,
+                                           Kinematics kinematics = Kinematics::kNew);
 // Then the factor of M - h df/dv in data.damped, with joint dampers alone or also with dampers of tendons and
 // actuators: what MuJoCo's Euler and implicitfast integrators advance the velocity with.
 [[nodiscard]] bool factorize_damped(const Model& model, const Parameters& parameters, bool joints_alone, double h,

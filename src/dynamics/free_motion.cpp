@@ -194,8 +194,8 @@ Vector2 servo_range(const Model& model, const Data& data, int u) {
 }
 
 bool compute_free_motion(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                         double h, Data& data, ServoMode near_limits, SpringRule springs) {
-  compute_smooth_force(model, parameters, state, input, h, data);
+                         double h, Data& data, ServoMode near_limits, SpringRule springs, Kinematics kinematics) {
+  compute_smooth_force(model, parameters, state, input, h, data, kinematics);
   begin_joint_terms(model, parameters, state, h, spring_terms(springs, h), data);
   begin_tendon_terms(model, parameters, h, spring_terms(springs, h), data);
   begin_servos(model, parameters, h, near_limits, data);
@@ -220,8 +220,8 @@ bool repeat_free_motion(const Model& model, const State& state, double h, Data& 
 }
 
 bool compute_explicit_motion(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                             double h, Data& data) {
-  compute_smooth_force(model, parameters, state, input, h, data);
+                             double h, Data& data, Kinematics kinematics) {
+  compute_smooth_force(model, parameters, state, input, h, data, kinematics);
   data.joint_gain.setZero();
   data.tendon_gain.setZero();
   data.servo_gain.setZero();

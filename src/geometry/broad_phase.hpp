@@ -12,14 +12,9 @@
 #include <vector>
 
 #include "touchstone/geometry/aabb_tree.hpp"
+#include "touchstone/geometry/query_options.hpp"
 
 namespace touchstone {
-
-struct BroadPhaseOptions {
-  double fat_fraction = 0.1;  // how far a fat box reaches beyond the box, as a fraction of its largest side
-  double fat_margin = 1e-3;   // m, added to that
-  double prediction = 4.0;    // fat boxes reach so many displacements ahead
-};
 
 // Says which pairs are wanted. Asked once when a pair is first found; a pair that it refuses is not kept.
 class PairFilter {

@@ -15,14 +15,9 @@
 #include <vector>
 
 #include "touchstone/geometry/minkowski.hpp"
+#include "touchstone/geometry/query_options.hpp"
 
 namespace touchstone {
-
-struct EpaOptions {
-  double relative_tolerance = 1e-9;  // stop when upper - lower bound of the depth <= this times the scale of D
-  double absolute_tolerance = 0.0;   // m; stop also when upper - lower bound <= this
-  int max_iterations = 255;
-};
 
 enum class EpaStatus : std::uint8_t {
   kConverged,

@@ -13,44 +13,12 @@
 //   rounding errors are left. Polyhedral pairs run to that end whatever the relative tolerance.
 #pragma once
 
-#include <limits>
+#include <cstdint>
 
 #include "touchstone/geometry/minkowski.hpp"
+#include "touchstone/geometry/query_options.hpp"
 
 namespace touchstone {
-
-enum class GjkVariant : std::uint8_t {
-  kFrankWolfe,          // Alg. 1, with line search; slow, for comparisons
-  kVanilla,             // Alg. 4
-  kPolyak,              // Alg. 6
-  kNesterov,            // Alg. 6
-  kNesterovNormalized,  // Alg. 6 with Alg. 7
-  kAutomatic,           // as the first support point suggests: kNesterov for close cores, kVanilla for others
-};
-
-// Where the search starts: the four strategies of the paper's Fig. 12.
-enum class GjkGuess : std::uint8_t {
-  kFixedDirection,  // none: x0 = (1, 0, 0)
-  kCentres,         // x0 = the vector between the centres of the bounding boxes
-  kDirection,       // previous: x0 = GjkOptions::direction, such as the last separation vector in the frame of A
-  kSimplex,         // transformed previous: GjkOptions::simplex of an earlier result, its points moved with the shapes
-};
-
-struct GjkOptions {
-  GjkVariant variant = GjkVariant::kAutomatic;
-  double relative_tolerance = 1e-10;  // stop when upper - lower bound <= this times the upper bound
-  double absolute_tolerance = 0.0;    // m; stop also when upper - lower bound <= this, polyhedral pairs too
-  double gap_tolerance = 0.0;         // m^2; stop also when 2 x.(x - s) <= this (the paper's epsilon)
-  int max_iterations = 256;
-  GjkGuess guess = GjkGuess::kCentres;
-  Vec3 direction;                    // from B to A in the frame of A, any length; for kDirection
-  const Simplex* simplex = nullptr;  // for kSimplex; must outlive the call
-  // Boolean query: end as soon as the cores are known to be farther apart than `threshold` (m), or not.
-  bool boolean = false;
-  double threshold = 0.0;
-  // End as soon as the cores are known to be farther apart than this (m): GjkResult::beyond.
-  double cutoff = std::numeric_limits<double>::infinity();
-};
 
 enum class GjkStatus : std::uint8_t {
   kSeparated,       // the distance is positive (Boolean: greater than the threshold)

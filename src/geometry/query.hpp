@@ -8,30 +8,14 @@
 // Shapes are their cores grown by their radii (convex.hpp). Numerical trouble is a status, never an exception.
 #pragma once
 
-#include <limits>
+#include <cstdint>
 
 #include "touchstone/geometry/contact_patch.hpp"
 #include "touchstone/geometry/epa.hpp"
 #include "touchstone/geometry/gjk.hpp"
+#include "touchstone/geometry/query_options.hpp"
 
 namespace touchstone {
-
-// How a query with a QueryCache starts from what the last one of the pair has left. Without a cache, or for the first
-// query, GjkOptions::guess decides.
-enum class WarmStart : std::uint8_t {
-  kNone,         // as without a cache
-  kPrevious,     // GjkGuess::kDirection: the last separation, or the last normal of shapes that overlapped
-  kTransformed,  // GjkGuess::kSimplex: the last simplex, its points moved along with the shapes
-};
-
-struct QueryOptions {
-  GjkOptions gjk;  // threshold, boolean and cutoff are set by the query
-  EpaOptions epa;
-  // collide(): shapes farther apart than this (m) need not be measured; the answer is a lower bound of their distance,
-  // a normal that separates them so far, and no points.
-  double cutoff = std::numeric_limits<double>::infinity();
-  WarmStart warm_start = WarmStart::kPrevious;
-};
 
 // Memory for the queries. Not for two threads at once.
 struct QueryWorkspace {

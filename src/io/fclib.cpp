@@ -206,14 +206,17 @@ void write_global(hdf5::Writer& out, const RecordedProblem& recorded, const RowO
   const auto dof = [&](int k) { return recorded.dof.empty() ? k : recorded.dof[k]; };
   Matrix M{nv, nv, {}}, H{nv, order.contact_rows, {}}, G{nv, order.equality_rows, {}};
   std::vector<double> f(static_cast<std::size_t>(nv), 0.0);
-  for (int c = 0; c < primal.nclique(); ++c) {
-    const auto A = primal.A_block(c);
-    const int first = primal.clique[c];
-    const VectorX impulse = A * primal.v_free.segment(first, A.rows());
-    for (int col = 0; col < A.cols(); ++col) {
-      f[dof(first + col)] = impulse[col];
-      for (int row = 0; row < A.rows(); ++row) {
-        if (A(row, col) != 0.0) M.entries.push_back({dof(first + row), dof(first + col), A(row, col)});
+  const BlockSparseMatrix A = primal.A->matrix();
+  const VectorX impulse = A * primal.v_free;
+  for (int k = 0; k < nv; ++k) f[dof(k)] = impulse[k];
+  for (int i = 0; i < A.block_rows(); ++i) {
+    for (int k = A.start[i]; k < A.start[i + 1]; ++k) {
+      const auto block = A.block(i, k);
+      for (int c = 0; c < block.cols(); ++c) {
+        for (int r = 0; r < block.rows(); ++r) {
+          if (block(r, c) == 0.0) continue;
+          M.entries.push_back({dof(A.row_begin[i] + r), dof(A.col_begin[A.col[k]] + c), block(r, c)});
+        }
       }
     }
   }
@@ -233,7 +236,8 @@ void write_global(hdf5::Writer& out, const RecordedProblem& recorded, const RowO
       }
     }
   }
-  const VectorX b = primal.b.size() > 0 ? primal.b : VectorX(VectorX::Zero(recorded.problem.nrow()));
+  const VectorX& given = recorded.problem.b;
+  const VectorX b = given.size() > 0 ? given : VectorX(VectorX::Zero(recorded.problem.nrow()));
   out.group("/fclib_global");
   out.integers("/fclib_global/spacedim", {3});
   write_matrix(out, "/fclib_global/M", std::move(M));
@@ -295,7 +299,7 @@ RecordedProblem load_problem(const std::filesystem::path& file) {
 
 void write_fclib(const std::filesystem::path& file, const RecordedProblem& recorded, FclibForm form) {
   const ContactProblem& problem = recorded.problem;
-  if (form == FclibForm::kGlobal && (!problem.has_primal || problem.primal.R.size() > 0)) {
+  if (form == FclibForm::kGlobal && (!problem.has_primal() || !problem.R.isZero(0.0))) {
     throw Error({.where = {file.string(), 0, ""},
                  .message = "a global problem needs A, J and v_free, and no compliance R",
                  .remedy = "write the local problem"});

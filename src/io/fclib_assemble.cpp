@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <Eigen/Cholesky>
 
 #include "touchstone/io/fclib_parts.hpp"
 
@@ -94,53 +93,56 @@ std::vector<int> coupled_dofs(const Matrix& M) {
   return root;
 }
 
-// Fills the cliques of the primal. Returns where each dof of the file went, and its clique.
-std::vector<int> add_cliques(const std::string& name, const Matrix& M, PrimalData& primal, std::vector<int>& dof,
-                             std::vector<int>& clique_of) {
+// The inertia by cliques, and where each dof of the file went.
+struct Cliques {
+  DenseInertia inertia;
+  std::vector<int> place;      // by dof of the file: its dof here
+  std::vector<int> clique_of;  // by dof of the file
+};
+
+// Fills `dof`: by dof here, the one of the file.
+Cliques find_cliques(const std::string& name, const Matrix& M, std::vector<int>& dof) {
   const std::vector<int> root = coupled_dofs(M);
-  std::vector<int> size(root.size(), 0), clique(root.size(), -1), place(root.size());
+  std::vector<int> size(root.size(), 0), number(root.size(), -1), begin(root.size(), 0);
   for (const int r : root) ++size[r];
   double numbers = 0.0;
   for (const int n : size) numbers += static_cast<double>(n) * n;
   if (numbers > kMaxDenseInertia)
     fail(name, "M", fmt::format("it couples so many dofs that its dense blocks have {:.3g} numbers", numbers),
          "give the local problem (W, q) instead");
-  std::vector<int> begin(root.size(), 0);
+  std::vector<MatrixX> blocks;
+  int next = 0;
   for (int k = 0; k < M.rows; ++k) {
     if (root[k] != k) continue;
-    clique[k] = primal.nclique();
-    begin[k] = primal.nv();
-    primal.clique.push_back(primal.nv() + size[k]);
-    primal.A_offset.push_back(primal.A_offset.back() +
-                              static_cast<std::size_t>(size[k]) * static_cast<std::size_t>(size[k]));
+    number[k] = static_cast<int>(blocks.size());
+    begin[k] = next;
+    next += size[k];
+    blocks.emplace_back(MatrixX::Zero(size[k], size[k]));
   }
-  primal.A.assign(primal.A_offset.back(), 0.0);
+  Cliques result;
+  result.place.resize(root.size());
+  result.clique_of.resize(root.size());
   std::vector<int> used(root.size(), 0);
   dof.assign(root.size(), 0);
-  clique_of.assign(root.size(), 0);
   for (int k = 0; k < M.rows; ++k) {
     const int r = root[k];
-    clique_of[k] = clique[r];
-    place[k] = begin[r] + used[r]++;
-    dof[place[k]] = k;
+    result.clique_of[k] = number[r];
+    result.place[k] = begin[r] + used[r]++;
+    dof[result.place[k]] = k;
   }
   for (const Entry& entry : M.entries) {
-    if (entry.value == 0.0) continue;
-    const int c = clique_of[entry.row], n = primal.clique_size(c), first = primal.clique[c];
-    primal.A[primal.A_offset[c] + static_cast<std::size_t>(place[entry.row] - first) +
-             static_cast<std::size_t>(place[entry.col] - first) * static_cast<std::size_t>(n)] += entry.value;
+    const int first = begin[root[entry.row]];
+    if (entry.value != 0.0)
+      blocks[result.clique_of[entry.row]](result.place[entry.row] - first, result.place[entry.col] - first) +=
+          entry.value;
   }
-  return place;
-}
-
-void solve_free_velocity(const std::string& name, PrimalData& primal) {
-  for (int c = 0; c < primal.nclique(); ++c) {
-    const Eigen::LLT<MatrixX> factor(primal.A_block(c));
-    if (factor.info() != Eigen::Success)
-      fail(name, "M", fmt::format("the inertia of clique {} is not positive definite", c), kCheckWriter);
-    auto part = primal.v_free.segment(primal.clique[c], primal.clique_size(c));
-    part = factor.solve(part).eval();
+  for (MatrixX& block : blocks) {
+    result.inertia.add(block);
+    block.resize(0, 0);  // large problems need the memory
   }
+  if (const int broken = result.inertia.broken_clique(); broken >= 0)
+    fail(name, "M", fmt::format("the inertia of clique {} is not positive definite", broken), kCheckWriter);
+  return result;
 }
 
 }  // namespace
@@ -204,8 +206,9 @@ ContactProblem assemble(const Global& global, const std::string& name, std::vect
   ContactProblem problem;
   add_blocks(name, global.mu, equalities, problem.blocks);
   PrimalData& primal = problem.primal;
-  std::vector<int> clique_of;
-  const std::vector<int> place = add_cliques(name, completed(global.M), primal, dof, clique_of);
+  Cliques cliques = find_cliques(name, completed(global.M), dof);
+  const std::vector<int>&place = cliques.place, &clique_of = cliques.clique_of;
+  primal.set_inertia(std::move(cliques.inertia));
   const int rows = static_cast<int>(contact_rows);
   // J = [H'; G'].
   const auto visit = [&](auto&& add) {
@@ -216,19 +219,18 @@ ContactProblem assemble(const Global& global, const std::string& name, std::vect
   visit([&](int row, int k, double value) {
     if (value != 0.0) pattern.emplace_back(block_of(row, contacts), clique_of[k]);
   });
-  primal.J.set_pattern(problem.blocks.row, primal.clique, pattern);
+  primal.J.set_pattern(problem.blocks.row, primal.A->group(), pattern);
   visit([&](int row, int k, double value) {
     if (value == 0.0) return;
     const int i = block_of(row, contacts), c = clique_of[k];
-    primal.J.block(i, primal.J.find(i, c))(row - problem.blocks.row[i], place[k] - primal.clique[c]) += value;
+    primal.J.block(i, primal.J.find(i, c))(row - problem.blocks.row[i], place[k] - primal.A->first_dof(c)) += value;
   });
   primal.v_free.resize(nv);
   for (std::ptrdiff_t k = 0; k < nv; ++k) primal.v_free[place[k]] = global.f[k];
-  solve_free_velocity(name, primal);
-  primal.b.resize(problem.nrow());
-  for (int k = 0; k < rows; ++k) primal.b[row_from_file(k, rows)] = global.w[k];
-  for (int k = 0; k < equalities; ++k) primal.b[rows + k] = global.b[k];
-  problem.has_primal = true;
+  primal.A->solve(primal.v_free);
+  problem.b.resize(problem.nrow());
+  for (int k = 0; k < rows; ++k) problem.b[row_from_file(k, rows)] = global.w[k];
+  for (int k = 0; k < equalities; ++k) problem.b[rows + k] = global.b[k];
   return problem;
 }
 

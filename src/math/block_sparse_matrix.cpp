@@ -115,16 +115,17 @@ void BlockSparseMatrix::add_row_product(int i, const double* x, double* y) const
 }
 
 void BlockSparseMatrix::multiply_transpose_add(const double* x, double* y) const {
-  for (int i = 0; i < block_rows(); ++i) {
-    const int m = row_size(i);
-    const double* xi = x + row_begin[i];
-    for (int k = start[i]; k < start[i + 1]; ++k) {
-      const double* block = data(k);
-      for (int c = col_begin[col[k]]; c < col_begin[col[k] + 1]; ++c, block += m) {
-        double sum = 0.0;
-        for (int r = 0; r < m; ++r) sum += block[r] * xi[r];
-        y[c] += sum;
-      }
+  for (int i = 0; i < block_rows(); ++i) add_row_transpose_product(i, x + row_begin[i], y);
+}
+
+void BlockSparseMatrix::add_row_transpose_product(int i, const double* x, double* y) const {
+  const int m = row_size(i);
+  for (int k = start[i]; k < start[i + 1]; ++k) {
+    const double* block = data(k);
+    for (int c = col_begin[col[k]]; c < col_begin[col[k] + 1]; ++c, block += m) {
+      double sum = 0.0;
+      for (int r = 0; r < m; ++r) sum += block[r] * x[r];
+      y[c] += sum;
     }
   }
 }

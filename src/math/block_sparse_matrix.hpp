@@ -61,6 +61,9 @@ struct BlockSparseMatrix {
   // y[0 .. row_size(i)) += (block row i) x.
   void add_row_product(int i, const double* x, double* y) const;
 
+  // y += (block row i)' x, x of row_size(i).
+  void add_row_transpose_product(int i, const double* x, double* y) const;
+
   MatrixX dense() const;
 };
 

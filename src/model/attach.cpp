@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "touchstone/model/builder.hpp"
+#include "touchstone/model/fields.hpp"
 
 namespace touchstone {
 namespace {
@@ -69,22 +70,8 @@ int last_fixed_base(const Model& model) {
 }  // namespace
 
 ModelBuilder::ModelBuilder(const Model& model) {
-  draft_.name = model.name;
-  draft_.file = model.file;
-  draft_.bodies = model.bodies;
-  draft_.joints = model.joints;
-  draft_.shapes = model.shapes;
-  draft_.sites = model.sites;
-  draft_.tendons = model.tendons;
-  draft_.actuators = model.actuators;
-  draft_.equalities = model.equalities;
-  draft_.sensors = model.sensors;
-  draft_.keyframes = model.keyframes;
-  draft_.contact_pairs = model.contact_pairs;
-  draft_.contact_exclusions = model.contact_exclusions;
-  draft_.visual_materials = model.visual_materials;
-  draft_.warnings = model.warnings;
-  draft_.options = model.options;
+  copy_fields(model, draft_);
+  draft_.defaults = {};
   draft_.defaults.gravity = model.defaults.gravity;
 }
 

@@ -1,5 +1,5 @@
-// One list of fields for each element serves both directions: fields(archive, element), where the archive is a Writer
-// (element const) or a Reader.
+// The fields of each element (model/fields.hpp) in both directions: value(archive, element), where the archive is a
+// Writer (element const) or a Reader.
 #include "touchstone/model/serialize.hpp"
 
 #include <bit>
@@ -10,6 +10,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/hash.hpp"
 #include "touchstone/model/builder.hpp"
+#include "touchstone/model/fields.hpp"
 
 namespace touchstone {
 namespace {
@@ -18,11 +19,6 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 
 constexpr std::string_view kModelMagic = "touchstone-model";
 constexpr std::int32_t kFormat = 2;  // raise it when a field comes, goes or changes
-
-template <typename Archive, typename... Fields>
-void all(Archive& archive, Fields&... fields) {
-  (value(archive, fields), ...);
-}
 
 class Writer {
  public:
@@ -144,12 +140,17 @@ void value(Archive& archive, const std::array<T, N>& a) {
   for (const T& x : a) value(archive, x);
 }
 
-// --- structs: declared here, listed below ---
+template <typename Archive, typename T>
+std::enable_if_t<std::is_same_v<std::remove_const_t<T>, Mat3>> value(Archive& archive, T& m) {
+  value(archive, m.c0);
+  value(archive, m.c1);
+  value(archive, m.c2);
+}
+
+// --- structs and lists of them ---
 
 template <typename Archive, typename T>
-auto value(Archive& archive, T& element) -> decltype(fields(archive, element)) {
-  return fields(archive, element);
-}
+std::enable_if_t<HasFields<std::remove_const_t<T>>> value(Archive& archive, T& element);
 
 template <typename Archive, typename T>
 void value(Archive& archive, std::vector<T>& list);
@@ -160,65 +161,10 @@ void value(Archive& archive, std::shared_ptr<const T>& pointer);
 template <typename Archive, typename T>
 void value(Archive& archive, const std::shared_ptr<const T>& pointer);
 
-// A template over both constnesses of an element.
-#define TOUCHSTONE_FIELDS(Type, ...)                                                              \
-  template <typename Archive, typename T>                                                         \
-  std::enable_if_t<std::is_same_v<std::remove_const_t<T>, Type>> fields(Archive& archive, T& e) { \
-    all(archive, __VA_ARGS__);                                                                    \
-  }
-
-TOUCHSTONE_FIELDS(Transform, e.position, e.rotation)
-TOUCHSTONE_FIELDS(Mat3, e.c0, e.c1, e.c2)
-TOUCHSTONE_FIELDS(MassProperties, e.mass, e.com, e.inertia)
-TOUCHSTONE_FIELDS(BodyInertia, e.com, e.inertia, e.mass)
-TOUCHSTONE_FIELDS(Origin, e.file, e.line, e.element)
-TOUCHSTONE_FIELDS(Warning, e.origin, e.message)
-TOUCHSTONE_FIELDS(Impedance, e.solref, e.solimp)
-TOUCHSTONE_FIELDS(Body, e.name, e.parent, e.pose, e.inertia, e.gravity_compensation, e.mocap, e.fixed_base, e.origin)
-TOUCHSTONE_FIELDS(Joint, e.name, e.body, e.type, e.axis, e.anchor, e.pitch, e.reference, e.limited, e.range,
-                  e.limit_margin, e.limit_impedance, e.stiffness, e.spring_reference, e.damping, e.armature, e.friction,
-                  e.friction_impedance, e.actuator_force_limited, e.actuator_force_range,
-                  e.actuator_gravity_compensation, e.velocity_limit, e.effort_limit, e.group, e.origin)
-TOUCHSTONE_FIELDS(Material, e.friction, e.restitution, e.stiffness, e.dissipation, e.impedance, e.mixing, e.priority)
-TOUCHSTONE_FIELDS(TriangleMesh, e.name, e.file, e.vertices, e.triangles)
-TOUCHSTONE_FIELDS(HeightField, e.name, e.rows, e.columns, e.radius_x, e.radius_y, e.elevation, e.base, e.values)
-TOUCHSTONE_FIELDS(Shape, e.type, e.size, e.mesh, e.height_field, e.mesh_collision, e.pieces)
-TOUCHSTONE_FIELDS(ShapeElement, e.name, e.body, e.pose, e.shape, e.contact_type, e.contact_affinity,
-                  e.contact_dimension, e.margin, e.gap, e.material, e.color, e.visual_material, e.group, e.visual_only,
-                  e.fixed_base, e.exclude_overlaps, e.origin)
-TOUCHSTONE_FIELDS(VisualMaterial, e.name, e.color, e.texture_file, e.specular, e.shininess, e.reflectance, e.emission)
-TOUCHSTONE_FIELDS(Site, e.name, e.body, e.pose, e.shape, e.color, e.group, e.origin)
-TOUCHSTONE_FIELDS(ContactPair, e.name, e.shape_a, e.shape_b, e.contact_dimension, e.friction, e.impedance, e.margin,
-                  e.gap, e.origin)
-TOUCHSTONE_FIELDS(ContactExclusion, e.name, e.body_a, e.body_b, e.origin)
-TOUCHSTONE_FIELDS(Tendon::Term, e.joint, e.coefficient)
-TOUCHSTONE_FIELDS(Tendon, e.name, e.terms, e.limited, e.range, e.limit_margin, e.limit_impedance, e.stiffness,
-                  e.spring_length, e.damping, e.armature, e.friction, e.friction_impedance, e.actuator_force_limited,
-                  e.actuator_force_range, e.origin)
-TOUCHSTONE_FIELDS(Equality, e.name, e.type, e.active, e.a, e.b, e.anchor_a, e.anchor_b, e.relative_pose, e.torque_scale,
-                  e.polynomial, e.impedance, e.origin)
-TOUCHSTONE_FIELDS(Actuator, e.name, e.transmission, e.target, e.reference_site, e.crank_length, e.gear, e.dynamics,
-                  e.time_constant, e.gain_type, e.bias_type, e.gain, e.bias, e.damping_ratio, e.control_limited,
-                  e.control_range, e.force_limited, e.force_range, e.activation_limited, e.activation_range,
-                  e.early_activation, e.group, e.origin)
-TOUCHSTONE_FIELDS(Sensor, e.name, e.type, e.object_type, e.object, e.reference_type, e.reference, e.noise, e.cutoff,
-                  e.origin)
-TOUCHSTONE_FIELDS(Keyframe, e.name, e.time, e.q, e.v, e.activation, e.control, e.mocap, e.origin)
-TOUCHSTONE_FIELDS(SimulationOptions, e.time_step, e.integrator, e.cone, e.friction_impedance_ratio, e.magnetic_field,
-                  e.contacts_enabled, e.gravity_enabled, e.limits_enabled, e.equalities_enabled, e.springs_enabled,
-                  e.dampers_enabled, e.actuation_enabled, e.friction_loss_enabled, e.clamp_controls,
-                  e.filter_parent_contacts, e.safe_references, e.implicit_damping, e.exclude_overlaps,
-                  e.mujoco_contact_frames)
-TOUCHSTONE_FIELDS(Parameters, e.gravity, e.body_inertia, e.body_gravity_compensation, e.joint_stiffness,
-                  e.spring_reference, e.dof_armature, e.dof_damping, e.dof_friction, e.tendon_stiffness,
-                  e.tendon_damping, e.tendon_armature, e.tendon_friction, e.tendon_spring_length, e.actuator_gain,
-                  e.actuator_bias, e.shape_material)
-// What the builder starts from, and the parameters, which may have been changed since.
-TOUCHSTONE_FIELDS(Model, e.name, e.file, e.bodies, e.joints, e.shapes, e.sites, e.tendons, e.actuators, e.equalities,
-                  e.sensors, e.keyframes, e.contact_pairs, e.contact_exclusions, e.visual_materials, e.warnings,
-                  e.options, e.defaults)
-
-#undef TOUCHSTONE_FIELDS
+template <typename Archive, typename T>
+std::enable_if_t<HasFields<std::remove_const_t<T>>> value(Archive& archive, T& element) {
+  for_each_field<std::remove_const_t<T>>([&](auto field) { value(archive, element.*field.member); });
+}
 
 template <typename Archive, typename T>
 void value(Archive& archive, std::vector<T>& list) {
@@ -264,6 +210,10 @@ void value(Archive& archive, std::shared_ptr<const T>& pointer) {
 
 }  // namespace
 
+bool same_elements(const Model& a, const Model& b) { return same_value(a, b); }
+
+std::uint64_t hash_elements(const Model& model) { return hash_value(model); }
+
 std::string serialize(const Model& model) {
   Writer writer;
   writer.bytes(kModelMagic.data(), kModelMagic.size());
@@ -298,23 +248,12 @@ ModelPtr deserialize_model(std::string_view bytes) {
   ModelBuilder builder(elements);
   builder.set_allow_massless(true);
   auto model = std::make_shared<Model>(*builder.build());
-  const auto same_size = [](const auto& a, const auto& b) { return a.size() == b.size(); };
-  const Parameters &given = elements.defaults, &built = model->defaults;
-  const bool fits =
-      same_size(given.body_inertia, built.body_inertia) &&
-      same_size(given.body_gravity_compensation, built.body_gravity_compensation) &&
-      same_size(given.joint_stiffness, built.joint_stiffness) &&
-      same_size(given.spring_reference, built.spring_reference) && same_size(given.dof_armature, built.dof_armature) &&
-      same_size(given.dof_damping, built.dof_damping) && same_size(given.dof_friction, built.dof_friction) &&
-      same_size(given.tendon_stiffness, built.tendon_stiffness) &&
-      same_size(given.tendon_damping, built.tendon_damping) &&
-      same_size(given.tendon_armature, built.tendon_armature) &&
-      same_size(given.tendon_friction, built.tendon_friction) &&
-      same_size(given.tendon_spring_length, built.tendon_spring_length) &&
-      same_size(given.actuator_gain, built.actuator_gain) && same_size(given.actuator_bias, built.actuator_bias) &&
-      same_size(given.shape_material, built.shape_material);
+  bool fits = true;
+  for_each_field<Parameters>([&](auto field) {
+    fits = fits && (elements.defaults.*field.member).size() == (model->defaults.*field.member).size();
+  });
   if (!fits) Reader::fail();
-  model->defaults = given;
+  model->defaults = elements.defaults;
   model->warnings = elements.warnings;
   return model;
 }

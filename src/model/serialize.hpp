@@ -3,6 +3,7 @@
 // is refused.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,5 +16,10 @@ std::string serialize(const Model& model);
 // The elements go through ModelBuilder again, so that whatever the bytes say the result is a valid model. It equals the
 // original bit for bit. Throws Error on damaged data.
 ModelPtr deserialize_model(std::string_view bytes);
+
+// Whether two models have the same elements, options and parameters, field by field (model/fields.hpp); and a number
+// that is the same when they do. Names and places in files count.
+bool same_elements(const Model& a, const Model& b);
+std::uint64_t hash_elements(const Model& model);
 
 }  // namespace touchstone

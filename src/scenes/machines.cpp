@@ -1,4 +1,5 @@
 // Robots and mechanisms. Robots are MJCF files of models/; the ground is made here.
+#include <algorithm>
 #include <filesystem>
 #include <numbers>
 #include <optional>

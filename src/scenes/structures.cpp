@@ -1,4 +1,5 @@
 // What stands, falls or swings as it should only if contact forces are right.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 

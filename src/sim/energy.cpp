@@ -12,8 +12,48 @@ namespace touchstone {
 
 Energies EnergyMeter::measure(const Model& model, const Parameters& parameters, const State& state) {
   forward_kinematics(model, parameters, state, data_);
+  remember(parameters, state);
   forward_velocity(model, state.v, data_);
   return {kinetic_energy(model, parameters, state.v, data_), potential_energy(model, parameters, state.q, data_)};
+}
+
+namespace {
+
+bool same(const std::vector<Transform>& a, const std::vector<Transform>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Transform& x, const Transform& y) {
+    return x.position == y.position && x.rotation.coeffs() == y.rotation.coeffs();
+  });
+}
+
+// The centre of mass is all that kinematics has to do with inertia.
+bool same(const std::vector<BodyInertia>& a, const std::vector<BodyInertia>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const BodyInertia& x, const BodyInertia& y) {
+    return x.com.x() == y.com.x() && x.com.y() == y.com.y() && x.com.z() == y.com.z();
+  });
+}
+
+}  // namespace
+
+void EnergyMeter::remember(const Parameters& parameters, const State& state) {
+  q_ = state.q;
+  mocap_.assign(state.mocap.begin(), state.mocap.end());
+  if (!same(inertia_, parameters.body_inertia)) {
+    inertia_.assign(parameters.body_inertia.begin(), parameters.body_inertia.end());
+  }
+  known_ = true;
+}
+
+bool EnergyMeter::lend(const Parameters& parameters, const State& state, Data& data) {
+  if (!known_ || q_ != state.q || !same(mocap_, state.mocap) || !same(inertia_, parameters.body_inertia)) return false;
+  data.angle.swap(data_.angle);
+  data.angle_sine.swap(data_.angle_sine);
+  data.angle_cosine.swap(data_.angle_cosine);
+  data.X_WB.swap(data_.X_WB);
+  data.reference_point.swap(data_.reference_point);
+  data.body_com.swap(data_.body_com);
+  data.S.swap(data_.S);
+  known_ = false;
+  return true;
 }
 
 EnergyAccount EnergyMeter::account(const Model& model, const Parameters& parameters, const StepMotion& motion,

@@ -1,6 +1,8 @@
 // The account of energy of a step: what it was, what it is, and who did the work.
 #pragma once
 
+#include <vector>
+
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/sim/constraints.hpp"
 #include "touchstone/sim/report.hpp"
@@ -29,13 +31,25 @@ class EnergyMeter {
   // Of any state; computes its kinematics.
   Energies measure(const Model& model, const Parameters& parameters, const State& state);
 
+  // If the last state that was measured has the configuration of this one, with the same centres of mass: exchanges
+  // what forward_kinematics has filled in, so that `data` has it, and returns true. So the account of a step serves the
+  // next one, unless the user has moved something in between.
+  bool lend(const Parameters& parameters, const State& state, Data& data);
+
   // Needs compute_free_motion for the step in `data`. `at_start`: data holds the kinematics of `motion.before`
   // and the new velocity moves the configuration (Euler's rule); else the midpoint rule is meant.
   EnergyAccount account(const Model& model, const Parameters& parameters, const StepMotion& motion, bool at_start,
                         const Data& data);
 
  private:
+  void remember(const Parameters& parameters, const State& state);
+
   Data data_;
+  // Whether data_ has the kinematics of a state, and of which.
+  bool known_ = false;
+  VectorX q_;
+  std::vector<Transform> mocap_;
+  std::vector<BodyInertia> inertia_;
   VectorX impulse_, mean_, row_velocity_;
 };
 

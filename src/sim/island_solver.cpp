@@ -30,11 +30,27 @@ bool give_up_recovery(Constraints& c, TreeIsland& island) {
       any = any || recovery != 0.0;
       c.bias[from + r] -= recovery;
       island.problem.dual.g[blocks.row[at(k)] + r] -= recovery;
+      island.problem.b[blocks.row[at(k)] + r] -= recovery;
       recovery = 0.0;
     }
   }
   return any;
 }
+
+// The primal view of an island, made when a solver asks for it.
+class TreePrimal final : public PrimalSource {
+ public:
+  TreePrimal(TreeIslands& islands, int island, const IslandSolver::Step& step, TreeIslands::Scratch& scratch)
+      : islands_(islands), island_(island), step_(step), scratch_(scratch) {}
+  int dofs() const override { return islands_[island_].dofs(step_.model); }
+  void add_primal() override { islands_.add_primal(island_, step_.model, step_.data, step_.constraints, scratch_); }
+
+ private:
+  TreeIslands& islands_;
+  int island_;
+  const IslandSolver::Step& step_;
+  TreeIslands::Scratch& scratch_;
+};
 
 }  // namespace
 
@@ -53,38 +69,42 @@ IslandSolver::IslandSolver(const SimulatorOptions& options)
   strict_options_ = solver_->make_strict(*solver_options_);
 }
 
-void IslandSolver::solve(const Model& model, Constraints& c, double h, VectorX& lambda, StepReport& report) {
-  Stopwatch watch;
-  islands_.find(model, c, separate_);
+int IslandSolver::begin(const Step& step, StepReport& report) {
+  const Stopwatch watch;
+  islands_.find(step.model, step.constraints, separate_);
   report.islands = islands_.count();
   while (work_.size() < at(islands_.count())) {
     work_.push_back(std::make_unique<Work>());
     work_.back()->workspace = solver_->make_workspace();
   }
-  report.times.assembly += watch.restart();
-  const auto task = [&](int island, int thread) { solve_island(island, model, c, h, scratch_[at(thread)], lambda); };
-  if (pool_ && islands_.count() > 1) {
-    pool_->run(islands_.count(), task);
-  } else {
-    for (int i = 0; i < islands_.count(); ++i) task(i, 0);
-  }
-  gather_report(watch.seconds(), report);
+  report.times.assembly += watch.seconds();
+  return islands_.count();
 }
 
 // Islands have rows of their own, of lambda and of the constraints, so that threads do not meet there.
-void IslandSolver::solve_island(int index, const Model& model, Constraints& c, double h, TreeIslands::Scratch& scratch,
-                                VectorX& lambda) {
+void IslandSolver::solve_island(int index, int thread, const Step& step) {
   Stopwatch watch;
   Work& work = *work_[at(index)];
+  TreeIslands::Scratch& scratch = scratch_[at(thread)];
+  Constraints& c = step.constraints;
   work.times = {};
   work.residuals = {};
   work.conflict = false;
-  islands_.build_problem(index, model, c, h, scratch);
+  islands_.build_problem(index, step.model, c, step.h, scratch);
   TreeIsland& island = islands_[index];
+  TreePrimal primal(islands_, index, step, scratch);
+  work.workspace->primal_source = &primal;
   const Blocks& blocks = island.problem.blocks;
   VectorX& local = work.solution.lambda;
   work.times.assembly = watch.restart();
-  solve_problem(c, island, lambda, work);
+  for (const SolverOptions* options : {strict_options_.get(), solver_options_.get()}) {
+    if (options == nullptr) continue;
+    read_rows(c, island, step.lambda, local);
+    work.status = solver_->solve(island.problem, *options, *work.workspace, work.solution);
+    if (work.status == SolveStatus::kSolved || work.status == SolveStatus::kInvalidProblem) break;
+    if (options == strict_options_.get()) work.conflict = work.solution.infeasible && give_up_recovery(c, island);
+  }
+  work.workspace->primal_source = nullptr;
   work.times.solve = watch.restart();
   if (work.status == SolveStatus::kInvalidProblem || work.status == SolveStatus::kUnsupported) {
     local.setZero(blocks.rows());
@@ -93,27 +113,12 @@ void IslandSolver::solve_island(int index, const Model& model, Constraints& c, d
   }
   for (int k = 0; k < blocks.count(); ++k) {
     const double* from = local.data() + blocks.row[at(k)];
-    std::copy_n(from, blocks.size(k), lambda.data() + c.blocks.row[at(island.blocks[at(k)])]);
+    std::copy_n(from, blocks.size(k), step.lambda.data() + c.blocks.row[at(island.blocks[at(k)])]);
   }
   work.times.certify = watch.restart();
 }
 
-// If there is no solution because violated constraints ask for recoveries that contradict each other, they are given
-// up. A compliance is the last resort.
-void IslandSolver::solve_problem(Constraints& c, TreeIsland& island, const VectorX& warm, Work& work) const {
-  const auto attempt = [&](const SolverOptions& options) {
-    read_rows(c, island, warm, work.solution.lambda);
-    work.status = solver_->solve(island.problem, options, *work.workspace, work.solution);
-    return work.status == SolveStatus::kSolved;
-  };
-  if (strict_options_ != nullptr) {
-    if (attempt(*strict_options_) || work.status == SolveStatus::kInvalidProblem) return;
-    work.conflict = work.solution.infeasible && give_up_recovery(c, island);
-  }
-  attempt(*solver_options_);
-}
-
-void IslandSolver::gather_report(double wall_seconds, StepReport& report) const {
+void IslandSolver::finish(double wall_seconds, StepReport& report) const {
   StageTimes times;
   for (int i = 0; i < islands_.count(); ++i) {
     const Work& work = *work_[at(i)];

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "touchstone/base/thread_pool.hpp"
-#include "touchstone/contact/residuals.hpp"
+#include "touchstone/contact/certify.hpp"
 #include "touchstone/sim/islands.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/report.hpp"
@@ -21,11 +21,26 @@ class IslandSolver {
   // Throws Error for an unknown solver or option.
   explicit IslandSolver(const SimulatorOptions& options);
 
-  // lambda holds the warm start and gets the answer. Needs solve_constraint_rows. Fills the solver's part of the
-  // report, times of assembly (the problems), solve and certify included. Where an island has no solution, its
-  // constraints give up their recovery, and it is solved again.
-  void solve(const Model& model, Constraints& constraints, double h, VectorX& lambda, StepReport& report);
+  // What the problems of a step are made of. Needs solve_constraint_rows; lambda holds the warm start and gets the
+  // answer.
+  struct Step {
+    const Model& model;
+    const Data& data;
+    Constraints& constraints;
+    double h;
+    VectorX& lambda;
+  };
+  // Finds the islands. Then solve_island for each of them, in any order and thread, then finish.
+  int begin(const Step& step, StepReport& report);
+  // Builds, solves and certifies the problem of one island; `thread` from 0 on. Where it has no solution because
+  // violated constraints ask for recoveries that contradict each other, they are given up, and it is solved again; a
+  // compliance is the last resort.
+  void solve_island(int island, int thread, const Step& step);
+  // Fills the solver's part of the report, times of assembly (the problems), solve and certify included.
+  void finish(double wall_seconds, StepReport& report) const;
 
+  // None for one thread.
+  ThreadPool* pool() const { return pool_.get(); }
   const TreeIslands& islands() const { return islands_; }
   const CatalogueEntry& entry() const { return *entry_; }
 
@@ -40,11 +55,6 @@ class IslandSolver {
     bool conflict = false;  // recoveries were given up
     StageTimes times;
   };
-  void solve_island(int island, const Model& model, Constraints& constraints, double h, TreeIslands::Scratch& scratch,
-                    VectorX& lambda);
-  void solve_problem(Constraints& constraints, TreeIsland& island, const VectorX& warm, Work& work) const;
-  void gather_report(double wall_seconds, StepReport& report) const;
-
   const CatalogueEntry* entry_;
   std::unique_ptr<ContactSolver> solver_;
   std::unique_ptr<SolverOptions> solver_options_;

@@ -90,8 +90,12 @@ void TreeIslands::find(const Model& model, const Constraints& c, bool separate) 
     blocks.push_back(block);
   }
   index_uses(model, c);
+  clique_.resize(at(model.ntree));
   for (int t = 0; t < model.ntree; ++t) {
-    if (first_use(t + 1) > first_use(t)) islands_[at(island_of_[at(groups_.root(t))])]->trees.push_back(t);
+    if (first_use(t + 1) == first_use(t)) continue;
+    std::vector<int>& trees = islands_[at(island_of_[at(groups_.root(t))])]->trees;
+    clique_[at(t)] = static_cast<int>(trees.size());
+    trees.push_back(t);
   }
 }
 
@@ -312,16 +316,95 @@ void TreeIslands::build_problem(int index, const Model& model, const Constraints
   }
   problem.dual.g.resize(problem.nrow());
   problem.row_length.resize(at(problem.nrow()));
-  problem.primal.R.resize(problem.nrow());
+  problem.R.resize(problem.nrow());
+  problem.primal.A.reset();
+  problem.b.resize(problem.nrow());
   for (int i = 0; i < problem.nblock(); ++i) {
     const int from = c.blocks.row[at(members[at(i)])], to = problem.blocks.row[at(i)], rows = problem.blocks.size(i);
     double* diagonal = G.data(G.find(i, i));
     for (int r = 0; r < rows; ++r) {
       problem.dual.g[to + r] = c.free_velocity[from + r] + c.bias[from + r];
-      problem.primal.R[to + r] = c.compliance[from + r];
+      problem.R[to + r] = c.compliance[from + r];
+      problem.b[to + r] = c.bias[from + r];
       problem.row_length[at(to + r)] = c.row_length[at(from + r)];
       diagonal[r * rows + r] += c.compliance[from + r];
     }
+  }
+}
+
+int TreeIsland::dofs(const Model& model) const {
+  int sum = 0;
+  for (const int tree : trees) sum += model.tree_first_dof[at(tree + 1)] - model.tree_first_dof[at(tree)];
+  return sum;
+}
+
+// The groups of dofs that a block touches on its trees, ascending.
+void TreeIslands::find_groups(const Model& model, const Constraints& c, const TreeIsland& island, int block,
+                              std::vector<int>& groups) const {
+  const TreeInertia& A = *island.inertia;
+  const Constraint& constraint = c.list[at(block)];
+  groups.clear();
+  for (int i = 0; i < constraint.part_count; ++i) {
+    const TreePart& part = c.parts[at(constraint.first_part + i)];
+    const int offset = A.first_dof(clique_[at(part.tree)]) - model.tree_first_dof[at(part.tree)];
+    const int* dof = c.dofs(model, part);
+    for (int k = part.first; k < part.count; ++k) {
+      const int group = A.group_of()[at(dof[k] + offset)];
+      if (groups.empty() || groups.back() != group) groups.push_back(group);
+    }
+  }
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+}
+
+void TreeIslands::add_primal(int index, const Model& model, const Data& data, const Constraints& c, Scratch& s) {
+  TreeIsland& island = *islands_[at(index)];
+  ContactProblem& problem = island.problem;
+  problem.primal.A.reset();
+  if (!island.inertia || island.inertia.use_count() > 1) island.inertia = std::make_shared<TreeInertia>();
+  TreeInertia& A = *island.inertia;
+  A.set(model, data, island.trees);
+  problem.primal.A = island.inertia;
+
+  BlockSparseMatrix& J = problem.primal.J;
+  J.row_begin = problem.blocks.row;
+  J.col_begin = A.group();
+  J.start.assign(1, 0);
+  J.col.clear();
+  J.offset.assign(1, 0);
+  J.all_3x3 = false;
+  for (int i = 0; i < problem.nblock(); ++i) {
+    find_groups(model, c, island, island.blocks[at(i)], s.neighbours);
+    for (const int group : s.neighbours) {
+      J.col.push_back(group);
+      J.offset.push_back(J.offset.back() + at(problem.blocks.size(i) * J.col_size(group)));
+    }
+    J.start.push_back(static_cast<int>(J.col.size()));
+  }
+  J.values.assign(J.offset.back() + BlockSparseMatrix::kPadding, 0.0);
+  for (int i = 0; i < problem.nblock(); ++i) {
+    const Constraint& constraint = c.list[at(island.blocks[at(i)])];
+    const int rows = problem.blocks.size(i), stride = Constraints::stride_of(rows);
+    for (int p = 0; p < constraint.part_count; ++p) {
+      const TreePart& part = c.parts[at(constraint.first_part + p)];
+      const int offset = A.first_dof(clique_[at(part.tree)]) - model.tree_first_dof[at(part.tree)];
+      const int* dof = c.dofs(model, part);
+      for (int k = part.first, entry = -1, group = -1; k < part.count; ++k) {
+        const int own = dof[k] + offset;
+        if (A.group_of()[at(own)] != group) {
+          group = A.group_of()[at(own)];
+          entry = J.find(i, group);
+        }
+        double* column = J.data(entry) + at(rows * (own - J.col_begin[at(group)]));
+        std::copy_n(c.J.data() + part.start + at(stride * k), rows, column);
+      }
+    }
+  }
+
+  problem.primal.v_free.resize(A.nv());
+  for (int t = 0; t < A.nclique(); ++t) {
+    const int from = model.tree_first_dof[at(island.trees[at(t)])];
+    problem.primal.v_free.segment(A.first_dof(t), A.clique_size(t)) = data.v_free.segment(from, A.clique_size(t));
   }
 }
 

@@ -13,15 +13,19 @@
 #include "touchstone/math/aligned.hpp"
 #include "touchstone/math/union_find.hpp"
 #include "touchstone/sim/constraints.hpp"
+#include "touchstone/sim/tree_inertia.hpp"
 
 namespace touchstone {
 
 struct TreeIsland {
-  std::vector<int> blocks;  // in Constraints::list, ascending
-  std::vector<int> trees;   // that have constraints, ascending
-  ContactProblem problem;   // of these blocks, dual view; primal.R says what part of G is compliance
-  std::vector<int>
-      joined;  // for each block its size, its number of trees and these: what the pattern of G follows from
+  std::vector<int> blocks;               // in Constraints::list, ascending
+  std::vector<int> trees;                // that have constraints, ascending
+  ContactProblem problem;                // of these blocks: dual view, and the primal one where it was asked for
+  std::shared_ptr<TreeInertia> inertia;  // of the primal view
+  // For each block its size, its number of trees and these: what the pattern of G follows from.
+  std::vector<int> joined;
+
+  int dofs(const Model& model) const;
 };
 
 // Joins the trees that equalities of the model hold together: for islands where no step is at hand, as in a recording.
@@ -35,7 +39,7 @@ class TreeIslands {
   TreeIsland& operator[](int i) { return *islands_[static_cast<std::size_t>(i)]; }
   const TreeIsland& operator[](int i) const { return *islands_[static_cast<std::size_t>(i)]; }
 
-  // Memory for build_problem: one for each thread.
+  // Memory for build_problem and add_primal: one for each thread.
   struct Scratch {
     std::vector<int> neighbours, joined;
     // Of one tree: first row of each use, the rows of Y packed dof by dof, dofs that a strip of them moves, products.
@@ -47,6 +51,9 @@ class TreeIslands {
   // The problem of one island: G = Y' Y + R and g = J v_free + b. Needs solve_constraint_rows. May run for different
   // islands in different threads, each with a scratch of its own.
   void build_problem(int island, const Model& model, const Constraints& constraints, double h, Scratch& scratch);
+  // Adds the primal view to a problem that is built: J, v_free and A with its factor in data. Copies that were made of
+  // an earlier problem keep theirs.
+  void add_primal(int island, const Model& model, const Data& data, const Constraints& constraints, Scratch& scratch);
 
  private:
   // A block on a tree.
@@ -56,6 +63,8 @@ class TreeIslands {
   };
   std::size_t first_use(int tree) const { return first_use_[static_cast<std::size_t>(tree)]; }
 
+  void find_groups(const Model& model, const Constraints& constraints, const TreeIsland& island, int block,
+                   std::vector<int>& groups) const;
   void index_uses(const Model& model, const Constraints& constraints);
   void set_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
   static bool keeps_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch);
@@ -66,6 +75,7 @@ class TreeIslands {
   UnionFind groups_;                    // ntree
   std::vector<int> island_of_;          // ntree
   std::vector<int> local_;              // nblock: number within its island
+  std::vector<int> clique_;             // ntree: number among the trees of its island
   std::vector<std::size_t> first_use_;  // ntree + 1
   std::vector<Use> uses_;               // by tree, blocks ascending
   std::vector<std::unique_ptr<TreeIsland>> islands_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/collision/detector.hpp"
+#include "touchstone/collision/options.hpp"
 
 namespace touchstone {
 
@@ -30,7 +30,7 @@ struct StabilisationOptions {
 
 // What is watched at each step, and when it is worth a warning (StepReport::warnings).
 struct WatchOptions {
-  bool energy = true;         // keep an account of energy; costs the kinematics of one more state
+  bool energy = true;         // keep an account of energy; its kinematics serve the next step
   double energy_jump = 0.2;   // energy out of nothing in one step, as a share of the kinetic energy
   double penetration = 5e-3;  // m
 };

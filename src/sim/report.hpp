@@ -5,7 +5,7 @@
 #include <string>
 
 #include "touchstone/contact/residuals.hpp"
-#include "touchstone/solvers/solver.hpp"
+#include "touchstone/solvers/status.hpp"
 
 namespace touchstone {
 

@@ -8,8 +8,17 @@
 #include "touchstone/model/configuration.hpp"
 #include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/sensors.hpp"
+#include "touchstone/sim/step_context.hpp"
 
 namespace touchstone {
+
+struct SimulatorSnapshot {
+  State state;
+  Input input;
+  ContactCache cache;
+  CollisionDetector detector;
+};
+
 Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
     : Simulator(model, options, std::make_shared<const CollisionModel>(*require_model(model))) {}
 
@@ -21,6 +30,28 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::share
 Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 Simulator::~Simulator() = default;
+
+const Model& Simulator::model() const { return s_->model; }
+const ModelPtr& Simulator::model_ptr() const { return s_->model_ptr; }
+const SimulatorOptions& Simulator::options() const { return s_->options; }
+double Simulator::time_step() const { return s_->h * s_->options.substeps; }
+State& Simulator::state() { return s_->state; }
+const State& Simulator::state() const { return s_->state; }
+Input& Simulator::input() { return s_->input; }
+const Input& Simulator::input() const { return s_->input; }
+Parameters& Simulator::parameters() { return s_->parameters; }
+const Parameters& Simulator::parameters() const { return s_->parameters; }
+const StepReport& Simulator::report() const { return s_->report; }
+std::span<const ContactForce> Simulator::contacts() const { return s_->contact_forces; }
+const VectorX& Simulator::actuator_forces() const { return s_->actuator_force; }
+const VectorX& Simulator::acceleration() const { return s_->acceleration; }
+const Data& Simulator::data() const { return s_->data; }
+const Constraints& Simulator::constraints() const { return s_->constraints; }
+const VectorX& Simulator::impulses() const { return s_->lambda; }
+const CollisionDetector& Simulator::detector() const { return s_->detector; }
+StepContext& Simulator::context() { return *s_; }
+double Simulator::kinetic_energy() { return s_->meter.measure(s_->model, s_->parameters, s_->state).kinetic; }
+double Simulator::potential_energy() { return s_->meter.measure(s_->model, s_->parameters, s_->state).potential; }
 
 const StepReport& Simulator::step() {
   StepReport earlier;
@@ -143,12 +174,19 @@ void Simulator::forget_step() {
   s_->report.time = s_->state.time;
 }
 
+const State& Simulator::Snapshot::state() const { return data_->state; }
+
+Simulator::Snapshot Simulator::save() const {
+  return Snapshot(
+      std::make_shared<SimulatorSnapshot>(SimulatorSnapshot{s_->state, s_->input, s_->cache, s_->detector}));
+}
+
 void Simulator::restore(const Snapshot& snapshot) {
-  snapshot.state.validate(s_->model);
-  s_->state = snapshot.state;
-  s_->input = snapshot.input;
-  s_->cache = snapshot.cache;
-  s_->detector = snapshot.detector;
+  snapshot.state().validate(s_->model);
+  s_->state = snapshot.data_->state;
+  s_->input = snapshot.data_->input;
+  s_->cache = snapshot.data_->cache;
+  s_->detector = snapshot.data_->detector;
   forget_step();
 }
 

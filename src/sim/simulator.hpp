@@ -13,14 +13,24 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "touchstone/model/model.hpp"
 #include "touchstone/model/state.hpp"
-#include "touchstone/sim/step_context.hpp"
+#include "touchstone/sim/contact_force.hpp"
+#include "touchstone/sim/options.hpp"
+#include "touchstone/sim/report.hpp"
 
 namespace touchstone {
 
-class Sensors;
-class StepRule;
+class CollisionDetector;   // collision/detector.hpp
+class CollisionModel;      // collision/collision_model.hpp
+class Sensors;             // sim/sensors.hpp
+class StepRule;            // sim/integrators/integrator.hpp
+struct Constraints;        // sim/constraints.hpp
+struct Data;               // dynamics/data.hpp
+struct SimulatorSnapshot;  // in the source
+struct StepContext;        // sim/step_context.hpp
 
 class Simulator {
  public:
@@ -31,18 +41,18 @@ class Simulator {
   Simulator& operator=(Simulator&&) noexcept;
   ~Simulator();
 
-  const Model& model() const { return s_->model; }
-  const ModelPtr& model_ptr() const { return s_->model_ptr; }
-  const SimulatorOptions& options() const { return s_->options; }
-  double time_step() const { return s_->h * s_->options.substeps; }
+  const Model& model() const;
+  const ModelPtr& model_ptr() const;
+  const SimulatorOptions& options() const;
+  double time_step() const;
 
   // Free to change between steps. Sizes must stay.
-  State& state() { return s_->state; }
-  const State& state() const { return s_->state; }
-  Input& input() { return s_->input; }
-  const Input& input() const { return s_->input; }
-  Parameters& parameters() { return s_->parameters; }
-  const Parameters& parameters() const { return s_->parameters; }
+  State& state();
+  const State& state() const;
+  Input& input();
+  const Input& input() const;
+  Parameters& parameters();
+  const Parameters& parameters() const;
 
   // One step; never throws for numerical trouble. After kDiverged the state is that before the step.
   const StepReport& step();
@@ -62,20 +72,23 @@ class Simulator {
   // Called after each step with the simulator itself; an empty function ends that.
   void set_callback(std::function<void(Simulator&)> callback) { callback_ = std::move(callback); }
 
-  // Everything the next step depends on, so that a restored simulator goes on bit for bit.
-  struct Snapshot {
-    State state;
-    Input input;
-    ContactCache cache;
-    CollisionDetector detector;
+  // Everything the next step depends on, so that a restored simulator goes on bit for bit. Copies are cheap.
+  class Snapshot {
+   public:
+    const State& state() const;
+
+   private:
+    friend class Simulator;
+    explicit Snapshot(std::shared_ptr<const SimulatorSnapshot> data) : data_(std::move(data)) {}
+    std::shared_ptr<const SimulatorSnapshot> data_;
   };
-  Snapshot save() const { return {s_->state, s_->input, s_->cache, s_->detector}; }
+  Snapshot save() const;
   void restore(const Snapshot& snapshot);
 
-  const StepReport& report() const { return s_->report; }
+  const StepReport& report() const;
   // The constraint that the certificate of the last step is worst at: "contact of 'foot' and 'floor'".
   std::string describe_worst() const;
-  std::span<const ContactForce> contacts() const { return s_->contact_forces; }
+  std::span<const ContactForce> contacts() const;
   // [force; torque] of all contacts on a body in the last step, world axes, about the body's origin at its start.
   Vector6 contact_wrench(int body) const;
   // Values of the model's sensors in the last step, in the order of Model::sensors (sim/sensors.hpp). Computed when
@@ -84,21 +97,21 @@ class Simulator {
   // One sensor by name. Throws Error for an unknown one.
   std::span<const double> sensor(std::string_view name);
   // What the actuators pushed with in the last step (nu), and the accelerations (nv).
-  const VectorX& actuator_forces() const { return s_->actuator_force; }
-  const VectorX& acceleration() const { return s_->acceleration; }
+  const VectorX& actuator_forces() const;
+  const VectorX& acceleration() const;
 
   // Kinetic and potential energy of the current state, J. Computes kinematics.
-  double kinetic_energy() { return s_->meter.measure(s_->model, s_->parameters, s_->state).kinetic; }
-  double potential_energy() { return s_->meter.measure(s_->model, s_->parameters, s_->state).potential; }
+  double kinetic_energy();
+  double potential_energy();
 
   // Of the last step, at its start (kMoreauMidpoint, kVariational: moved by half a step with the old velocity).
-  const Data& data() const { return s_->data; }
-  const Constraints& constraints() const { return s_->constraints; }
-  const VectorX& impulses() const { return s_->lambda; }
-  const CollisionDetector& detector() const { return s_->detector; }
+  const Data& data() const;
+  const Constraints& constraints() const;
+  const VectorX& impulses() const;
+  const CollisionDetector& detector() const;
 
   // For the stages one by one (sim/stages.hpp). Callback and substeps are those of step() alone.
-  StepContext& context() { return *s_; }
+  StepContext& context();
 
  private:
   void forget_step();

@@ -22,6 +22,7 @@ void begin(StepContext& s, double ahead) {
 
 bool free_motion(StepContext& s, SpringRule springs) {
   const Stopwatch watch;
+  s.kinematics = s.meter.lend(s.parameters, s.work, s.data) ? Kinematics::kKnown : Kinematics::kNew;
   const bool ok = s.rules.free_motion(s, springs) && s.data.v_free.allFinite();
   s.report.times.dynamics += watch.seconds();
   if (!ok) s.report.status = StepStatus::kDiverged;
@@ -49,7 +50,18 @@ void assemble(StepContext& s) {
 }
 
 void solve(StepContext& s) {
-  if (s.constraints.count() > 0) s.solver.solve(s.model, s.constraints, s.h, s.lambda, s.report);
+  if (s.constraints.count() > 0) {
+    const IslandSolver::Step step{s.model, s.data, s.constraints, s.h, s.lambda};
+    const int islands = s.solver.begin(step, s.report);
+    const Stopwatch watch;
+    const auto task = [&](int island, int thread) { s.solver.solve_island(island, thread, step); };
+    if (s.solver.pool() != nullptr && islands > 1) {
+      s.solver.pool()->run(islands, task);
+    } else {
+      for (int island = 0; island < islands; ++island) task(island, 0);
+    }
+    s.solver.finish(watch.seconds(), s.report);
+  }
   const Stopwatch watch;
   s.rules.advance_velocity(s);
   s.report.times.solve += watch.seconds();

@@ -8,23 +8,17 @@
 
 #include "touchstone/collision/detector.hpp"
 #include "touchstone/dynamics/data.hpp"
+#include "touchstone/dynamics/forces.hpp"
 #include "touchstone/model/state.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
 #include "touchstone/sim/contact_cache.hpp"
+#include "touchstone/sim/contact_force.hpp"
 #include "touchstone/sim/energy.hpp"
 #include "touchstone/sim/island_solver.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/report.hpp"
 
 namespace touchstone {
-
-// A contact of the last step with what it did.
-struct ContactForce {
-  const Contact* contact = nullptr;
-  Vec3 force;        // N, world axes, on body b at the contact's position; -force acts on body a
-  Vec3 torque;       // N m, world axes: torsional and rolling friction
-  Vec3 local_force;  // N, in the contact frame: t1, t2, n
-};
 
 // The same; throws Error if it is null.
 ModelPtr require_model(ModelPtr model);
@@ -51,6 +45,7 @@ struct StepContext {
 
   // --- free_motion ---
   Data data;
+  Kinematics kinematics = Kinematics::kNew;  // kKnown: the account of the step before has left them
 
   // --- detect ---
   CollisionDetector detector;

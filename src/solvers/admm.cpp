@@ -33,8 +33,8 @@ double power_iteration(const BlockSparseMatrix& M, VectorX& vector, VectorX& pro
 
 // The smallest compliance of the scaled problem, where it is known.
 double smallest_compliance(const ContactProblem& problem, const DualProblem& dual) {
-  const VectorX& R = problem.primal.R;
-  if (!problem.has_primal || R.size() == 0) return 0.0;
+  const VectorX& R = problem.R;
+  if (R.size() == 0) return 0.0;
   double smallest = std::numeric_limits<double>::infinity();
   for (int r = 0; r < dual.nrow(); ++r) smallest = std::min(smallest, R[r] * dual.lambda_scale[r] / dual.u_scale[r]);
   return smallest;

@@ -10,13 +10,13 @@ namespace {
 
 constexpr int kMaxRounds = 4;           // of leaving out and verifying; then everything takes part
 constexpr double kWorthReducing = 0.9;  // share of the blocks below which parts are cut out
-constexpr int kSmall = 12;              // blocks: below, neither islands nor parts are worth their cost
+constexpr int kSmall = 12;              // blocks: below, parts are not worth their cost
 constexpr int kWarmSweeps = 3, kColdSweeps = 4;
 constexpr double kFrictions[] = {10.0, 30.0, 1e2, 3e2, 1e3, 1e4, 1e6};  // on the way to more
 constexpr double kCompliances[] = {1e-8, 1e-6, 1e-4, 1e-2};
 
 struct Outcome {
-  double natv = 0.0;   // m/s, largest of all islands
+  double natv = 0.0;   // m/s, largest of all parts
   double shift = 0.0;  // scaled
   bool infeasible = false;
 };
@@ -51,15 +51,16 @@ bool separates(const DualProblem& dual, const VectorX& lambda, const VectorX& u,
   return lambda[last] <= 0.0 && u[last] * dual.weight[i] > change;
 }
 
-// The islands of w.parts one after another, from and to w.whole.
+// The parts one after another, from and to w.whole.
 void solve_parts(const AutoOptions& options, const PipelineSettings& settings, AutoWorkspace& w, Solution& solution,
                  Outcome& outcome) {
-  while (static_cast<int>(w.island.size()) < w.parts.count()) w.island.push_back(std::make_unique<PipelineWorkspace>());
+  while (static_cast<int>(w.part.size()) < w.parts.count()) w.part.push_back(std::make_unique<PipelineWorkspace>());
   for (int p = 0; p < w.parts.count(); ++p) {
-    PipelineWorkspace& part = *w.island[p];
-    part.problem = nullptr;
+    PipelineWorkspace& part = *w.part[p];
     const int* blocks = w.parts.blocks.data() + w.parts.start[p];
     const int size = w.parts.start[p + 1] - w.parts.start[p];
+    part.space_blocks.assign(blocks, blocks + size);
+    part.space = {w.space.problem, &part.space_blocks, w.space.source};
     extract_part(w.dual, blocks, size, w.position, part.dual);
     gather_part(w.dual, blocks, size, w.whole, part.lambda);
     solve_part(options, settings, part, solution, outcome);
@@ -68,7 +69,7 @@ void solve_parts(const AutoOptions& options, const PipelineSettings& settings, A
 }
 
 // All blocks that are not left out as one part.
-void take_as_one(const std::vector<char>& chosen, DualIslands& parts) {
+void take_as_one(const std::vector<char>& chosen, DualParts& parts) {
   parts.start.assign(1, 0);
   parts.blocks.clear();
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -112,10 +113,13 @@ bool verify_left_out(double tolerance, AutoWorkspace& w) {
 Outcome solve_dual(const ContactProblem& problem, const AutoOptions& options, PipelineSettings settings,
                    AutoWorkspace& w, Solution& solution) {
   const DualProblem& dual = w.dual;
+  const JointSpace whole{dual.doubtful ? nullptr : &problem, nullptr,
+                         w.primal_source};  // the primal view is not scaled
+  w.space = whole;
   Outcome outcome;
   const auto solve_as_one = [&] {
     settings.thorough = true;
-    w.problem = dual.doubtful ? nullptr : &problem;  // the primal view is not scaled
+    w.space = whole;
     solve_part(options, settings, w, solution, outcome);
     w.whole = w.lambda;
     return outcome;

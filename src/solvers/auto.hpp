@@ -1,13 +1,12 @@
 // auto: what users get by default. The combination, found by measuring, that is fast on easy problems and does not
-// fail on hard ones (pipeline.hpp), island by island.
+// fail on hard ones (pipeline.hpp), part by part.
 //
 // Model: NCP, all blocks. A warm start that is good enough is accepted at once. Contacts and limits that separate
 // without help (g_n >= 0, no warm impulse) are left out at first and verified afterwards. What remains is split into
-// islands. Where forces diverge because the problem has no solution, a compliance is added and reported
-// (Solution::shift); the status is then Stalled and the message says so.
-// Impulses of hyperstatic problems: near minimum norm among those with the same modes where Newton with guessed modes
-// finishes from a cold start (the usual case up to some hundred contacts), bounded otherwise; an accepted warm start
-// keeps its internal forces.
+// parts that G does not couple. Where forces diverge because the problem has no solution, a compliance is added and
+// reported (Solution::shift); the status is then Stalled and the message says so. Impulses of hyperstatic problems:
+// near minimum norm among those with the same modes where Newton with guessed modes finishes from a cold start (the
+// usual case up to some hundred contacts), bounded otherwise; an accepted warm start keeps its internal forces.
 #pragma once
 
 #include <memory>
@@ -20,16 +19,16 @@ namespace touchstone {
 
 struct AutoOptions : SolverOptions {
   bool reduce = true;            // leave out what separates, verify afterwards
-  bool islands = true;           // solve islands apart
+  bool islands = true;           // solve parts that are not coupled apart
   bool allow_compliance = true;  // the last resort
 
   void describe(OptionList& list) override;
 };
 
 struct AutoWorkspace : PipelineWorkspace {
-  DualIslands parts;
-  std::vector<char> chosen;                                // nblock
-  std::vector<std::unique_ptr<PipelineWorkspace>> island;  // by number, kept
+  DualParts parts;
+  std::vector<char> chosen;                              // nblock
+  std::vector<std::unique_ptr<PipelineWorkspace>> part;  // by number, kept
   std::vector<int> position;
   VectorX whole, whole_u;
   std::vector<double> friction;  // scaled, while less is tried

@@ -122,7 +122,7 @@ class PrimalNewton {
         w_.G_hat.block(i, k) = 0.5 * (dual_.G.block(i, k) + dual_.G.block(j, dual_.G.find(j, i)).transpose());
       }
     }
-    const bool known = problem.primal.R.size() == dual_.nrow();  // a dual view may come with R alone
+    const bool known = problem.R.size() == dual_.nrow();
     double shift = 0.0;
     w_.R.resize(dual_.nrow());
     for (int i = 0; i < dual_.nblock(); ++i) {
@@ -130,8 +130,8 @@ class PrimalNewton {
       for (int k = 0; k < m; ++k) {
         double& diagonal = w_.G_hat.data(dual_.diagonal[i])[k * m + k];
         const double unit = dual_.lambda_scale[r + k] / dual_.u_scale[r + k];
-        if (known && problem.primal.R[r + k] > 0.0) {
-          w_.R[r + k] = problem.primal.R[r + k] * unit;
+        if (known && problem.R[r + k] > 0.0) {
+          w_.R[r + k] = problem.R[r + k] * unit;
           diagonal -= w_.R[r + k];
         } else {
           w_.R[r + k] = alpha * (diagonal > 0.0 ? diagonal : dual_.d[i]);

@@ -7,10 +7,10 @@
 
 namespace touchstone {
 
-// The chosen blocks, sorted into islands that G does not couple. Numbered by their smallest block: deterministic.
-struct DualIslands {
+// The chosen blocks, sorted into parts that G does not couple. Numbered by their smallest block: deterministic.
+struct DualParts {
   std::vector<int> start{0};  // count + 1
-  std::vector<int> blocks;    // by island, ascending within one
+  std::vector<int> blocks;    // by part, ascending within one
 
   int count() const { return static_cast<int>(start.size()) - 1; }
 
@@ -18,11 +18,11 @@ struct DualIslands {
   void find(const DualProblem& dual, const std::vector<char>& chosen);
 
  private:
-  std::vector<int> island_;  // nblock
+  std::vector<int> part_;  // nblock
 };
 
-// `part` becomes the problem of `count` blocks (ascending) with the other impulses zero. Scales of rows are not copied.
-// Reuses memory; `position` is scratch.
+// `part` becomes the problem of `count` blocks (ascending) with the other impulses zero. Reuses memory; `position` is
+// scratch.
 void extract_part(const DualProblem& dual, const int* blocks, int count, std::vector<int>& position, DualProblem& part);
 
 // Between the rows of a part and those of the whole.

@@ -45,19 +45,16 @@ void add_product(const DualProblem& dual, const BlockDiagonal& B, const VectorX&
 
 }  // namespace
 
-void NewtonSystem::prepare(const DualProblem& dual, const ContactProblem* problem) {
+void NewtonSystem::prepare(const DualProblem& dual, const JointSpace& space) {
   dual_ = &dual;
   Lambda.set_partition(dual.blocks.row);
-  problem_ = nullptr;
+  space_ = {};
   is_dense_ = is_small_and_full(dual);
-  if (problem == nullptr || !problem->has_primal || dual.nrow() <= kLargestDense) return;
-  if (problem->primal.nv() >= dual.nrow()) return;
-  problem_ = problem;
-  hessian_.set_pattern(*problem);
-  if (!is_joint_space_cheaper()) {
-    problem_ = nullptr;
-    return;
-  }
+  if (!space.available() || dual.nrow() <= kLargestDense || space.dofs() >= dual.nrow()) return;
+  if (!space.problem->has_primal()) space.source->add_primal();
+  hessian_.set_pattern(space);
+  if (!is_joint_space_cheaper()) return;
+  space_ = space;
   inverse_.set_partition(dual.blocks.row);
   weight_.set_partition(dual.blocks.row);
   scale_ = (dual.lambda_scale.array() / dual.u_scale.array()).sqrt();
@@ -71,14 +68,14 @@ bool NewtonSystem::is_joint_space_cheaper() {
 
 double NewtonSystem::cost() const {
   if (is_dense_) return std::pow(dense_.size(), 3) / 3.0;
-  return cost_of(problem_ != nullptr ? joint_lu_.symbolic() : lu_.symbolic());
+  return cost_of(in_joint_space() ? joint_lu_.symbolic() : lu_.symbolic());
 }
 
 bool NewtonSystem::factorize() {
-  if (problem_ != nullptr) {
+  if (in_joint_space()) {
     ++factorizations_;
     if (factorize_joint()) return true;
-    problem_ = nullptr;
+    space_ = {};
   }
   if (is_dense_) order_moving();
   for (double shift = kFloor; shift < 1e-6; shift *= 1e3) {
@@ -93,14 +90,14 @@ void NewtonSystem::solve(VectorX& x) {
     solve_dense(x);
     return;
   }
-  if (problem_ == nullptr) {
+  if (!in_joint_space()) {
     lu_.solve(x);
     return;
   }
   rhs_ = x;
   solve_joint(x);
   if (refine_joint(x)) return;
-  problem_ = nullptr;  // joint space is not accurate enough here
+  space_ = {};  // joint space is not accurate enough here
   x = rhs_;
   if (factorize()) lu_.solve(x);
 }
@@ -202,32 +199,42 @@ void NewtonSystem::solve_dense(VectorX& x) {
 // --- Joint space ---
 
 bool NewtonSystem::factorize_joint() {
-  const VectorX& R = problem_->primal.R;
+  const VectorX& R = space_.problem->R;
   for (int i = 0; i < dual_->nblock(); ++i) {
     const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
+    const int given = space_.problem->blocks.row[space_.block(i)];
     SmallMatrix block = Eigen::Map<const MatrixX>(Lambda.data(i), m, m);
-    for (int k = 0; k < m; ++k) block(k, k) += kFloor + (R.size() > 0 ? R[r + k] * scale_[r + k] * scale_[r + k] : 0.0);
+    for (int k = 0; k < m; ++k)
+      block(k, k) += kFloor + (R.size() > 0 ? R[given + k] * scale_[r + k] * scale_[r + k] : 0.0);
     Eigen::Map<MatrixX> inverse(inverse_.data(i), m, m);
     inverse = Eigen::PartialPivLU<SmallMatrix>(block).inverse();
     if (!inverse.allFinite()) return false;
     const auto scale = scale_.segment(r, m).asDiagonal();
     Eigen::Map<MatrixX>(weight_.data(i), m, m) = scale * inverse * scale;
   }
-  hessian_.compute(*problem_, weight_);
+  hessian_.compute(space_, weight_);
   return joint_lu_.factorize(hessian_.H);
 }
 
 // x <- W (x - J H^-1 J' W x), all scaled.
 void NewtonSystem::solve_joint(VectorX& x) {
-  const BlockSparseMatrix& J = problem_->primal.J;
+  const BlockSparseMatrix& J = space_.problem->primal.J;
   residual_.setZero(x.size());
   add_product(*dual_, inverse_, x, residual_);
-  residual_.array() *= scale_.array();
-  velocity_.setZero(problem_->primal.nv());
-  J.multiply_transpose_add(residual_.data(), velocity_.data());
+  velocity_.setZero(J.cols());
+  for (int i = 0; i < dual_->nblock(); ++i) {
+    const int r = dual_->blocks.row[i], m = dual_->blocks.size(i), given = space_.block(i);
+    double impulse[kMaxBlockSize];
+    for (int k = 0; k < m; ++k) impulse[k] = scale_[r + k] * residual_[r + k];
+    J.add_row_transpose_product(given, impulse, velocity_.data());
+  }
   joint_lu_.solve(velocity_);
-  J.multiply(velocity_.data(), residual_.data());
-  residual_ = x - scale_.cwiseProduct(residual_);
+  for (int i = 0; i < dual_->nblock(); ++i) {
+    const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
+    double change[kMaxBlockSize] = {};
+    J.add_row_product(space_.block(i), velocity_.data(), change);
+    for (int k = 0; k < m; ++k) residual_[r + k] = x[r + k] - scale_[r + k] * change[k];
+  }
   x.setZero();
   add_product(*dual_, inverse_, residual_, x);
 }

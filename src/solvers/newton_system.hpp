@@ -29,9 +29,10 @@ class NewtonSystem {
   static constexpr double kFloor = 1e-13;
   static constexpr int kLargestDense = 96;
 
-  // For a scaled dual problem, which must stay alive. Keeps the symbolic factors while the pattern holds. `problem`, if
-  // given, is what `dual` was prepared from, all of it; its primal view is used where that is worth it.
-  void prepare(const DualProblem& dual, const ContactProblem* problem = nullptr);
+  // For a scaled dual problem, which must stay alive. Keeps the symbolic factors while the pattern holds. `space`, if
+  // it has a problem, is what `dual` was prepared from, or the blocks of it that `dual` was cut out of; its primal view
+  // is used, and asked for, where that is worth it.
+  void prepare(const DualProblem& dual, const JointSpace& space = {});
 
   BlockDiagonal Lambda;
 
@@ -39,7 +40,7 @@ class NewtonSystem {
   bool factorize();
   void solve(VectorX& x);
 
-  bool in_joint_space() const { return problem_ != nullptr; }
+  bool in_joint_space() const { return space_.problem != nullptr; }
   bool is_dense() const { return is_dense_; }
   // Multiplications of one factorisation; 0 before the first.
   double cost() const;
@@ -60,7 +61,7 @@ class NewtonSystem {
 
   const DualProblem* dual_ = nullptr;
   bool is_dense_ = false;
-  const ContactProblem* problem_ = nullptr;  // in joint space
+  JointSpace space_;  // with a problem while in joint space
   BlockSparseLu lu_;
   int factorizations_ = 0;
 

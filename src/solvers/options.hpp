@@ -61,7 +61,7 @@ enum class Validation : std::uint8_t {
 struct SolverOptions {
   int max_iterations = 1000;
   // A solver is done when natv (m/s, of the model it solves) is at most
-  // max(absolute_tolerance, relative_tolerance * velocity scale); see contact/residuals.hpp.
+  // max(absolute_tolerance, relative_tolerance * velocity scale); see contact/certify.hpp.
   double absolute_tolerance = 0.0;  // m/s
   double relative_tolerance = 1e-8;
   // Wall time of one solve, s; infinite: none. Looked at between iterations, so that a solve ends at most one iteration

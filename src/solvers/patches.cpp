@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "touchstone/contact/residuals.hpp"
 #include "touchstone/solvers/dual_part.hpp"
 #include "touchstone/solvers/pipeline.hpp"
 
@@ -85,7 +84,7 @@ void Patches::solve(const DualProblem& dual, double tolerance, const Deadline& d
     velocity_of(dual, blocks_[k], lambda, part_->dual.g.data() + r);
   }
   part_->dual.g -= own_;
-  part_->problem = nullptr;
+  part_->space = {};
   run_pipeline(
       {.tolerance = tolerance, .warm = true, .thorough = false, .max_steps = kInnerSteps, .deadline = deadline},
       *part_);

@@ -40,7 +40,8 @@ SolveStatus solve_on_path(const ContactProblem& problem, const Options& options,
   settings.deadline = workspace.deadline;
   double natv = sweep_first(options.sweeps, settings.tolerance, workspace.contacts, workspace);
   PathOutcome outcome = natv <= settings.tolerance ? PathOutcome::kConverged : PathOutcome::kLimit;
-  if (outcome != PathOutcome::kConverged) workspace.system.prepare(dual, dual.doubtful ? nullptr : &problem);
+  if (outcome != PathOutcome::kConverged)
+    workspace.system.prepare(dual, {dual.doubtful ? nullptr : &problem, nullptr, workspace.primal_source});
   workspace.system.reset_count();
   workspace.path.history = options.record_history ? &solution.history : nullptr;
   for (int attempt = 0; attempt < kPathAttempts && outcome != PathOutcome::kConverged && settings.max_iterations > 0;

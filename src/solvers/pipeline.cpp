@@ -211,7 +211,7 @@ void Pipeline::try_splitting() {
 // Many sweeps speak of coupled contacts, and sweeps leave internal forces behind.
 void Pipeline::remove_internal_forces() {
   if (settings_.warm || w_.sweeps < kSweepsOfCoupled || dual_.nblock() < 3 || dual_.nblock() > kMostRefreshed) return;
-  w_.system.prepare(dual_, w_.problem);
+  w_.system.prepare(dual_, w_.space);
   const ModeNewtonSettings settings{.tolerance = settings_.tolerance, .max_steps = 1, .minimum_norm = true};
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.best_u, settings, w_.best_natv, w_.best, w_.best_u);
   w_.steps += w_.modes.steps();
@@ -322,7 +322,7 @@ void Pipeline::proximal_loop() {
       used += w_.interior.iterations();
     }
     w_.steps += used;
-    w_.system.prepare(dual_, w_.problem);
+    w_.system.prepare(dual_, w_.space);
     if (value > tolerance) {
       eps *= kShiftUp;
       if (eps > kMostShift) break;
@@ -345,7 +345,7 @@ void Pipeline::first_sweeps() {
   if (done()) {
     remove_internal_forces();
   } else if (!settings_.deadline.passed()) {
-    w_.system.prepare(dual_, w_.problem);
+    w_.system.prepare(dual_, w_.space);
   }
 }
 
@@ -444,7 +444,7 @@ double run_shifted(const PipelineSettings& settings, double shift, PipelineWorks
     }
   };
   add(shift);
-  workspace.problem = nullptr;  // the shifted matrix is not that of the problem
+  workspace.space = {};  // the shifted matrix is not that of the problem
   const int steps = workspace.steps;
   workspace.steps = 0;
   workspace.lambda.setZero(dual.nrow());

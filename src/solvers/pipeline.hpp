@@ -24,7 +24,8 @@ struct PipelineSettings {
 };
 
 struct PipelineWorkspace : GaussSeidelWorkspace {
-  const ContactProblem* problem = nullptr;  // that `dual` was prepared from, if it is all of it
+  JointSpace space;               // what `dual` was prepared from, or cut out of; none: only G is known
+  std::vector<int> space_blocks;  // those of a part
   LocalContacts contacts;
   NewtonSystem system;
   InteriorPoint interior;

@@ -9,7 +9,7 @@ namespace touchstone {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr double kNatvFloor = 4.5e-16;  // see contact/residuals.hpp
+constexpr double kNatvFloor = 4.5e-16;  // see contact/certify.hpp
 
 // The nearest point of the segment from a to b; returns the squared distance.
 double nearest_on_segment(const double* a, const double* b, const double* point, double* nearest) {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/contact/residuals.hpp"
+#include "touchstone/contact/certify.hpp"
 
 namespace touchstone {
 
@@ -56,7 +56,7 @@ bool begin_dual_solve(const ContactProblem& problem, const SolverOptions& option
   Verdict verdict =
       prepare_dual(problem, {.scaling = scaling, .check_definiteness = options.validation == Validation::kFull}, dual);
   if (!verdict.usable()) {
-    status = verdict.status == ProblemStatus::kInvalid ? SolveStatus::kInvalidProblem : SolveStatus::kUnsupported;
+    status = SolveStatus::kInvalidProblem;
     solution.message = std::move(verdict.message);
     dual.doubtful = false;
     solution.lambda.setZero(problem.nrow());
@@ -98,7 +98,7 @@ SolveStatus end_dual_solve(const ContactProblem& problem, const DualProblem& dua
     solution.message = "the impulses are beyond the range of double precision; change the units";
     status = SolveStatus::kStalled;
   }
-  compute_next_velocity(problem, dual, solution.lambda, solution.v);
+  compute_next_velocity(problem, solution.lambda, solution.v);
   if (solution.message.empty()) {
     if (status == SolveStatus::kMaxIterations) solution.message = "not converged within max_iterations";
     if (status == SolveStatus::kTimeLimit) solution.message = "not converged within time_limit";

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/collision/detector.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
 
 namespace touchstone {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "touchstone/dynamics/data.hpp"
 #include "touchstone/scenes/scene_run.hpp"
 #include "touchstone/viewer/extremes.hpp"
 #include "touchstone/viewer/live_source.hpp"

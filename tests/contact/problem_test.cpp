@@ -12,33 +12,25 @@
 
 #include "support/allocation_guard.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/contact/certify.hpp"
 #include "touchstone/contact/dual.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/contact/islands.hpp"
 #include "touchstone/contact/primal_hessian.hpp"
-#include "touchstone/contact/residuals.hpp"
 
 namespace touchstone {
 namespace {
 
 using testing::HasSubstr;
 
-MatrixX dense_inertia(const PrimalData& primal) {
-  MatrixX A = MatrixX::Zero(primal.nv(), primal.nv());
-  for (int c = 0; c < primal.nclique(); ++c) {
-    const int n = primal.clique_size(c), first = primal.clique[c];
-    A.block(first, first, n, n) = primal.A_block(c);
-  }
-  return A;
-}
-
 // A robot of 9 dofs, two free bodies, joints, limits and contacts of all dimensions, with compliance.
 ContactProblem mixed_primal() {
   ContactProblem problem;
   const MatrixX root = MatrixX::Random(9, 9);
-  problem.primal.add_clique(root * root.transpose() + MatrixX::Identity(9, 9));
-  problem.primal.add_clique(2.0 * MatrixX::Identity(6, 6));
-  problem.primal.add_clique(0.1 * MatrixX::Identity(6, 6));
+  DenseInertia inertia;
+  inertia.add(root * root.transpose() + MatrixX::Identity(9, 9));
+  inertia.add(2.0 * MatrixX::Identity(6, 6));
+  inertia.add(0.1 * MatrixX::Identity(6, 6));
+  problem.primal.set_inertia(std::move(inertia));
   const double mu[5] = {0.5, 0.7, 0.01, 0.02, 0.03};
   problem.blocks.add_equality(5);
   problem.blocks.add_nonnegative();
@@ -56,8 +48,8 @@ ContactProblem mixed_primal() {
   }
   problem.set_jacobian(jacobian);
   problem.primal.v_free = VectorX::Random(21);
-  problem.primal.b = VectorX::Random(problem.nrow());
-  problem.primal.R = VectorX::Random(problem.nrow()).cwiseAbs();
+  problem.b = VectorX::Random(problem.nrow());
+  problem.R = VectorX::Random(problem.nrow()).cwiseAbs();
   return problem;
 }
 
@@ -65,9 +57,9 @@ TEST(DualProblem, FromThePrimalAsDense) {
   const ContactProblem problem = mixed_primal();
   DualProblem dual;
   ASSERT_TRUE(prepare_dual(problem, {}, dual).usable());
-  const MatrixX J = problem.primal.J.dense(), A = dense_inertia(problem.primal);
-  const MatrixX G = J * A.inverse() * J.transpose() + MatrixX(problem.primal.R.asDiagonal());
-  const VectorX g = J * problem.primal.v_free + problem.primal.b;
+  const MatrixX J = problem.primal.J.dense(), A = problem.primal.A->matrix().dense();
+  const MatrixX G = J * A.inverse() * J.transpose() + MatrixX(problem.R.asDiagonal());
+  const VectorX g = J * problem.primal.v_free + problem.b;
   const MatrixX unscaled = dual.u_scale.asDiagonal() * dual.G.dense() * dual.lambda_scale.cwiseInverse().asDiagonal();
   EXPECT_LE((unscaled - G).norm(), 1e-13 * G.norm());
   EXPECT_LE((dual.u_scale.cwiseProduct(dual.g) - g).norm(), 1e-13 * g.norm());
@@ -87,7 +79,7 @@ TEST(DualProblem, FromThePrimalAsDense) {
   const Residuals residuals = certify(problem, lambda);
   EXPECT_NEAR(natv(dual, ContactModel::kNcp, scaled, u), residuals.natv, 1e-12 * residuals.natv);
   EXPECT_NEAR(dual.velocity_scale * residuals.natv_relative, residuals.natv, 1e-12 * residuals.natv);
-  compute_next_velocity(problem, dual, lambda, v);
+  compute_next_velocity(problem, lambda, v);
   EXPECT_LE((v - problem.primal.v_free - A.inverse() * J.transpose() * lambda).norm(), 1e-12 * v.norm());
   EXPECT_LE((v - next_velocity(problem, lambda)).norm(), 1e-13 * v.norm());
 }
@@ -129,32 +121,6 @@ TEST(DualProblem, DenseSparseAndIncompletePatternsAgree) {
   EXPECT_EQ((a.G.dense() - b.G.dense()).norm(), 0.0);
 }
 
-class DenseOperator final : public DelassusOperator {
- public:
-  explicit DenseOperator(MatrixX G) : G_(std::move(G)) {}
-  int rows() const override { return static_cast<int>(G_.rows()); }
-  void multiply(const double* x, double* y) const override {
-    Eigen::Map<VectorX>(y, rows()) = G_ * Eigen::Map<const VectorX>(x, rows());
-  }
-  void diagonal(double* d) const override { Eigen::Map<VectorX>(d, rows()) = G_.diagonal(); }
-
- private:
-  MatrixX G_;
-};
-
-TEST(DualProblem, MatrixFreeIsCertifiedButNotPrepared) {
-  const ContactProblem dense = make_random_problem({.contacts = 4}, 2);
-  ContactProblem free = dense;
-  free.dual.set(std::make_shared<DenseOperator>(dense.dual.G_dense), dense.dual.g);
-  const VectorX lambda = VectorX::Ones(12);
-  EXPECT_NEAR(certify(free, lambda).natv, certify(dense, lambda).natv, 1e-14);
-  EXPECT_TRUE(validate(free).usable());
-  DualProblem dual;
-  const Verdict verdict = prepare_dual(free, {}, dual);
-  EXPECT_EQ(verdict.status, ProblemStatus::kUnsupported);
-  EXPECT_THAT(verdict.message, HasSubstr("operator"));
-}
-
 TEST(DualProblem, AllocatesNothingForAProblemSeenBefore) {
   if (!test::AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
   const ContactProblem primal = mixed_primal(), dense = make_random_problem({.contacts = 8}, 1);
@@ -171,16 +137,20 @@ TEST(Validate, NamesWhatIsWrongWithThePrimal) {
   ContactProblem problem = make_cube({1.0, 0.0, 0.0});
   EXPECT_TRUE(validate(problem).usable());
   ContactProblem broken = problem;
-  broken.primal.A[0] = -1.0;
+  auto inertia = dynamic_cast<const DenseInertia&>(*problem.primal.A);
+  MatrixX negative = inertia.block(0);
+  negative(0, 0) = -1.0;
+  inertia.set(0, negative);
+  broken.primal.set_inertia(inertia);
   EXPECT_THAT(validate(broken).message, HasSubstr("clique 0 (6 dofs) is not positive definite"));
   broken = problem;
   broken.primal.v_free[2] = std::nan("");
   EXPECT_THAT(validate(broken).message, HasSubstr("v_free is nan at dof 2"));
   broken = problem;
-  broken.primal.R = VectorX::Constant(12, -1e-3);
+  broken.R = VectorX::Constant(12, -1e-3);
   EXPECT_THAT(validate(broken).message, HasSubstr("block 0 (coulomb): the compliance R is -0.001"));
   broken = problem;
-  broken.primal.b.resize(7);
+  broken.b.resize(7);
   EXPECT_THAT(validate(broken).message, HasSubstr("b has 7 entries, expected 12"));
   broken = problem;
   broken.blocks.add_nonnegative();
@@ -193,16 +163,94 @@ TEST(Validate, NamesWhatIsWrongWithThePrimal) {
   EXPECT_THAT(validate(broken).message, HasSubstr("the length of row 3 is 0"));
 }
 
+// A choice of blocks has the rows of J of these blocks alone.
+TEST(PrimalHessian, OfAChoiceOfBlocks) {
+  const ContactProblem problem = mixed_primal();
+  const std::vector<int> chosen = {1, 3, 5};
+  const JointSpace space{&problem, &chosen};
+  std::vector<int> partition{0};
+  for (const int i : chosen) partition.push_back(partition.back() + problem.blocks.size(i));
+  BlockDiagonal W;
+  W.set_partition(partition);
+  MatrixX weight = MatrixX::Zero(problem.nrow(), problem.nrow());
+  for (std::size_t k = 0; k < chosen.size(); ++k) {
+    const int m = problem.blocks.size(chosen[k]), r = problem.blocks.row[static_cast<std::size_t>(chosen[k])];
+    weight.block(r, r, m, m) = MatrixX::Random(m, m);
+    Eigen::Map<MatrixX>(W.data(static_cast<int>(k)), m, m) = weight.block(r, r, m, m);
+  }
+  PrimalHessian hessian;
+  hessian.set_pattern({&problem});  // another pattern before
+  hessian.set_pattern(space);
+  hessian.compute(space, W);
+  const MatrixX J = problem.primal.J.dense();
+  const MatrixX expected = problem.primal.A->matrix().dense() + J.transpose() * weight * J;
+  EXPECT_LE((hessian.H.dense() - expected).norm(), 1e-13 * expected.norm());
+}
+
+// A pattern is that of blocks with their sizes: larger blocks on the same dofs are another one.
+TEST(PrimalHessian, SeesThatBlocksHaveGrown) {
+  PrimalHessian hessian;
+  for (const int tangents : {0, 2, 5}) {
+    ContactProblem problem;
+    DenseInertia inertia;
+    inertia.add(MatrixX::Identity(6, 6));
+    problem.primal.set_inertia(inertia);
+    const double mu[5] = {0.5, 0.5, 0.1, 0.1, 0.1};
+    problem.blocks.add_coulomb(mu, tangents);
+    problem.set_jacobian({{0, 0, MatrixX::Random(tangents + 1, 6)}});
+    BlockDiagonal W;
+    W.set_partition(problem.blocks.row);
+    Eigen::Map<MatrixX>(W.data(0), tangents + 1, tangents + 1).setIdentity();
+    hessian.set_pattern({&problem});
+    hessian.compute({&problem}, W);
+    const MatrixX J = problem.primal.J.dense();
+    EXPECT_LE((hessian.H.dense() - MatrixX::Identity(6, 6) - J.transpose() * J).norm(), 1e-14);
+  }
+}
+
+TEST(Inertia, ABrokenCliqueCanBeMended) {
+  DenseInertia inertia;
+  inertia.add(MatrixX::Identity(2, 2));
+  inertia.add(-MatrixX::Identity(3, 3));
+  EXPECT_EQ(inertia.broken_clique(), 1);
+  inertia.set(1, MatrixX::Identity(3, 3));
+  EXPECT_EQ(inertia.broken_clique(), -1);
+}
+
+// Every operation of an inertia against the matrix that it says it is.
+TEST(Inertia, OperationsAgreeWithTheMatrix) {
+  const ContactProblem problem = mixed_primal();
+  const Inertia& inertia = *problem.primal.A;
+  const MatrixX A = inertia.matrix().dense();
+  for (int c = 0; c < inertia.nclique(); ++c) {
+    const int first = inertia.first_dof(c), n = inertia.clique_size(c);
+    const MatrixX block = A.block(first, first, n, n);
+    const VectorX x = VectorX::Random(n);
+    VectorX y(n), z = x;
+    inertia.multiply(c, x.data(), y.data());
+    EXPECT_LE((y - block * x).norm(), 1e-13 * y.norm());
+    inertia.solve(c, z.data());
+    EXPECT_LE((block * z - x).norm(), 1e-12 * x.norm());
+    MatrixX S = MatrixX::Identity(n, n);
+    inertia.half_solve(c, S.data(), n);
+    EXPECT_LE((S.transpose() * S - block.inverse()).norm(), 1e-12 * S.squaredNorm());
+  }
+  EXPECT_LE((inertia.scaled(3.0)->matrix().dense() - 3.0 * A).norm(), 1e-14 * A.norm());
+}
+
 TEST(Blocks, RefuseImpossibleSizes) {
   Blocks blocks;
   EXPECT_THROW(blocks.add_equality(0), Error);
   EXPECT_THROW(blocks.add_equality(7), Error);
   ContactProblem problem;
-  problem.primal.add_clique(MatrixX::Identity(2, 2));
+  EXPECT_THROW(problem.set_jacobian({}), Error);  // the inertia comes first
+  DenseInertia inertia;
+  inertia.add(MatrixX::Identity(2, 2));
+  EXPECT_THROW(inertia.add(MatrixX::Ones(2, 3)), Error);
+  problem.primal.set_inertia(inertia);
   problem.blocks.add_nonnegative();
   EXPECT_THROW(problem.set_jacobian({{1, 0, MatrixX::Ones(1, 2)}}), Error);
   EXPECT_THROW(problem.set_jacobian({{0, 0, MatrixX::Ones(1, 3)}}), Error);
-  EXPECT_THROW(problem.primal.add_clique(MatrixX::Ones(2, 3)), Error);
 }
 
 TEST(ScaleImpulses, GivesForces) {
@@ -218,67 +266,6 @@ TEST(ScaleImpulses, GivesForces) {
   EXPECT_THROW(scale_impulses(problem, 0.0), Error);
 }
 
-// Three scenes put together are three islands, each the scene it came from.
-TEST(Islands, OfJoinedScenes) {
-  const std::vector<ContactProblem> scenes = {make_cube({1.0, 0.0, 0.0}), make_box_stack(3), make_pile(20, 1)};
-  for (const bool primal : {true, false}) {
-    std::vector<ContactProblem> parts;
-    for (const ContactProblem& scene : scenes) {
-      parts.push_back(scene);
-      if (primal) continue;
-      DualProblem dual;
-      ASSERT_TRUE(prepare_dual(scene, {.scaling = DualScaling::kUnits}, dual).usable());
-      parts.back().primal = {};
-      parts.back().has_primal = false;
-      parts.back().dual.set(dual.G, dual.g);
-    }
-    ContactProblem whole = parts[0];
-    append_problem(whole, parts[1]);
-    append_problem(whole, parts[2]);
-    ASSERT_TRUE(validate(whole).usable()) << validate(whole).message;
-    Islands islands;
-    find_islands(whole, islands);
-    ASSERT_EQ(islands.count(), 3);
-    const VectorX lambda = VectorX::Random(whole.nrow());
-    VectorX copy = VectorX::Zero(whole.nrow()), own, v = VectorX::Zero(primal ? whole.primal.nv() : 0);
-    ContactProblem part;
-    double natv = 0.0;
-    for (int k = 0; k < 3; ++k) {
-      extract_island(whole, islands, k, part);
-      ASSERT_TRUE(validate(part).usable()) << validate(part).message;
-      EXPECT_EQ(part.nblock(), parts[static_cast<std::size_t>(k)].nblock());
-      gather_rows(whole, islands, k, lambda, own);
-      scatter_rows(whole, islands, k, own, copy);
-      const Residuals residuals = certify(part, own), expected = certify(parts[static_cast<std::size_t>(k)], own);
-      EXPECT_EQ(residuals.natv, expected.natv);
-      natv = std::max(natv, residuals.natv);
-      if (primal) scatter_dofs(whole, islands, k, next_velocity(part, own), v);
-    }
-    EXPECT_EQ((copy - lambda).norm(), 0.0);
-    EXPECT_NEAR(certify(whole, lambda).natv, natv, 1e-13 * natv);
-    if (primal) {
-      EXPECT_LE((v - next_velocity(whole, lambda)).norm(), 1e-13 * v.norm());
-    }
-  }
-}
-
-TEST(Islands, OfDenseAndEmptyProblems) {
-  ContactProblem problem;
-  for (int k = 0; k < 4; ++k) problem.blocks.add_nonnegative();
-  MatrixX G = MatrixX::Identity(4, 4);
-  G(0, 2) = G(2, 0) = 0.5;
-  problem.dual.set(G, VectorX::LinSpaced(4, 0.0, 3.0));
-  Islands islands;
-  find_islands(problem, islands);
-  EXPECT_EQ(islands.of_block, (std::vector<int>{0, 1, 0, 2}));
-  ContactProblem part;
-  extract_island(problem, islands, 0, part);
-  EXPECT_EQ(part.dual.G_dense, (Eigen::Matrix2d() << 1.0, 0.5, 0.5, 1.0).finished());
-  EXPECT_EQ(part.dual.g, Vector2(0.0, 2.0));
-  find_islands(ContactProblem(), islands);
-  EXPECT_EQ(islands.count(), 0);
-}
-
 TEST(PrimalHessian, AsDense) {
   const ContactProblem problem = mixed_primal();
   BlockDiagonal W;
@@ -290,15 +277,15 @@ TEST(PrimalHessian, AsDense) {
     Eigen::Map<MatrixX>(W.data(i), m, m) = weight.block(r, r, m, m);
   }
   PrimalHessian hessian;
-  hessian.set_pattern(problem);
-  hessian.compute(problem, W);
+  hessian.set_pattern({&problem});
+  hessian.compute({&problem}, W);
   const MatrixX J = problem.primal.J.dense();
-  const MatrixX expected = dense_inertia(problem.primal) + J.transpose() * weight * J;
+  const MatrixX expected = problem.primal.A->matrix().dense() + J.transpose() * weight * J;
   EXPECT_LE((hessian.H.dense() - expected).norm(), 1e-13 * expected.norm());
   if (!test::AllocationGuard::available()) return;
   const test::AllocationGuard guard;
-  hessian.set_pattern(problem);
-  hessian.compute(problem, W);
+  hessian.set_pattern({&problem});
+  hessian.compute({&problem}, W);
   EXPECT_EQ(guard.allocations(), 0u);
 }
 
@@ -335,29 +322,6 @@ TEST(Generators, TorsionAndRollingRows) {
   EXPECT_NEAR(std::hypot(c[3], c[4]), std::sqrt(10.0), 1e-15);  // rolling
   EXPECT_EQ(c[5], -2.0);                                        // normal
   EXPECT_EQ(problem.row_length, (std::vector<double>{1, 1, 0.5, 0.5, 0.5, 1}));
-}
-
-TEST(Islands, PartsKeepSymmetryAndCompliance) {
-  ContactProblem one;
-  one.blocks.add_nonnegative();
-  one.dual.set(MatrixX(MatrixX::Constant(1, 1, 2.0)), VectorX(VectorX::Constant(1, -1.0)));
-  one.dual.symmetric = true;
-  one.primal.R = VectorX::Constant(1, 0.25);
-  ContactProblem both = one;
-  append_problem(both, one);
-  EXPECT_TRUE(both.dual.symmetric);
-  ASSERT_EQ(both.primal.R.size(), 2);
-  Islands islands;
-  find_islands(both, islands);
-  ASSERT_EQ(islands.count(), 2);
-  ContactProblem part;
-  extract_island(both, islands, 1, part);
-  EXPECT_TRUE(part.dual.symmetric);
-  ASSERT_EQ(part.primal.R.size(), 1);
-  EXPECT_EQ(part.primal.R[0], 0.25);
-  one.dual.symmetric = false;
-  append_problem(both, one);
-  EXPECT_FALSE(both.dual.symmetric);
 }
 
 }  // namespace

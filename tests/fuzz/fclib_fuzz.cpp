@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/contact/certify.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/contact/residuals.hpp"
 #include "touchstone/contact/validate.hpp"
 #include "touchstone/io/fclib.hpp"
 

@@ -15,9 +15,9 @@
 #include <Eigen/LU>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/contact/certify.hpp"
 #include "touchstone/contact/dual.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/contact/residuals.hpp"
 
 namespace touchstone {
 namespace {
@@ -91,10 +91,10 @@ TEST_F(FclibTest, GlobalTextIsKnownByItsSecondMatrix) {
       parse_siconos_text("3 1 0 3 3 3 3 2 0 0 0 2 0 0 0 2  0 3 3 3 3 1 0 0 0 1 0 0 0 1  -4 2 0  0.1 0.2 0.3  0.7",
                          "g.dat")
           .problem;
-  ASSERT_TRUE(problem.has_primal);
-  EXPECT_EQ(problem.primal.nclique(), 3);  // a diagonal M couples nothing
+  ASSERT_TRUE(problem.has_primal());
+  EXPECT_EQ(problem.primal.A->nclique(), 3);  // a diagonal M couples nothing
   EXPECT_LE((problem.primal.v_free - Vector3(-2, 1, 0)).norm(), 1e-15);
-  EXPECT_EQ(problem.primal.b, Vector3(0.2, 0.3, 0.1));
+  EXPECT_EQ(problem.b, Vector3(0.2, 0.3, 0.1));
   EXPECT_LE((problem.primal.J * problem.primal.v_free - Vector3(1, 0, -2)).norm(), 1e-15);
 }
 
@@ -124,7 +124,7 @@ TEST_F(FclibTest, RoundTrip) {
   scene.add_contact(-1, a, {-0.5, -0.4, 0}, {0, 0, 1}, 0.6);
   RecordedProblem recorded;
   recorded.problem = scene.finish();
-  recorded.problem.primal.b = VectorX::Random(recorded.problem.nrow());
+  recorded.problem.b = VectorX::Random(recorded.problem.nrow());
   recorded.title = "two bodies";
   recorded.description = "a box with a \"ball\"";
   DualProblem expected;
@@ -137,7 +137,7 @@ TEST_F(FclibTest, RoundTrip) {
     const RecordedProblem again = load_problem(file("a.hdf5"));
     EXPECT_EQ(again.title, "two bodies");
     EXPECT_EQ(again.description, recorded.description);
-    EXPECT_EQ(again.problem.has_primal, form == FclibForm::kGlobal);
+    EXPECT_EQ(again.problem.has_primal(), form == FclibForm::kGlobal);
     ASSERT_EQ(again.problem.nblock(), 5);
     EXPECT_EQ(again.problem.blocks.mu[0], 0.3);
     EXPECT_EQ(again.problem.blocks.mu[3], 0.6);
@@ -281,9 +281,9 @@ TEST_F(FclibTest, TriangleAndScatteredDofs) {
   for (const std::string& M : {triangle, full}) {
     const RecordedProblem recorded = parse_siconos_text("3 1 " + M + rest, "g.dat");
     const PrimalData& primal = recorded.problem.primal;
-    ASSERT_EQ(primal.nclique(), 2);
+    ASSERT_EQ(primal.A->nclique(), 2);
     EXPECT_EQ(recorded.dof, (std::vector<int>{0, 2, 1}));
-    EXPECT_EQ(primal.A_block(0), (Eigen::Matrix2d() << 2, 1, 1, 2).finished());
+    EXPECT_EQ(primal.A->matrix().dense().topLeftCorner(2, 2), (Eigen::Matrix2d() << 2, 1, 1, 2).finished());
     EXPECT_LE((primal.v_free - Vector3(1, 1, 1)).norm(), 1e-15);
   }
 }

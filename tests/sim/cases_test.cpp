@@ -1,5 +1,6 @@
 // The scenes that new users try first (TOUCHSTONE_DATA/cases): an acceptance table, one row a scene. Bounds are a few
 // times what is reached, and far below what would be noticed; rows that say "known" are figures still to be mended.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>

@@ -2,6 +2,7 @@
 // they constrain, dJ/dt v likewise, and its wrench against J' lambda.
 #include "touchstone/sim/constraints/kinds.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>

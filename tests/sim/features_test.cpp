@@ -13,6 +13,7 @@
 
 #include "touchstone/base/hash.hpp"
 #include "touchstone/io/mjcf.hpp"
+#include "touchstone/sim/constraints.hpp"
 #include "touchstone/sim/simulator.hpp"
 
 namespace touchstone {

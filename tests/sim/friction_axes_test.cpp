@@ -1,4 +1,5 @@
 // Pair friction with two values, along the tangents that MuJoCo gives a contact.
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>

@@ -6,9 +6,15 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "support/allocation_guard.hpp"
+#include "touchstone/contact/validate.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/io/mjcf.hpp"
+#include "touchstone/scenes/scene_run.hpp"
+#include "touchstone/scenes/scenes.hpp"
 #include "touchstone/sim/simulator.hpp"
+#include "touchstone/sim/step_context.hpp"
+#include "touchstone/solvers/newton_system.hpp"
 
 namespace touchstone {
 namespace {
@@ -74,6 +80,129 @@ TEST(Islands, ProblemsAreThoseOfDenseAlgebra) {
     ASSERT_EQ(blocks, c.count());
   }
   EXPECT_GT(several, 50);
+}
+
+// G = J A^-1 J' + R and g = J v_free + b, and the operations of A are those of one matrix.
+void expect_views_agree(const Simulator& sim, const std::string& what) {
+  TreeIslands islands;
+  TreeIslands::Scratch scratch;
+  islands.find(sim.model(), sim.constraints());
+  for (int i = 0; i < islands.count(); ++i) {
+    islands.build_problem(i, sim.model(), sim.constraints(), sim.time_step(), scratch);
+    islands.add_primal(i, sim.model(), sim.data(), sim.constraints(), scratch);
+    const ContactProblem& problem = islands[i].problem;
+    ASSERT_TRUE(validate(problem).usable()) << what << ": " << validate(problem).message;
+    const Inertia& inertia = *problem.primal.A;
+    ASSERT_EQ(inertia.nv(), islands[i].dofs(sim.model())) << what;
+    const MatrixX J = problem.primal.J.dense(), A = inertia.matrix().dense();
+    ASSERT_EQ(A, MatrixX(A.transpose())) << what;
+    VectorX velocity = J * problem.primal.v_free + problem.b;
+    EXPECT_LE((velocity - problem.dual.g).lpNorm<Eigen::Infinity>(),
+              1e-10 * (1.0 + problem.dual.g.lpNorm<Eigen::Infinity>()))
+        << what;
+    const MatrixX G = problem.dual.G_sparse.dense();
+    const double largest = G.lpNorm<Eigen::Infinity>();
+    for (int r = 0; r < problem.nrow(); r += 1 + problem.nrow() / 40) {
+      VectorX x = J.row(r);
+      const VectorX right = x;
+      inertia.solve(x);
+      EXPECT_LE((A * x - right).lpNorm<Eigen::Infinity>(), 1e-8 * right.lpNorm<Eigen::Infinity>()) << what;
+      VectorX column = J * x;
+      column[r] += problem.R[r];
+      EXPECT_LE((column - G.col(r)).lpNorm<Eigen::Infinity>(), 1e-9 * largest) << what << ", row " << r;
+    }
+    EXPECT_LE((inertia.scaled(2.5)->matrix().dense() - 2.5 * A).norm(), 1e-14 * A.norm()) << what;
+    for (int c = 0; c < inertia.nclique(); ++c) {
+      const int first = inertia.first_dof(c), n = inertia.clique_size(c);
+      const VectorX x = VectorX::LinSpaced(n, -1.0, 2.0);
+      VectorX y(n);
+      inertia.multiply(c, x.data(), y.data());
+      const MatrixX block = A.block(first, first, n, n);
+      EXPECT_LE((y - block * x).norm(), 1e-12 * y.norm()) << what;
+      MatrixX S = MatrixX::Identity(n, n);
+      inertia.half_solve(c, S.data(), n);
+      EXPECT_LE((S * block * S.transpose() - MatrixX::Identity(n, n)).norm(), 1e-8) << what;
+    }
+  }
+}
+
+TEST(Islands, PrimalAndDualViewAgree) {
+  Simulator mixed(load_mjcf_string(kMixed));
+  for (int step = 0; step < 100; ++step) {
+    mixed.step();
+    expect_views_agree(mixed, fmt::format("mixed, step {}", step));
+  }
+  int found = 0;
+  for (const SceneInfo& info : scenes()) {
+    for (const bool soft : {false, true}) {
+      Scene scene = make_scene(info.name);
+      if (soft) scene.options.constraints = ConstraintModel::kMujoco;
+      SceneRun run(scene);
+      for (int k = 0; k < 30; ++k) run.step();
+      if (run.simulator().constraints().rows() > 1500) continue;  // dense algebra
+      ++found;
+      expect_views_agree(run.simulator(), fmt::format("{}{}", info.name, soft ? ", softened" : ""));
+    }
+  }
+  EXPECT_GT(found, 20);
+}
+
+std::string wall(int rows, int columns) {
+  std::string xml = "<mujoco><option timestep='0.002'/><worldbody><geom type='plane' size='9 9 1'/>";
+  for (int r = 0; r < rows; ++r) {
+    for (int c = 0; c < columns; ++c) {
+      xml += fmt::format("<body pos='{} 0 {}'><freejoint/><geom type='box' size='.1 .05 .05' mass='1'/></body>",
+                         0.2001 * c + (r % 2 == 0 ? 0.0 : 0.1), 0.05 + 0.1 * r);
+    }
+  }
+  return xml + "</worldbody></mujoco>";
+}
+
+// A wall of bricks has more rows than dofs: its Newton steps are made in joint space, and allocate nothing once warm.
+TEST(Islands, AWallIsSolvedInJointSpace) {
+  Simulator sim(load_mjcf_string(wall(8, 8)));
+  for (int step = 0; step < 60; ++step) {
+    ASSERT_EQ(sim.step().status, StepStatus::kOk) << step;
+    ASSERT_LE(sim.report().residuals.natv_relative, 1e-6) << step;
+  }
+  TreeIslands islands;
+  TreeIslands::Scratch scratch;
+  islands.find(sim.model(), sim.constraints());
+  ASSERT_EQ(islands.count(), 1);
+  islands.build_problem(0, sim.model(), sim.constraints(), sim.time_step(), scratch);
+  islands.add_primal(0, sim.model(), sim.data(), sim.constraints(), scratch);
+  const ContactProblem& problem = islands[0].problem;
+  EXPECT_GT(problem.nrow(), problem.primal.nv());
+  DualProblem dual;
+  ASSERT_TRUE(prepare_dual(problem, {}, dual).usable());
+  NewtonSystem system;
+  system.prepare(dual, {&problem});
+  EXPECT_TRUE(system.in_joint_space());
+  if (!test::AllocationGuard::available()) return;
+  sim.step(40);
+  const test::AllocationGuard guard;
+  sim.step(10);
+  EXPECT_EQ(guard.allocations(), 0u);
+}
+
+// The problem of a simulation that is kept has its own inertia.
+TEST(Islands, CopiesOfAProblemKeepTheirInertia) {
+  Simulator sim(load_mjcf_string(kMixed));
+  sim.step(50);
+  TreeIslands islands;
+  TreeIslands::Scratch scratch;
+  const auto build = [&] {
+    islands.find(sim.model(), sim.constraints(), false);
+    islands.build_problem(0, sim.model(), sim.constraints(), sim.time_step(), scratch);
+    islands.add_primal(0, sim.model(), sim.data(), sim.constraints(), scratch);
+  };
+  build();
+  const ContactProblem kept = islands[0].problem;
+  const MatrixX before = kept.primal.A->matrix().dense();
+  sim.step(50);
+  build();
+  EXPECT_EQ(kept.primal.A->matrix().dense(), before);
+  EXPECT_NE(islands[0].problem.primal.A, kept.primal.A);
 }
 
 std::string many_boxes() {

@@ -1,5 +1,6 @@
 // Joint terms, servos, and the constraints of joints and contacts beyond sliding, against closed forms of the time
 // stepping.
+#include <algorithm>
 #include <cmath>
 #include <string>
 

@@ -1,4 +1,5 @@
 // Motions with a known answer: closed forms, and the discrete formulas of the time stepping.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string>

@@ -1,6 +1,7 @@
 // A solref with a damping ratio below 1 bounces: the unilateral damped spring, in closed form and in motion.
 #include "touchstone/sim/rebound.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <random>

@@ -10,6 +10,7 @@
 
 #include "support/allocation_guard.hpp"
 #include "touchstone/io/mjcf.hpp"
+#include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone {
 namespace {

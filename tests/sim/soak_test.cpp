@@ -1,4 +1,5 @@
 // Many steps of everything with random torques, pushes and starts. A million with TOUCHSTONE_LONG.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "support/robot_runs.hpp"
 #include "touchstone/io/mjcf.hpp"
 #include "touchstone/scenes/scenes.hpp"
+#include "touchstone/sim/reference_weights.hpp"
 #include "touchstone/sim/simulator.hpp"
 
 namespace touchstone {

@@ -100,6 +100,41 @@ TEST(Solve, ProblemsWithoutRowsAreSolved) {
     const ContactProblem free = scene.finish();
     EXPECT_EQ(solver->solve(free, *options, *workspace, solution), SolveStatus::kSolved) << entry.name;
     EXPECT_EQ(solution.v, free.primal.v_free) << entry.name;
+    // And again nothing, in memory that has seen a problem.
+    EXPECT_EQ(solver->solve(make_cube({1, 0, 0}), *options, *workspace, solution), SolveStatus::kSolved) << entry.name;
+    EXPECT_EQ(solver->solve(ContactProblem(), *options, *workspace, solution), SolveStatus::kSolved) << entry.name;
+    EXPECT_EQ(solution.lambda.size(), 0);
+  }
+}
+
+// A compliance is part of the problem from both sides: the primal view with R and the dual view whose G holds it have
+// the same answer, whether or not it is said how much of G it is.
+TEST(Solve, EverySolverHonoursCompliance) {
+  ContactProblem primal = make_cube({0.4, 0.1, -0.2});
+  primal.R = VectorX::LinSpaced(primal.nrow(), 1e-2, 3e-2);
+  ContactProblem dual = primal;
+  DualProblem prepared;
+  ASSERT_TRUE(prepare_dual(primal, {.scaling = DualScaling::kUnits}, prepared).usable());
+  const VectorX unit = prepared.lambda_scale.cwiseInverse();
+  dual.dual.set(MatrixX(prepared.u_scale.asDiagonal() * prepared.G.dense() * unit.asDiagonal()),
+                prepared.u_scale.cwiseProduct(prepared.g));
+  dual.primal = {};
+  ContactProblem hard = primal;
+  hard.R.resize(0);
+  for (const CatalogueEntry& entry : solver_catalogue()) {
+    const auto solver = entry.make();
+    const auto options = solver->make_options();
+    options->relative_tolerance = 1e-9;
+    options->max_iterations = 100000;
+    const auto workspace = solver->make_workspace();
+    Solution a, b, c;
+    const SolveStatus status = solver->solve(primal, *options, *workspace, a);
+    ASSERT_NE(status, SolveStatus::kInvalidProblem) << entry.name << ": " << a.message;
+    EXPECT_EQ(solver->solve(dual, *options, *workspace, b), status) << entry.name;
+    EXPECT_LE((a.lambda - b.lambda).norm(), 1e-6 * a.lambda.norm()) << entry.name;
+    EXPECT_EQ(a.shift, 0.0) << entry.name;
+    solver->solve(hard, *options, *workspace, c);
+    EXPECT_GE((a.u - c.u).norm(), 1e-3 * a.u.norm()) << entry.name << " ignores it";
   }
 }
 

@@ -15,8 +15,8 @@ using test::solve;
 using test::Solved;
 
 ContactProblem compliant(ContactProblem problem, double R) {
-  problem.primal.R.resize(problem.nrow());
-  for (int r = 0; r < problem.nrow(); ++r) problem.primal.R[r] = R * (1.0 + 0.3 * (r % 3));
+  problem.R.resize(problem.nrow());
+  for (int r = 0; r < problem.nrow(); ++r) problem.R[r] = R * (1.0 + 0.3 * (r % 3));
   return problem;
 }
 
@@ -76,7 +76,7 @@ TEST(CcpNewton, NonsymmetricMatrix) {
 TEST(CcpNewton, PyramidEqualsItsEdges) {
   const double R = 1e-3, mu = 0.5;
   ContactProblem problem = make_cube({0.3, 0.7, 0.0}, {.friction = mu});
-  problem.primal.R = VectorX::Constant(problem.nrow(), R);
+  problem.R = VectorX::Constant(problem.nrow(), R);
   const Solved s = solve("ccp-newton", problem, {"cone=pyramidal", "relative_tolerance=1e-10"});
   ASSERT_EQ(s.status, SolveStatus::kSolved) << s.solution.message;
 
@@ -93,7 +93,7 @@ TEST(CcpNewton, PyramidEqualsItsEdges) {
       jacobian.push_back({block, 0, E.row(4 * k + j) * problem.primal.J.dense()});
     }
   }
-  edges.primal.R = VectorX::Constant(16, 2.0 * mu * mu * R);
+  edges.R = VectorX::Constant(16, 2.0 * mu * mu * R);
   edges.set_jacobian(jacobian);
   const Solved direct = solve("ccp-admm", edges, {"relative_tolerance=1e-11", "max_iterations=50000"});
   ASSERT_EQ(direct.status, SolveStatus::kSolved);

@@ -42,7 +42,7 @@ double largest_residual(const DualProblem& dual, const BlockDiagonal& Lambda, co
 // A problem with compliance, many contacts and few bodies.
 ContactProblem compliant_wall() {
   ContactProblem problem = make_wall(80);
-  problem.primal.R = VectorX::LinSpaced(problem.nrow(), 0.0, 1e-4);
+  problem.R = VectorX::LinSpaced(problem.nrow(), 0.0, 1e-4);
   return problem;
 }
 
@@ -51,7 +51,7 @@ TEST(NewtonSystem, JointSpaceSolvesTheSameSystem) {
     DualProblem dual;
     ASSERT_TRUE(prepare_dual(problem, {}, dual).usable());
     NewtonSystem joint, contact;
-    joint.prepare(dual, &problem);
+    joint.prepare(dual, {&problem});
     contact.prepare(dual);
     ASSERT_TRUE(joint.in_joint_space());
     ASSERT_FALSE(contact.in_joint_space());
@@ -80,7 +80,7 @@ TEST(NewtonSystem, StaysInContactSpaceWhereThatIsCheaper) {
     DualProblem dual;
     ASSERT_TRUE(prepare_dual(*problem, {}, dual).usable());
     NewtonSystem system;
-    system.prepare(dual, problem);
+    system.prepare(dual, {problem});
     EXPECT_FALSE(system.in_joint_space());
   }
 }

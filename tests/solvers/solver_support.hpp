@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "touchstone/contact/certify.hpp"
 #include "touchstone/contact/problem.hpp"
-#include "touchstone/contact/residuals.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone::test {

@@ -77,7 +77,7 @@ ContactProblem with_rotated_tangents(const ContactProblem& problem) {
 
 ContactProblem in_grams(const ContactProblem& problem) {
   ContactProblem result = problem;
-  for (double& value : result.primal.A) value *= 1000.0;
+  result.primal.A = problem.primal.A->scaled(1000.0);
   return result;
 }
 

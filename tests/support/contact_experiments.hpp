@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "touchstone/contact/problem.hpp"
 #include "touchstone/sim/simulator.hpp"
 
 namespace touchstone::test {

@@ -7,6 +7,7 @@
 
 #include "touchstone/base/clock.hpp"
 #include "touchstone/base/index.hpp"
+#include "touchstone/collision/collision_model.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/geometry/aabb.hpp"
 #include "touchstone/io/load.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "touchstone/model/model.hpp"
+#include "touchstone/model/state.hpp"
 #include "touchstone/sim/options.hpp"
 
 namespace touchstone::test {

@@ -1,6 +1,7 @@
 // The documents that the viewer's page reads: what goes in comes out, within the steps that the format promises.
 #include "touchstone/viewer/replay.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>

@@ -45,7 +45,8 @@ Bias unilateral_bias(const Unilateral& u, double restitution, const Impedance& i
 SimulatorOptions solver_options(const Model&, const SimulatorOptions& options) { return options; }
 
 bool free_motion(StepContext& s, SpringRule springs) {
-  return compute_free_motion(s.model, s.parameters, s.work, s.input, s.h, s.data, ServoMode::kBounded, springs);
+  return compute_free_motion(s.model, s.parameters, s.work, s.input, s.h, s.data, ServoMode::kBounded, springs,
+                             s.kinematics);
 }
 
 void adopt_free_velocity(StepContext&) {}

@@ -37,7 +37,7 @@ SimulatorOptions solver_options(const Model& model, const SimulatorOptions& chos
 }
 
 bool free_motion(StepContext& s, SpringRule) {
-  return compute_explicit_motion(s.model, s.parameters, s.work, s.input, s.h, s.data);
+  return compute_explicit_motion(s.model, s.parameters, s.work, s.input, s.h, s.data, s.kinematics);
 }
 
 void adopt_free_velocity(StepContext& s) {

@@ -94,7 +94,12 @@ class Dump {
     solve_constraint_rows(model_, data_, constraints_);
     VectorX lambda = VectorX::Zero(constraints_.rows());
     StepReport report;
-    if (constraints_.count() > 0) solver_->solve(model_, constraints_, h_, lambda, report);
+    if (constraints_.count() > 0) {
+      const IslandSolver::Step problems{model_, data_, constraints_, h_, lambda};
+      const int islands = solver_->begin(problems, report);
+      for (int island = 0; island < islands; ++island) solver_->solve_island(island, 0, problems);
+      solver_->finish(0.0, report);
+    }
     VectorX force = VectorX::Zero(model_.nv);
     add_constraint_force(model_, constraints_, lambda, force);
     force /= h_;

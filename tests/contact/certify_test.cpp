@@ -1,4 +1,4 @@
-#include "touchstone/contact/residuals.hpp"
+#include "touchstone/contact/certify.hpp"
 
 #include <cmath>
 #include <limits>

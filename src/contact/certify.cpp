@@ -1,4 +1,4 @@
-#include "touchstone/contact/residuals.hpp"
+#include "touchstone/contact/certify.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -38,39 +38,38 @@ void evaluate_dual(const DualData& dual, CertificateWorkspace& w) {
       }
       break;
     }
-    case DualData::Form::kOperator:
-      dual.G_operator->multiply(w.lambda.data(), w.change.data());
-      dual.G_operator->diagonal(w.diagonal.data());
-      break;
     case DualData::Form::kNone:
       break;
   }
   w.free = dual.g;
 }
 
-void evaluate_primal(const PrimalData& primal, CertificateWorkspace& w) {
-  const int bad = w.factor.factorize(primal);
-  if (bad >= 0) throw Error("the inertia A of clique {} is not positive definite; check masses and inertias", bad);
+void evaluate_primal(const ContactProblem& problem, CertificateWorkspace& w) {
+  const PrimalData& primal = problem.primal;
+  const BlockSparseMatrix& J = primal.J;
+  if (const int broken = primal.A->broken_clique(); broken >= 0)
+    throw Error("the inertia A of clique {} is not positive definite; check masses and inertias", broken);
   w.v.setZero(primal.nv());
-  primal.J.multiply_transpose_add(w.lambda.data(), w.v.data());
-  w.factor.solve(primal, w.v);
-  primal.J.multiply(w.v.data(), w.change.data());
-  w.factor.half_solve_jacobian(primal, w.Y);
+  J.multiply_transpose_add(w.lambda.data(), w.v.data());
+  primal.A->solve(w.v);
+  J.multiply(w.v.data(), w.change.data());
   w.diagonal.setZero(w.lambda.size());
-  for (int i = 0; i < primal.J.block_rows(); ++i) {
-    for (int k = primal.J.start[i]; k < primal.J.start[i + 1]; ++k) {
-      const int n = primal.clique_size(primal.J.col[k]), m = primal.J.row_size(i);
-      const Eigen::Map<const MatrixX> Y(w.Y.data() + primal.J.offset[k], n, m);
-      w.diagonal.segment(primal.J.row_begin[i], m) += Y.colwise().squaredNorm().transpose();
+  for (int i = 0; i < J.block_rows(); ++i) {
+    for (int k = J.start[i]; k < J.start[i + 1];) {
+      const int c = primal.A->clique_of()[J.col[k]], n = primal.A->clique_size(c), m = J.row_size(i);
+      w.Y.resize(static_cast<std::size_t>(n) * kMaxBlockSize);
+      half_solve_jacobian(primal, i, k, w.Y.data());
+      w.diagonal.segment(J.row_begin[i], m) +=
+          Eigen::Map<const MatrixX>(w.Y.data(), n, m).colwise().squaredNorm().transpose();
     }
   }
-  if (primal.R.size() > 0) {
-    w.change += primal.R.cwiseProduct(w.lambda);
-    w.diagonal += primal.R;
+  if (problem.R.size() > 0) {
+    w.change += problem.R.cwiseProduct(w.lambda);
+    w.diagonal += problem.R;
   }
   w.free.setZero(w.lambda.size());
-  primal.J.multiply_add(primal.v_free.data(), w.free.data());
-  if (primal.b.size() > 0) w.free += primal.b;
+  J.multiply_add(primal.v_free.data(), w.free.data());
+  if (problem.b.size() > 0) w.free += problem.b;
 }
 
 // All rows to N s and m/s.
@@ -231,7 +230,7 @@ Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, C
   if (problem.has_dual()) {
     evaluate_dual(problem.dual, w);
   } else {
-    evaluate_primal(problem.primal, w);
+    evaluate_primal(problem, w);
   }
   apply_lengths(problem, w);
   apply_units(w);
