@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "touchstone/geometry/collision_shape.hpp"
+#include "touchstone/collision/collision_shape.hpp"
 
 namespace {
 

@@ -40,13 +40,13 @@ TO_SOLVER = [
 TO_INNER_LOOP = [
     *TO_SOLVER,
     ("TypedSolver::solve", "solvers/solver.hpp", "run("),
-    ("AutoSolver::run", "solvers/auto.cpp", "solve_part("),
-    ("solve_part", "solvers/auto.cpp", "run_pipeline("),
-    ("run_pipeline", "solvers/pipeline.cpp", "pipeline.run("),
-    ("Pipeline::run", "solvers/pipeline.cpp", "sweep("),
-    ("Pipeline::sweep", "solvers/pipeline.cpp", "gauss_seidel_sweep("),
-    ("gauss_seidel_sweep", "solvers/gauss_seidel.hpp", "local(i, u, next)"),
-    ("LocalContacts::operator()", "solvers/local_contact.cpp", "solve_contact3("),
+    ("AutoSolver::run", "solvers/auto/auto.cpp", "solve_part("),
+    ("solve_part", "solvers/auto/auto.cpp", "run_pipeline("),
+    ("run_pipeline", "solvers/auto/pipeline.cpp", "pipeline.run("),
+    ("Pipeline::run", "solvers/auto/pipeline.cpp", "sweep("),
+    ("Pipeline::sweep", "solvers/auto/pipeline.cpp", "gauss_seidel_sweep("),
+    ("gauss_seidel_sweep", "solvers/gauss_seidel/gauss_seidel.hpp", "local(i, u, next)"),
+    ("LocalContacts::operator()", "solvers/gauss_seidel/local_contact.cpp", "solve_contact3("),
 ]
 
 

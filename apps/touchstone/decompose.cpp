@@ -19,8 +19,8 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/input_file.hpp"
 #include "touchstone/base/output_file.hpp"
-#include "touchstone/collision/collision_model.hpp"
 #include "touchstone/io/convex_pieces.hpp"
+#include "touchstone/sim/detection/collision_model.hpp"
 
 namespace touchstone::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "drift.hpp"
-#include "touchstone/geometry/broad_phase.hpp"
+#include "touchstone/collision/broad/broad_phase.hpp"
 
 namespace {
 

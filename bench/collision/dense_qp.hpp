@@ -2,7 +2,7 @@
 // general method: Mehrotra's predictor-corrector interior point method, dense, with no idea of geometry.
 #pragma once
 
-#include "touchstone/geometry/convex.hpp"
+#include "touchstone/collision/narrow/convex.hpp"
 
 namespace bench {
 

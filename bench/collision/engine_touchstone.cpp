@@ -1,6 +1,6 @@
 // Our engine of the collision benchmark.
 #include "engine.hpp"
-#include "touchstone/geometry/query.hpp"
+#include "touchstone/collision/narrow/query.hpp"
 
 namespace {
 

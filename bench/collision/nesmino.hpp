@@ -8,7 +8,7 @@
 // onto each set. It ends when |x| is as near to the known distance as asked for.
 #pragma once
 
-#include "touchstone/geometry/convex.hpp"
+#include "touchstone/collision/narrow/convex.hpp"
 
 namespace bench {
 

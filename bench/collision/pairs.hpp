@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine.hpp"
-#include "touchstone/geometry/query.hpp"
+#include "touchstone/collision/narrow/query.hpp"
 
 namespace bench {
 

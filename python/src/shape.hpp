@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "touchstone/geometry/collision_shape.hpp"
+#include "touchstone/collision/collision_shape.hpp"
 #include "touchstone/geometry/shape.hpp"
 
 namespace touchstone::python {

@@ -1,7 +1,7 @@
 // What one may choose about finding contacts.
 #pragma once
 
-#include "touchstone/geometry/query_options.hpp"
+#include "touchstone/collision/narrow/query_options.hpp"
 
 namespace touchstone {
 

@@ -8,7 +8,7 @@
 #include "touchstone/io/mesh_file.hpp"
 #include "touchstone/io/mjcf.hpp"
 #include "touchstone/io/urdf.hpp"
-#include "touchstone/io/xml.hpp"
+#include "touchstone/io/xml/xml.hpp"
 
 namespace touchstone {
 namespace {

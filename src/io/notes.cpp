@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/similar.hpp"
-#include "touchstone/io/xml.hpp"
+#include "touchstone/io/xml/xml.hpp"
 
 namespace touchstone {
 namespace {

@@ -16,7 +16,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/output_file.hpp"
 #include "touchstone/base/version.hpp"
-#include "touchstone/io/hdf5.hpp"
+#include "touchstone/io/fclib/hdf5.hpp"
 #include "touchstone/model/serialize.hpp"
 #include "touchstone/record/layout.hpp"
 #include "touchstone/sim/option_fields.hpp"

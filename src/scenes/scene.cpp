@@ -7,10 +7,10 @@
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
-#include "touchstone/collision/overlaps.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/geometry/mesh.hpp"
 #include "touchstone/model/builder.hpp"
+#include "touchstone/sim/detection/overlaps.hpp"
 
 namespace touchstone {
 namespace {

@@ -5,7 +5,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/base/memory.hpp"
-#include "touchstone/collision/collision_model.hpp"
+#include "touchstone/sim/detection/collision_model.hpp"
 
 namespace touchstone {
 namespace {

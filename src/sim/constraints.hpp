@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/collision/contact.hpp"
 #include "touchstone/contact/blocks.hpp"
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/math/aligned.hpp"
 #include "touchstone/math/vec3.hpp"
+#include "touchstone/sim/detection/contact.hpp"
 
 namespace touchstone {
 

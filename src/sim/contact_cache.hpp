@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/collision/contact.hpp"
 #include "touchstone/sim/constraints.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
+#include "touchstone/sim/detection/contact.hpp"
 
 namespace touchstone {
 

@@ -1,7 +1,7 @@
 // What a contact did in a step.
 #pragma once
 
-#include "touchstone/collision/contact.hpp"
+#include "touchstone/sim/detection/contact.hpp"
 
 namespace touchstone {
 

@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/collision/detector.hpp"
+#include "touchstone/collision/collision_shape.hpp"
 #include "touchstone/dynamics/data.hpp"
-#include "touchstone/geometry/collision_shape.hpp"
 #include "touchstone/sim/constraints.hpp"
+#include "touchstone/sim/detection/detector.hpp"
 #include "touchstone/sim/models/rules.hpp"
 
 namespace touchstone {

@@ -23,8 +23,8 @@
 
 namespace touchstone {
 
-class CollisionDetector;   // collision/detector.hpp
-class CollisionModel;      // collision/collision_model.hpp
+class CollisionDetector;   // sim/detection/detector.hpp
+class CollisionModel;      // sim/detection/collision_model.hpp
 class Sensors;             // sim/sensors.hpp
 class StepRule;            // sim/integrators/integrator.hpp
 struct Constraints;        // sim/constraints.hpp

@@ -6,13 +6,13 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/collision/detector.hpp"
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/model/state.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
 #include "touchstone/sim/contact_cache.hpp"
 #include "touchstone/sim/contact_force.hpp"
+#include "touchstone/sim/detection/detector.hpp"
 #include "touchstone/sim/energy.hpp"
 #include "touchstone/sim/island_solver.hpp"
 #include "touchstone/sim/options.hpp"

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
-#include "touchstone/collision/detector.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
+#include "touchstone/sim/detection/detector.hpp"
 
 namespace touchstone {
 namespace {

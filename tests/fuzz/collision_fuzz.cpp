@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "touchstone/base/error.hpp"
-#include "touchstone/geometry/collision_shape.hpp"
-#include "touchstone/geometry/query.hpp"
-#include "touchstone/geometry/raycast.hpp"
+#include "touchstone/collision/collision_shape.hpp"
+#include "touchstone/collision/narrow/query.hpp"
+#include "touchstone/collision/narrow/raycast.hpp"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/contact/generate.hpp"
 #include "touchstone/io/fclib.hpp"
-#include "touchstone/io/hdf5.hpp"
+#include "touchstone/io/fclib/hdf5.hpp"
 
 namespace touchstone {
 namespace {

@@ -2,7 +2,7 @@
 #include <random>
 
 #include "io/mjcf_support.hpp"
-#include "touchstone/io/xml.hpp"
+#include "touchstone/io/xml/xml.hpp"
 
 namespace touchstone {
 namespace {

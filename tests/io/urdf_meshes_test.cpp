@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "io/urdf_support.hpp"
-#include "touchstone/io/urdf_resources.hpp"
+#include "touchstone/io/urdf/urdf_resources.hpp"
 
 namespace touchstone {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "touchstone/geometry/contact_frame.hpp"
+#include "touchstone/collision/manifold/contact_frame.hpp"
 #include "touchstone/io/mjcf.hpp"
 #include "touchstone/io/urdf.hpp"
 #include "touchstone/model/builder.hpp"

@@ -14,7 +14,7 @@
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/sim/simulator.hpp"
 #include "touchstone/sim/step_context.hpp"
-#include "touchstone/solvers/newton_system.hpp"
+#include "touchstone/solvers/newton/newton_system.hpp"
 
 namespace touchstone {
 namespace {

@@ -9,8 +9,8 @@
 #include "touchstone/base/check.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/solvers/nbgs.hpp"
-#include "touchstone/solvers/ncp_pgs.hpp"
+#include "touchstone/solvers/gauss_seidel/nbgs.hpp"
+#include "touchstone/solvers/gauss_seidel/ncp_pgs.hpp"
 
 namespace touchstone {
 namespace {

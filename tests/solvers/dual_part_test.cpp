@@ -1,10 +1,10 @@
 // Parts of a dual problem: found, cut out with every property, put back.
-#include "touchstone/solvers/dual_part.hpp"
+#include "touchstone/solvers/auto/dual_part.hpp"
 
 #include <gtest/gtest.h>
 
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/solvers/newton_system.hpp"
+#include "touchstone/solvers/newton/newton_system.hpp"
 
 namespace touchstone {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "solver_support.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/solvers/local_contact.hpp"
-#include "touchstone/solvers/nbgs.hpp"
+#include "touchstone/solvers/gauss_seidel/local_contact.hpp"
+#include "touchstone/solvers/gauss_seidel/nbgs.hpp"
 
 namespace touchstone {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "solver_support.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/solvers/pyramid.hpp"
+#include "touchstone/solvers/lcp/pyramid.hpp"
 
 namespace touchstone {
 namespace {

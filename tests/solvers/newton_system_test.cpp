@@ -1,5 +1,5 @@
 // The linear systems of the Newton methods, in contact space and in joint space.
-#include "touchstone/solvers/newton_system.hpp"
+#include "touchstone/solvers/newton/newton_system.hpp"
 
 #include <random>
 

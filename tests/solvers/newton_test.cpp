@@ -8,7 +8,7 @@
 
 #include "solver_support.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/solvers/coulomb_path.hpp"
+#include "touchstone/solvers/newton/coulomb_path.hpp"
 
 namespace touchstone {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "solver_support.hpp"
 #include "touchstone/contact/generate.hpp"
-#include "touchstone/solvers/raisim.hpp"
+#include "touchstone/solvers/gauss_seidel/raisim.hpp"
 
 namespace touchstone {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "support/robot_runs.hpp"
 #include "touchstone/base/index.hpp"
-#include "touchstone/collision/detector.hpp"
 #include "touchstone/contact/certify.hpp"
 #include "touchstone/io/mjcf.hpp"
 #include "touchstone/sim/contact_cache.hpp"
+#include "touchstone/sim/detection/detector.hpp"
 #include "touchstone/sim/islands.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 

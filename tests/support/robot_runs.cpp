@@ -7,11 +7,11 @@
 
 #include "touchstone/base/clock.hpp"
 #include "touchstone/base/index.hpp"
-#include "touchstone/collision/collision_model.hpp"
+#include "touchstone/collision/broad/aabb.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
-#include "touchstone/geometry/aabb.hpp"
 #include "touchstone/io/load.hpp"
 #include "touchstone/model/builder.hpp"
+#include "touchstone/sim/detection/collision_model.hpp"
 #include "touchstone/sim/simulator.hpp"
 
 namespace touchstone::test {

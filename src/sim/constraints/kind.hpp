@@ -9,10 +9,10 @@
 #include <span>
 #include <string>
 
-#include "touchstone/collision/contact.hpp"
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/model/state.hpp"
 #include "touchstone/sim/constraints.hpp"
+#include "touchstone/sim/detection/contact.hpp"
 #include "touchstone/sim/models/rules.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/reference_weights.hpp"

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "touchstone/geometry/query.hpp"
+#include "touchstone/collision/narrow/query.hpp"
 
 namespace {
 

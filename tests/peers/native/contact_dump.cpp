@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
-#include "touchstone/collision/detector.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/io/load.hpp"
+#include "touchstone/sim/detection/detector.hpp"
 
 namespace touchstone::peers {
 namespace {

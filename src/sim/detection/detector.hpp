@@ -1,0 +1,90 @@
+// All contacts of a model at its current poses: stage 2 of a step.
+//
+//   const auto shapes = std::make_shared<const CollisionModel>(*model);
+//   CollisionDetector detector(shapes);              // one for each world
+//   forward_kinematics(*model, parameters, state, data);
+//   for (const Contact& contact : detector.detect(parameters, data)) ...
+//
+// Broad phase (boxes), narrow phase (manifolds), material rules. Contacts come sorted by shapes, in an order that
+// depends on the state alone. What a pair of shapes leaves for the next call (search directions, chosen faces) is kept
+// as long as their fat boxes overlap. Nothing allocates once the number of contacts has been reached before.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "touchstone/collision/narrow/raycast.hpp"
+#include "touchstone/collision/options.hpp"
+#include "touchstone/dynamics/data.hpp"
+#include "touchstone/sim/detection/collision_model.hpp"
+#include "touchstone/sim/detection/contact.hpp"
+
+namespace touchstone {
+
+struct RayHit {
+  int shape = -1;  // in Model::shapes, -1: nothing was hit
+  double distance = 0.0;
+  Vec3 point, normal;  // world; the normal points out of the shape
+};
+
+struct CollisionCounts {
+  int candidates = 0;  // pairs from the broad phase
+  int tested = 0;      // pairs whose boxes, along their own axes too, overlap
+  int touching = 0;    // pairs with contacts
+  int limited = 0;     // pairs whose query ended without full accuracy
+  int invalid = 0;     // pairs that could not be computed, such as for poses that are not finite
+};
+
+class CollisionDetector {
+ public:
+  explicit CollisionDetector(std::shared_ptr<const CollisionModel> shapes, const CollisionOptions& options = {});
+
+  // Contacts for the poses in `data` (forward_kinematics). Valid until the next call.
+  std::span<const Contact> detect(const Parameters& parameters, const Data& data);
+
+  // The same, for a step of `h` seconds with the velocities in `data` (forward_velocity): whatever can touch within
+  // the step is reported, at its distance now, so that nothing passes through anything however fast it is. A contact
+  // beyond the margin is left out if the surfaces do not approach fast enough to meet in time.
+  std::span<const Contact> detect(const Parameters& parameters, const Data& data, double h);
+
+  std::span<const Contact> contacts() const { return contacts_; }
+  const CollisionCounts& counts() const { return counts_; }
+  const CollisionModel& shapes() const { return *shapes_; }
+
+  // Forgets everything about earlier calls: the next one gives what a new detector would.
+  void reset();
+
+  // The nearest shape on a ray, as of the last detect. `direction` may have any length. Shapes of `ignored_body` are
+  // not seen.
+  RayHit raycast(Vec3 origin, Vec3 direction, double max_distance = std::numeric_limits<double>::infinity(),
+                 int ignored_body = -1) const;
+
+ private:
+  struct Sweep {
+    Vec3 centre;            // world
+    Vec3 displacement;      // of the centre in the step
+    double rotation = 0.0;  // bound of how far rotation moves a point of the shape
+  };
+
+  void add_proxies();
+  void update_poses(const Data& data, double h);
+  bool boxes_apart(const BroadPhase::Pair& pair, double reach) const;
+  void collide_pair(const BroadPhase::Pair& pair, const Parameters& parameters, const Data& data, double h);
+  Mat3 frame_of(const Contact& contact, Vec3 normal) const;  // by the rule of the model
+  void add_contacts(const Manifold& manifold, const Contact& prototype, double reach, const Data& data, double h);
+
+  std::shared_ptr<const CollisionModel> shapes_;
+  CollisionOptions options_;
+  BroadPhase broad_;
+  bool placed_ = false;            // the fixed proxies are where they belong
+  std::vector<Pose> poses_;        // X_WS by collider
+  std::vector<Sweep> sweeps_;      // by collider
+  std::vector<PairCache> caches_;  // by slot of the broad phase
+  std::vector<Manifold> manifolds_;
+  CollisionWorkspace workspace_;
+  std::vector<Contact> contacts_;
+  CollisionCounts counts_;
+};
+
+}  // namespace touchstone

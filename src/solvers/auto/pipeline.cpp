@@ -1,0 +1,460 @@
+#include "touchstone/solvers/auto/pipeline.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace touchstone {
+namespace {
+
+constexpr int kWarmSweeps = 1, kColdSweeps = 4;
+constexpr int kBatch = 8;                          // sweeps between two looks at the rate
+constexpr int kModeSteps = 10, kFewModeSteps = 3;  // usually, and from a cold start where factorisations are dear
+constexpr double kPromising = 1e-2;                // natv relative to the velocity scale: the modes are nearly right
+constexpr double kDamping = 1e-4, kRetryDamping = 1e-2;  // of Newton with guessed modes
+constexpr int kRetries = 2, kRetrySweeps = 4;
+constexpr double kGoodEnough = 1e-3;  // natv relative to the velocity scale: the splitting method hands over to modes
+// Rounds of a large problem: one Newton step with guessed modes, repair of regions, sweeps.
+constexpr int kMostRounds = 40, kRoundsOfPatience = 12, kRoundSweeps = 10;
+constexpr double kRoundProgress = 0.5;  // of natv in so many rounds
+constexpr double kRoundDamping = 30.0;  // epsilon for each unit of natv relative to the velocity scale,
+constexpr double kMostRoundDamping = 0.1;
+constexpr int kWarmSmoothingSteps = 10, kSmoothingSteps = 50, kInteriorSteps = 60;
+constexpr double kInteriorStart = 3.0, kFarStart = 30.0, kFartherStart = 300.0;  // how far inside the cones
+constexpr double kRestartBarrier = 100.0;                                        // of the squared residual
+constexpr int kSweptSweeps = 2, kRestartSweeps = 60, kLastSweeps = 4000;
+// The proximal loop: shift of the scaled diagonal, and the steps that a problem with it may take.
+constexpr double kFirstShift = 1e-2, kMostShift = 1e3, kShiftUp = 5.0, kShiftDown = 0.5;
+constexpr int kProximalRounds = 100, kProximalSmoothing = 15, kProximalInterior = 40, kQuick = 6;
+constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
+constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
+constexpr double kLarge = 1e5;       // scaled impulse that is looked at more closely
+constexpr double kRayShare = 0.02;   // of lambda'Glambda to -g'lambda on a ray along which the energy falls for ever
+
+// Costs in nanoseconds of one core; only their ratios matter.
+constexpr double kBlockSweep = 30.0;
+constexpr double kEntrySweep = 1.0;  // for each number in G
+constexpr double kMultiplication = 0.15;
+constexpr double kBlockNewton = 150.0;
+// Newton steps that sweeps may cost instead: before modes are tried (warm and cold), and before a path is followed.
+constexpr double kWarmStepsOfModes = 0.5, kColdStepsOfModes = 2.0, kStepsOfPath = 6.0;
+constexpr double kDearStep = 100.0;                           // sweeps that a Newton step costs, above which
+constexpr double kStepsOfSweeps = 4.0, kSweepProgress = 0.3;  // sweeps go on, so many at once, while natv falls by this
+constexpr double kStepsOfRestart = 20.0, kFewestSweeps = 60.0, kMostSweeps = 4000.0;  // after a path has failed
+
+class Pipeline {
+ public:
+  Pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace, DualProblem& dual)
+      : settings_(settings), w_(workspace), dual_(dual) {}
+
+  double run();
+
+ private:
+  bool done() const { return w_.best_natv <= settings_.tolerance; }
+  bool promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
+  bool small() const { return w_.system.is_dense(); }
+  bool exhausted() const { return done() || w_.steps >= settings_.max_steps || settings_.deadline.passed(); }
+  double look();
+  void sweep(int count);
+  void sweep_while_cheap(double newton_steps);
+  void try_modes(bool minimum_norm, double damping = kDamping);
+  void remove_internal_forces();
+  bool diverges();
+  void try_smoothing(double barrier, int steps);
+  void try_interior(double shift, int steps);
+  void sweep_from_best(double count);
+  bool begin();
+  // The procedures of the table, in its order.
+  void first_sweeps();
+  void first_modes() { try_modes(true); }
+  void more_sweeps();
+  void damped_modes();
+  void try_rounds();
+  void try_splitting();
+  void short_smoothing() { try_smoothing(0.0, kWarmSmoothingSteps); }
+  void sweep_where_steps_are_dear();
+  void interior() { try_interior(kInteriorStart, kInteriorSteps); }
+  void smoothing() { try_smoothing(0.0, kSmoothingSteps); }
+  void restart();
+  void proximal_loop();
+  void last_sweeps();
+  // When they apply.
+  bool always() const { return true; }
+  bool warm() const { return settings_.warm; }
+  bool cold() const { return !settings_.warm; }
+  bool nearly_right() const { return settings_.warm || promising(); }
+  bool thorough() const { return settings_.thorough; }
+  double sweeps_of_a_step() const { return kMultiplication * w_.system.cost() / sweep_cost(); }
+  double sweep_cost() const;
+  double newton_cost() const;
+
+  struct Stage {
+    const char* name;
+    bool (Pipeline::*applies)() const;
+    void (Pipeline::*procedure)();
+  };
+  static const Stage kStages[];
+  friend const char* ::touchstone::stage_name(int stage);
+  friend int ::touchstone::stage_count();
+
+  const PipelineSettings& settings_;
+  PipelineWorkspace& w_;
+  DualProblem& dual_;
+  double change_ = 0.0, rate_ = 1.0;  // of the last sweeps
+};
+
+// The current point against the best. Returns its natv.
+double Pipeline::look() {
+  compute_velocity(dual_, w_.lambda, w_.u);
+  const double value = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
+  if (!(value < w_.best_natv)) return value;
+  w_.best_natv = value;
+  w_.best = w_.lambda;
+  w_.best_u = w_.u;
+  return value;
+}
+
+void Pipeline::sweep(int count) {
+  for (int k = 0; k < count && !settings_.deadline.passed(); ++k) {
+    const double change = gauss_seidel_sweep(w_, 1.0, w_.contacts);
+    rate_ = change_ > 0.0 ? change / change_ : 1.0;
+    change_ = change;
+    ++w_.sweeps;
+    if (change <= settings_.tolerance || dual_.nblock() == 1) {
+      look();
+      if (done()) return;
+    }
+  }
+}
+
+double Pipeline::sweep_cost() const {
+  return kBlockSweep * dual_.nblock() + kEntrySweep * static_cast<double>(dual_.G.values.size());
+}
+
+// A guess before the symbolic factors exist: a band twice as wide as the mean row, at most dense.
+double Pipeline::newton_cost() const {
+  const double n = dual_.nrow();
+  const double row = static_cast<double>(dual_.G.values.size()) / std::max(1.0, n);
+  const double width = std::min(n / 2.0, 2.0 * row);
+  return kBlockNewton * dual_.nblock() + kMultiplication * n * width * width;
+}
+
+void Pipeline::sweep_while_cheap(double newton_steps) {
+  double budget = newton_steps * newton_cost();
+  while (!done()) {
+    const double rate = std::min(rate_, 0.9999);
+    const double needed = std::log(settings_.tolerance / change_) / std::log(rate);
+    if (!(needed * sweep_cost() <= budget) || !(budget > 0.0) || settings_.deadline.passed()) break;
+    const int count = std::min(kBatch, std::max(1, static_cast<int>(std::ceil(needed))));
+    const int before = w_.sweeps;
+    sweep(count);
+    budget -= (w_.sweeps - before) * sweep_cost() * 0.5;
+  }
+  look();
+}
+
+void Pipeline::try_modes(bool minimum_norm, double damping) {
+  if (exhausted()) return;
+  const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
+                                    .max_steps = small() || settings_.warm ? kModeSteps : kFewModeSteps,
+                                    .minimum_norm = minimum_norm && !settings_.warm,
+                                    .damping = damping,
+                                    .patience = small() ? kInfinity : 1.0,
+                                    .deadline = settings_.deadline};
+  compute_velocity(dual_, w_.lambda, w_.u);
+  w_.best_natv = w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.modes.steps();
+}
+
+// For a large problem, where some mode is always wrong. The step is taken even if natv, which is that of the worst
+// block, grows: what it spoils is local, and so is the repair.
+void Pipeline::try_rounds() {
+  if (exhausted() || dual_.nrow() <= NewtonSystem::kLargestDense) return;
+  w_.lambda = w_.best;
+  w_.u = w_.best_u;
+  double value = w_.best_natv, mark = value;
+  int since = 0;
+  for (int round = 0; round < kMostRounds && !exhausted(); ++round) {
+    const double relative = value / dual_.velocity_scale;
+    const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
+                                      .max_steps = 1,
+                                      .damping = std::min(kRoundDamping * relative, kMostRoundDamping)};
+    w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, kInfinity, w_.lambda, w_.u);
+    w_.steps += w_.modes.steps();
+    look();
+    if (done()) return;
+    w_.repair.run(dual_, {.tolerance = settings_.tolerance, .deadline = settings_.deadline}, w_.lambda, w_.u);
+    for (int k = 0; k < kRoundSweeps; ++k) gauss_seidel_sweep(w_, 1.0, w_.contacts);
+    w_.sweeps += kRoundSweeps;
+    value = look();
+    if (!std::isfinite(value)) return;
+    if (w_.best_natv <= kRoundProgress * mark) {
+      mark = w_.best_natv;
+      since = 0;
+    } else if (++since == kRoundsOfPatience) {
+      return;
+    }
+  }
+}
+
+void Pipeline::try_splitting() {
+  if (exhausted() || settings_.warm || !promising()) return;
+  const double before = w_.best_natv;
+  const SplittingSettings settings{.tolerance = settings_.tolerance, .good_enough = kGoodEnough * dual_.velocity_scale};
+  w_.best_natv = w_.splitting.run(dual_, w_.system, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.splitting.steps();
+  if (w_.best_natv == before) return;
+  w_.lambda = w_.best;
+  try_modes(false);
+}
+
+// Many sweeps speak of coupled contacts, and sweeps leave internal forces behind.
+void Pipeline::remove_internal_forces() {
+  if (settings_.warm || w_.sweeps < kSweepsOfCoupled || dual_.nblock() < 3 || dual_.nblock() > kMostRefreshed) return;
+  w_.system.prepare(dual_, w_.space);
+  const ModeNewtonSettings settings{.tolerance = settings_.tolerance, .max_steps = 1, .minimum_norm = true};
+  w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.best_u, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.modes.steps();
+}
+
+void Pipeline::try_smoothing(double barrier, int steps) {
+  if (exhausted()) return;
+  const SmoothingNewtonSettings settings{
+      .tolerance = settings_.tolerance, .max_iterations = steps, .barrier = barrier, .deadline = settings_.deadline};
+  w_.lambda = w_.best;
+  w_.u = w_.best_u;
+  follow_path(settings, true, w_.system, w_.smoothing, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
+  w_.steps += w_.smoothing.iterations();
+}
+
+void Pipeline::try_interior(double shift, int steps) {
+  if (exhausted()) return;
+  const InteriorPointSettings settings{
+      .tolerance = settings_.tolerance, .max_iterations = steps, .shift = shift, .deadline = settings_.deadline};
+  follow_path(settings, true, w_.system, w_.interior, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
+  w_.steps += w_.interior.iterations();
+}
+
+// Where no solution exists, the barrier's impulses grow without bound, along a ray of Farkas: lambda in the cones, G
+// lambda nearly zero and g'lambda < 0, so that no velocity satisfies all constraints. With large friction the cone is
+// nearly a half-space and friction alone can make up a ray, which proves nothing: a contact may also slide. There only
+// the normal impulses count.
+bool Pipeline::diverges() {
+  if (done() || w_.interior.lambda().size() != dual_.nrow()) return false;
+  VectorX& ray = w_.lambda;
+  ray = w_.interior.lambda();
+  const Blocks& blocks = dual_.blocks;
+  for (int i = 0; i < dual_.nblock(); ++i) {
+    const int r = blocks.row[i], last = blocks.row[i + 1] - 1;
+    if (std::any_of(&blocks.mu[r], &blocks.mu[last], [](double mu) { return mu > kLargeFriction; }))
+      ray.segment(r, last - r).setZero();
+  }
+  if (!(ray.lpNorm<Eigen::Infinity>() > kLarge)) return false;
+  compute_velocity(dual_, ray, w_.u);
+  const double gain = -dual_.g.dot(ray), cost = w_.u.dot(ray) + gain;
+  w_.infeasible = cost < kRayShare * gain;
+  return w_.infeasible;
+}
+
+void Pipeline::sweep_from_best(double count) {
+  if (exhausted()) return;
+  w_.lambda = w_.best;
+  sweep(static_cast<int>(count));
+  look();
+}
+
+// Before a path. In three dimensions a factorisation costs hundreds of sweeps: these go on as long as they help, and
+// modes finish.
+void Pipeline::sweep_where_steps_are_dear() {
+  sweep_from_best(std::min(sweeps_of_a_step(), kFewestSweeps));
+  if (sweeps_of_a_step() < kDearStep) return;
+  for (double before = kInfinity; !exhausted() && w_.best_natv < kSweepProgress * before;) {
+    before = w_.best_natv;
+    sweep_from_best(std::min(kStepsOfSweeps * sweeps_of_a_step(), kMostSweeps));
+    try_modes(false);
+  }
+  try_rounds();
+}
+
+void Pipeline::restart() {
+  const auto barrier = [&](double factor) {
+    const double size = scaled_residual(dual_, w_.best, w_.best_u);
+    return factor * size * size;
+  };
+  // Where a factorisation costs as much as hundreds of sweeps, hundreds are worth a try.
+  sweep_from_best(std::clamp(kStepsOfRestart * sweeps_of_a_step(), kFewestSweeps, kMostSweeps));
+  try_modes(false);
+  try_smoothing(barrier(kRestartBarrier), kSmoothingSteps);
+  sweep_from_best(kRestartSweeps);
+  try_interior(kFarStart, kInteriorSteps);
+  try_interior(kFartherStart, kInteriorSteps);
+}
+
+// lambda <- solution of (G + eps I) lambda = -g + eps lambda under the laws: monotone enough to be solved, and its
+// fixed points are those of the problem.
+void Pipeline::proximal_loop() {
+  if (exhausted()) return;
+  w_.shifted = dual_;
+  double eps = kFirstShift, previous = 0.0;
+  w_.centre = w_.best;
+  for (int outer = 0; outer < kProximalRounds && !exhausted(); ++outer) {
+    for (int i = 0; i < dual_.nblock(); ++i) {
+      const int m = dual_.blocks.size(i);
+      double* block = w_.shifted.G.data(w_.shifted.diagonal[i]);
+      for (int k = 0; k < m; ++k) block[k * (m + 1)] += eps - previous;
+    }
+    previous = eps;
+    w_.shifted.g = dual_.g - eps * w_.centre;
+    const double tolerance =
+        std::max(0.1 * settings_.tolerance, std::min(1e-3 * w_.best_natv, 1e-6 * dual_.velocity_scale));
+    w_.inner = w_.centre;
+    compute_velocity(w_.shifted, w_.inner, w_.inner_u);
+    double value = natv(w_.shifted, ContactModel::kNcp, w_.inner, w_.inner_u);
+    w_.system.prepare(w_.shifted);
+    const SmoothingNewtonSettings smooth{
+        .tolerance = tolerance, .max_iterations = kProximalSmoothing, .deadline = settings_.deadline};
+    follow_path(smooth, true, w_.system, w_.smoothing, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
+    int used = w_.smoothing.iterations();
+    if (value > tolerance) {
+      const InteriorPointSettings interior{
+          .tolerance = tolerance, .max_iterations = kProximalInterior, .deadline = settings_.deadline};
+      follow_path(interior, true, w_.system, w_.interior, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
+      used += w_.interior.iterations();
+    }
+    w_.steps += used;
+    w_.system.prepare(dual_, w_.space);
+    if (value > tolerance) {
+      eps *= kShiftUp;
+      if (eps > kMostShift) break;
+      continue;
+    }
+    w_.centre = w_.inner;
+    w_.lambda = w_.inner;
+    look();
+    if (done()) break;
+    if (used <= kQuick) eps *= kShiftDown;
+    try_modes(false);
+  }
+}
+
+void Pipeline::first_sweeps() {
+  w_.prepare_equalities();
+  w_.contacts.prepare(dual_);
+  sweep(settings_.swept ? kSweptSweeps : settings_.warm ? kWarmSweeps : kColdSweeps);
+  sweep_while_cheap(settings_.warm ? kWarmStepsOfModes : kColdStepsOfModes);
+  if (done()) {
+    remove_internal_forces();
+  } else if (!settings_.deadline.passed()) {
+    w_.system.prepare(dual_, w_.space);
+  }
+}
+
+void Pipeline::more_sweeps() {
+  sweep_while_cheap(kStepsOfPath);
+  try_modes(true);
+}
+
+void Pipeline::damped_modes() {
+  for (int k = 0; k < kRetries; ++k) {
+    sweep_from_best(kRetrySweeps);
+    try_modes(true, kRetryDamping);
+  }
+}
+
+void Pipeline::last_sweeps() {
+  w_.lambda = w_.best;
+  sweep(kLastSweeps);
+  look();
+  try_smoothing(0.0, kSmoothingSteps);
+}
+
+// What `auto` does, in this order, until natv is small enough, steps or time are used up, or there is no solution.
+const Pipeline::Stage Pipeline::kStages[] = {
+    {"sweeps", &Pipeline::always, &Pipeline::first_sweeps},
+    {"modes", &Pipeline::nearly_right, &Pipeline::first_modes},
+    {"more sweeps", &Pipeline::cold, &Pipeline::more_sweeps},
+    {"damped modes", &Pipeline::small, &Pipeline::damped_modes},
+    {"warm rounds", &Pipeline::warm, &Pipeline::try_rounds},
+    {"splitting", &Pipeline::cold, &Pipeline::try_splitting},
+    {"warm smoothing", &Pipeline::warm, &Pipeline::short_smoothing},
+    {"long sweeps", &Pipeline::cold, &Pipeline::sweep_where_steps_are_dear},
+    {"interior point", &Pipeline::always, &Pipeline::interior},
+    {"smoothing", &Pipeline::always, &Pipeline::smoothing},
+    {"rounds", &Pipeline::cold, &Pipeline::try_rounds},
+    {"restart", &Pipeline::thorough, &Pipeline::restart},
+    {"proximal point", &Pipeline::thorough, &Pipeline::proximal_loop},
+    {"last sweeps", &Pipeline::thorough, &Pipeline::last_sweeps},
+};
+
+// The start as the best point so far. Whether it is good enough.
+bool Pipeline::begin() {
+  if (settings_.warm || settings_.swept) {
+    compute_velocity(dual_, w_.lambda, w_.u);
+  } else {
+    w_.u = dual_.g;  // lambda is zero
+  }
+  w_.best_natv = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
+  w_.best = w_.lambda;
+  w_.best_u = w_.u;
+  w_.stage = 0;
+  if (!std::isfinite(w_.best_natv)) w_.best_natv = std::numeric_limits<double>::max();
+  return done();
+}
+
+double Pipeline::run() {
+  if (begin()) return w_.best_natv;
+  int number = 0;
+  for (const Stage& stage : kStages) {
+    ++number;
+    if (!(this->*stage.applies)()) continue;
+    const double before = w_.best_natv;
+    (this->*stage.procedure)();
+    if (w_.best_natv < before) w_.stage = number;
+    if (stage.procedure == &Pipeline::interior && diverges()) break;
+    if (exhausted()) break;
+  }
+  return w_.best_natv;
+}
+
+}  // namespace
+
+int stage_count() { return static_cast<int>(std::size(Pipeline::kStages)) + 1; }
+
+const char* stage_name(int stage) { return stage == 0 ? "start" : Pipeline::kStages[stage - 1].name; }
+
+double run_pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace) {
+  workspace.sweeps = 0;
+  workspace.steps = 0;
+  workspace.infeasible = false;
+  workspace.system.reset_count();
+  Pipeline pipeline(settings, workspace, workspace.dual);
+  const double value = pipeline.run();
+  workspace.lambda = workspace.best;
+  workspace.u = workspace.best_u;
+  return value;
+}
+
+double run_shifted(const PipelineSettings& settings, double shift, PipelineWorkspace& workspace) {
+  DualProblem& dual = workspace.dual;
+  const auto add = [&](double value) {
+    for (int i = 0; i < dual.nblock(); ++i) {
+      const int m = dual.blocks.size(i);
+      double* block = dual.G.data(dual.diagonal[i]);
+      for (int k = 0; k < m; ++k) block[k * (m + 1)] += value * dual.d[i];
+    }
+  };
+  add(shift);
+  workspace.space = {};  // the shifted matrix is not that of the problem
+  const int steps = workspace.steps;
+  workspace.steps = 0;
+  workspace.lambda.setZero(dual.nrow());
+  Pipeline pipeline(settings, workspace, dual);
+  const double value = pipeline.run();
+  workspace.steps += steps;
+  add(-shift);
+  workspace.lambda = workspace.best;
+  compute_velocity(dual, workspace.lambda, workspace.u);
+  return value;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,58 @@
+// The pipeline of `auto` for one prepared dual problem whose blocks are coupled.
+//
+// Methods from cheap to safe, each from the best point so far, until natv is small enough: the table kStages in
+// pipeline.cpp, in its order, each where it applies. Exact-local Gauss-Seidel sweeps come first, as long as the
+// observed rate says that they are cheaper than Newton; then Newton with guessed modes, damped, from a cold start
+// towards impulses of minimum norm; then paths (splitting, smoothing Newton, interior point), polished by modes; then
+// restarts from further away, and proximal points: G + eps I, g - eps lambda, solved by the paths again and again.
+// Costs are counted, not timed, so that the same problem takes the same way on every machine.
+#pragma once
+
+#include "touchstone/solvers/admm/splitting.hpp"
+#include "touchstone/solvers/auto/repair.hpp"
+#include "touchstone/solvers/newton/path_following.hpp"
+
+namespace touchstone {
+
+struct PipelineSettings {
+  double tolerance = 1e-8;  // m/s
+  bool warm = false;        // lambda comes from a similar problem
+  bool swept = false;       // lambda comes from sweeps over a larger problem; if neither, it is zero
+  bool thorough = true;     // also restarts and the proximal loop
+  int max_steps = 500;      // Newton steps of all methods together
+  Deadline deadline = {};   // best effort until then
+};
+
+struct PipelineWorkspace : GaussSeidelWorkspace {
+  JointSpace space;               // what `dual` was prepared from, or cut out of; none: only G is known
+  std::vector<int> space_blocks;  // those of a part
+  LocalContacts contacts;
+  NewtonSystem system;
+  InteriorPoint interior;
+  SmoothingNewton smoothing;
+  ModeNewton modes;
+  Splitting splitting;
+  RegionRepair repair;
+  VectorX best, best_u;  // scaled
+  VectorX kept;          // the answer before a compliance is tried
+  double best_natv = 0.0;
+  int sweeps = 0, steps = 0;
+  bool infeasible = false;  // there is no solution: impulses can grow without bound (Pipeline::diverges)
+  int stage = 0;            // number of the stage that found `best`, see stage_name
+  // Of the proximal loop: the shifted problem, its centre and its solution.
+  DualProblem shifted;
+  VectorX centre, inner, inner_u;
+};
+
+// "sweeps", "modes", ...: what reports call a stage. 0 is the start itself.
+const char* stage_name(int stage);
+int stage_count();
+
+// Solves workspace.dual from workspace.lambda; lambda and u become the best point. Returns its natv (m/s).
+double run_pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace);
+
+// The last resort where no solution exists: the same with `shift` (scaled: relative to the mean diagonal) added to the
+// diagonal of G. Returns natv of the shifted problem; lambda is its solution, u the velocity in the problem as given.
+double run_shifted(const PipelineSettings& settings, double shift, PipelineWorkspace& workspace);
+
+}  // namespace touchstone

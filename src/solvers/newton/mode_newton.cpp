@@ -1,0 +1,188 @@
+#include "touchstone/solvers/newton/mode_newton.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace touchstone {
+namespace {
+
+// Keeps a sliding impulse on its ellipse. Not larger: the other directions of the block must survive its rounding.
+constexpr double kPenalty = 1e6;
+constexpr double kDamping = 3.0;         // epsilon for each unit of natv relative to the velocity scale
+constexpr double kPullShare = 1e-2;      // of that epsilon in a step with theta = 0, which is not exact
+constexpr double kSmallImpulse = 1e-12;  // a sliding contact without impulse keeps its direction
+
+}  // namespace
+
+// Modes and directions from z = lambda - u, and the point that belongs to them. Returns whether a mode changed.
+bool ModeNewton::guess(const DualProblem& dual, const VectorX& lambda, const VectorX& u) {
+  const Blocks& blocks = dual.blocks;
+  bool changed = false;
+  for (int i = 0; i < dual.nblock(); ++i) {
+    const int r = blocks.row[i], last = blocks.row[i + 1] - 1;
+    Mode mode = Mode::kFixed;
+    switch (path_kind(blocks, i)) {
+      case PathKind::kFree:
+        mode = Mode::kFree;
+        break;
+      case PathKind::kFixed:
+        point_[r] = blocks.lo[r];
+        break;
+      case PathKind::kOrthant: {
+        const bool active = lambda[last] - u[last] > 0.0;
+        for (int k = r; k < last; ++k) point_[k] = 0.0;
+        if (active) {
+          mode = Mode::kFree;
+        } else {
+          point_[last] = 0.0;
+        }
+        break;
+      }
+      case PathKind::kInterval: {
+        const double z = lambda[r] - u[r];
+        if (z <= blocks.lo[r]) {
+          point_[r] = blocks.lo[r];
+        } else if (z >= blocks.hi[r]) {
+          point_[r] = blocks.hi[r];
+        } else {
+          mode = Mode::kFree;
+        }
+        break;
+      }
+      case PathKind::kCone: {
+        if (lambda[last] - u[last] <= 0.0) {
+          point_.segment(r, last - r + 1).setZero();
+          break;
+        }
+        const ConeView cone(blocks, i);
+        double z[kMaxBlockSize], size = 0.0;
+        for (int k = 1; k <= cone.n; ++k) {
+          z[k] = cone.mean * lambda[cone.index[k]] / cone.mu[k] - cone.mu[k] * u[cone.index[k]] / cone.mean;
+          size += z[k] * z[k];
+        }
+        size = std::sqrt(size);
+        const double radius = std::max(0.0, lambda[last]);
+        for (int k = r; k < last; ++k) {
+          if (!(blocks.mu[k] > 0.0)) point_[k] = 0.0;
+        }
+        if (size <= cone.mean * radius) {
+          mode = Mode::kFree;
+          break;
+        }
+        mode = Mode::kSlide;
+        point_[last] = std::max(0.0, point_[last]);
+        for (int k = 1; k <= cone.n; ++k) {
+          direction_[cone.index[k]] = z[k] / size;
+          point_[cone.index[k]] = cone.mu[k] * point_[last] * z[k] / size;
+        }
+        break;
+      }
+    }
+    changed = changed || mode != mode_[i];
+    mode_[i] = mode;
+  }
+  return changed;
+}
+
+// Lambda and the right-hand side for a step from point_, whose velocity is point_u_.
+void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double theta) {
+  const Blocks& blocks = dual.blocks;
+  for (int i = 0; i < dual.nblock(); ++i) {
+    // An equality is no guess, and may be all but singular (a loop that is planar): it is not damped.
+    const double epsilon = blocks.type[i] == BlockType::kEquality ? kEpsilon : epsilon_;
+    const double pull = epsilon * (1.0 - theta);
+    const int r = blocks.row[i], m = blocks.size(i), last = r + m - 1;
+    double* block = system.Lambda.data(i);
+    std::fill(block, block + m * m, 0.0);
+    const auto fix = [&](int row) {
+      block[(row - r) * (m + 1)] = NewtonSystem::kFixed;
+      step_[row] = 0.0;
+    };
+    const auto free = [&](int row) {
+      block[(row - r) * (m + 1)] = epsilon;
+      step_[row] = -point_u_[row] - pull * point_[row];
+    };
+    const bool contact = blocks.type[i] == BlockType::kCoulomb;
+    for (int row = r; row <= last; ++row) {
+      const bool frictionless = contact && row < last && !(blocks.mu[row] > 0.0);
+      mode_[i] == Mode::kFixed || frictionless ? fix(row) : free(row);
+    }
+    if (mode_[i] != Mode::kSlide) continue;
+    // With y = lambda_t / mu, e the direction: e'dy = dlambda_n; across it (G dlambda) mu + |mu u_t| / |y| dy = -mu
+    // u_t.
+    const ConeView cone(blocks, i);
+    double along = 0.0;
+    for (int k = 1; k <= cone.n; ++k) along -= direction_[cone.index[k]] * cone.mu[k] * point_u_[cone.index[k]];
+    const double stiffness = std::max(along, 0.0) / std::max(point_[last], kSmallImpulse) + epsilon;
+    for (int a = 1; a <= cone.n; ++a) {
+      const int row = cone.index[a];
+      const double e_a = direction_[row];
+      for (int b = 1; b <= cone.n; ++b) {
+        const double e_b = direction_[cone.index[b]];
+        block[(cone.index[b] - r) * m + row - r] =
+            ((a == b ? stiffness : 0.0) + (kPenalty - stiffness) * e_a * e_b) / (cone.mu[a] * cone.mu[b]);
+      }
+      block[(m - 1) * m + row - r] = -kPenalty * e_a / cone.mu[a];
+      step_[row] = -(cone.mu[a] * point_u_[row] + along * e_a) / cone.mu[a];
+    }
+  }
+}
+
+// Back to the modes after the linear step.
+void ModeNewton::finish(const DualProblem& dual) {
+  const Blocks& blocks = dual.blocks;
+  for (int i = 0; i < dual.nblock(); ++i) {
+    const int r = blocks.row[i], last = blocks.row[i + 1] - 1;
+    if (mode_[i] == Mode::kFixed) continue;
+    for (int row = r; row <= last; ++row) {
+      const bool frictionless = blocks.type[i] == BlockType::kCoulomb && row < last && !(blocks.mu[row] > 0.0);
+      if (!frictionless) point_[row] += step_[row];
+    }
+    if (mode_[i] != Mode::kSlide) continue;
+    const ConeView cone(blocks, i);
+    double x[kMaxBlockSize], size = 0.0;
+    cone.lambda(point_, x);
+    for (int k = 1; k <= cone.n; ++k) size += x[k] * x[k];
+    size = std::sqrt(size);
+    if (!(size > 0.0)) continue;
+    for (int k = 1; k <= cone.n; ++k) point_[cone.index[k]] *= std::abs(x[0]) / size;
+  }
+}
+
+double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const VectorX& mode_lambda, const VectorX& mode_u,
+                       const ModeNewtonSettings& settings, double best, VectorX& lambda, VectorX& u) {
+  mode_.assign(static_cast<std::size_t>(dual.nblock()), Mode::kFixed);
+  direction_.resize(static_cast<std::size_t>(dual.nrow()));
+  step_.resize(dual.nrow());
+  point_ = lambda;
+  steps_ = 0;
+  guess(dual, mode_lambda, mode_u);
+  double before = best;
+  for (int k = 0; k < settings.max_steps && !settings.deadline.passed(); ++k) {
+    compute_velocity(dual, point_, point_u_);
+    const bool pull = settings.minimum_norm && k == 0;
+    const double relative = before / dual.velocity_scale;
+    epsilon_ = std::clamp(kDamping * relative, kEpsilon, std::max(kEpsilon, settings.damping));
+    if (pull) epsilon_ = std::max(kEpsilon, kPullShare * epsilon_);
+    set_up(dual, system, pull ? 0.0 : 1.0);
+    if (!system.factorize()) break;
+    system.solve(step_);
+    if (!step_.allFinite()) break;
+    ++steps_;
+    finish(dual);
+    compute_velocity(dual, point_, point_u_);
+    const double value = natv(dual, ContactModel::kNcp, point_, point_u_);
+    if (value < best || (pull && value <= settings.tolerance)) {
+      best = value;
+      lambda = point_;
+      u = point_u_;
+    }
+    if (!(best > settings.tolerance)) break;
+    if (!(value <= settings.patience * before)) break;
+    before = value;
+    guess(dual, point_, point_u_);
+  }
+  return best;
+}
+
+}  // namespace touchstone
