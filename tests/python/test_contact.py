@@ -171,3 +171,31 @@ def test_time_limit_and_infeasible() -> None:
     squeezed.add_limit()
     squeezed.set_dual([[1.0, -1.0], [-1.0, 1.0]], [-1.0, -1.0])
     assert ts.solve(squeezed).infeasible
+
+
+def test_compliance_belongs_to_both_views() -> None:
+    primal = ts.ContactProblem()
+    primal.add_limit()
+    primal.set_primal(A=[[2.0]], J=[[1.0]], v_free=[-1.0], R=0.5, b=[0.25])
+    assert primal.R.tolist() == [0.5] and primal.b.tolist() == [0.25]
+    assert primal.G.tolist() == [[1.0]] and primal.g.tolist() == [-0.75]
+    dual = ts.ContactProblem()
+    dual.add_limit()
+    dual.set_dual([[1.0]], [-0.75], R=0.5)
+    assert dual.R.tolist() == [0.5]
+    dual.set_dual([[1.0]], [-0.75])
+    assert dual.R.size == 0
+    assert ts.solve(primal).impulse.tolist() == pytest.approx(ts.solve(dual).impulse.tolist())
+
+
+def test_problems_of_a_simulation_have_both_views(quadruped: ts.Model) -> None:
+    sim = ts.Simulator(quadruped)
+    sim.step(300)
+    problem = sim.contact_problem()
+    assert problem.has_dual and problem.has_primal
+    G = problem.J @ np.linalg.solve(problem.A, problem.J.T) + np.diag(problem.R)
+    assert np.abs(G - problem.G).max() < 1e-9 * np.abs(G).max()
+    assert np.abs(problem.J @ problem.v_free + problem.b - problem.g).max() < 1e-9
+    kept = problem.A
+    sim.step(50)
+    assert (problem.A == kept).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import warnings
 from pathlib import Path
@@ -222,3 +223,29 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     file.write_bytes((text % (name, name, name)).replace(b"<joint ", b"<joint type='" + name + b"' "))
     with pytest.raises(ts.InputError, match=r"a\\xff\\u001b"):
         ts.load(file)
+
+
+def test_models_compare_by_what_is_in_them() -> None:
+    text = "<mujoco><worldbody><body name='a'><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    one, same = ts.load_string(text), ts.load_string(text)
+    other = ts.load_string(text.replace(".1", ".2"))
+    assert one == same and hash(one) == hash(same)
+    assert one != other
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert len({one, same, other}) == 2
+
+
+def test_fields_of_an_element_are_plain_data() -> None:
+    model = ts.load_string(
+        "<mujoco><worldbody><body name='a' pos='1 2 3'><joint name='j' axis='0 1 0' range='-1 1' limited='true'/>"
+        "<geom size='.1' friction='.3'/></body></worldbody></mujoco>"
+    )
+    joint = model.joint("j").fields()
+    assert joint["name"] == "j" and joint["type"] == "hinge" and joint["limited"] is True
+    assert joint["axis"] == [0.0, 1.0, 0.0] and joint["range"] == pytest.approx([-0.0174533, 0.0174533], rel=1e-4)
+    body = model.body("a").fields()
+    assert body["pose"] == {"position": [1.0, 2.0, 3.0], "rotation": [1.0, 0.0, 0.0, 0.0]}
+    assert len(body["inertia"]["inertia"]) == 3
+    shape = model.shapes[0].fields()
+    assert shape["material"]["friction"][0] == 0.3 and shape["shape"]["mesh"] is None
+    json.dumps([joint, body, shape])
