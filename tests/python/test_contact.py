@@ -198,4 +198,4 @@ def test_problems_of_a_simulation_have_both_views(quadruped: ts.Model) -> None:
     assert np.abs(problem.J @ problem.v_free + problem.b - problem.g).max() < 1e-9
     kept = problem.A
     sim.step(50)
-    assert (problem.A == kept).all()
+    assert (kept == problem.A).all()
