@@ -19,17 +19,15 @@ Bounds turned(const Bounds& box, const Pose& X) {
   return {middle - reach, middle + reach};
 }
 
-constexpr double kLargest = 1e70;  // as in the other queries
-
 bool usable(const Pose& X) {
   const double size = norm(X.p) + norm(X.R.c0) + norm(X.R.c1) + norm(X.R.c2);
-  return std::isfinite(size) && size < kLargest;
+  return std::isfinite(size) && size < kLargestCoordinate;
 }
 
 bool usable(const CollisionShape& shape) {
   if (shape.surface() == nullptr) return true;  // the queries of convex shapes look after themselves
   const Bounds box = shape.bounds();
-  return box.lower.cwiseAbs().maxCoeff() < kLargest && box.upper.cwiseAbs().maxCoeff() < kLargest;
+  return box.lower.cwiseAbs().maxCoeff() < kLargestCoordinate && box.upper.cwiseAbs().maxCoeff() < kLargestCoordinate;
 }
 
 // Calls visit(i) for the pieces of a shape that may touch the box, which is in the frame of the shape.

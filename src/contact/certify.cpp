@@ -5,14 +5,13 @@
 #include <limits>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/contact/units.hpp"
 #include "touchstone/math/cones.hpp"
 
 namespace touchstone {
 namespace {
 
-constexpr double kGravity = 9.81;  // m/s^2
 constexpr double kFloor = 4.5e-16;
-constexpr double kHarmless = 1e60;   // sizes between its inverse and this need no care
 constexpr int kMostExponent = 1000;  // of a unit, so that its inverse exists
 
 // Keeps the larger; NaN wins, so that it cannot hide.

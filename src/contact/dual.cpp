@@ -7,14 +7,14 @@
 #include <limits>
 #include <utility>
 
+#include "touchstone/contact/units.hpp"
+
 namespace touchstone {
 namespace {
 
-constexpr double kGravity = 9.81;       // m/s^2
 constexpr double kNatvFloor = 4.5e-16;  // natv is never reported below this times |lambda| d
 constexpr int kFreeBody = 6;            // dofs of a free body, the usual clique
 constexpr int kPointContact = 3;
-constexpr double kHarmless = 1e60;          // a largest entry between its inverse and this needs no unit
 constexpr double kLeastDiagonal = 1e-280;   // of the largest: below, the inverse is not a number to work with
 constexpr double kOrdinaryRange = 1e-30;    // of diagonals: no mixture of masses and lengths has more
 constexpr double kFrictionOfSolvers = 1e8;  // its fourth power occurs

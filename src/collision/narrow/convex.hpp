@@ -17,6 +17,9 @@
 
 namespace touchstone {
 
+// m. Beyond this, products of four coordinates may overflow: queries answer kInvalid.
+inline constexpr double kLargestCoordinate = 1e70;
+
 enum class CoreType : std::uint8_t {
   kPoint,
   kSegment,    // along z, half length size[2]

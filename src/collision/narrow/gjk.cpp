@@ -13,8 +13,6 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kTouching = 1e-13;
 // Bounds closer than this many ulps of the scale cannot be told apart.
 constexpr double kRoundingUlps = 8.0;
-// Beyond this, products of four coordinates may overflow.
-constexpr double kLargest = 1e70;
 
 // Momentum ends after so many iterations at the latest: delta is near 1 by then, the direction all but frozen, and a
 // few nearly touching pairs would crawl to the iteration limit. Means over ellipsoids change by less than 1 % (16: by
@@ -39,7 +37,7 @@ class Gjk {
         polyhedral_(D.polyhedral()) {}
 
   void run() {
-    if (!(D_.scale() < kLargest) || !finite(D_.X_AB().R.c0 + D_.X_AB().R.c1 + D_.X_AB().R.c2)) return;
+    if (!(D_.scale() < kLargestCoordinate) || !finite(D_.X_AB().R.c0 + D_.X_AB().R.c1 + D_.X_AB().R.c2)) return;
     if (!D_.A().bounded() || !D_.B().bounded()) return;
     start();
     if (!done_) options_.variant == GjkVariant::kFrankWolfe ? frank_wolfe() : iterate();

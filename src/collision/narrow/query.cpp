@@ -11,14 +11,12 @@ namespace {
 
 // Nearer than this fraction of the scale, EPA gives a better normal than the vector between the cores.
 constexpr double kShallow = 1e-11;
-// As in GJK: beyond this, products of four coordinates may overflow.
-constexpr double kLargest = 1e70;
 
 // Finite, and small enough to compute with.
 bool acceptable(const ConvexShape& A, const Pose& X_WA, const ConvexShape& B, const Pose& X_WB) {
   const Vec3 rotations = X_WA.R.c0 + X_WA.R.c1 + X_WA.R.c2 + X_WB.R.c0 + X_WB.R.c1 + X_WB.R.c2;
   const double sizes = A.extent() + A.radius() + B.extent() + B.radius();
-  return sum(absolute(rotations.lanes) + absolute(X_WA.p.lanes) + absolute(X_WB.p.lanes)) + sizes < kLargest;
+  return sum(absolute(rotations.lanes) + absolute(X_WA.p.lanes) + absolute(X_WB.p.lanes)) + sizes < kLargestCoordinate;
 }
 
 // From the cores to the shapes, all in the world.

@@ -8,7 +8,7 @@ namespace touchstone {
 namespace {
 
 // A volume or area below this fraction of the product of its edges has no trustworthy sign.
-constexpr double kFlat = 1e-14;
+constexpr double kFlatSimplex = 1e-14;
 
 // Lane i of the result is the next lane of a triangle (0, 1, 2) or of a tetrahedron (0, 1, 2, 3).
 Lanes next3(Lanes a) { return __builtin_shufflevector(a, a, 1, 2, 0, 3); }
@@ -71,7 +71,7 @@ void project_triangle(Vec3 a, Vec3 b, Vec3 c, const int* index, SimplexProjectio
   // across the edge.
   const Lanes3 moment = cross(p, e);
   const Lanes u = broadcast(n.x()) * moment.x + broadcast(n.y()) * moment.y + broadcast(n.z()) * moment.z;
-  const bool flat = !(area > kFlat * kFlat * product[k]);
+  const bool flat = !(area > kFlatSimplex * kFlatSimplex * product[k]);
   if (!flat && u[0] > 0.0 && u[1] > 0.0 && u[2] > 0.0) {
     const double inverse = 1.0 / (u[0] + u[1] + u[2]);
     r.weights[index[2]] = u[0] * inverse;
@@ -114,7 +114,7 @@ void project_tetrahedron(const Vec3* points, SimplexProjection& r) {
   const Lanes3 n =
       cross(select(longest1, e2, select(longest2, e3, e1)), select(longest1, e3, select(longest2, e1, e2)));
   const Lanes height = dot(n, up), origin = -dot(n, p1);
-  const Lanes least = broadcast(kFlat * kFlat) * length1 * length3 * dot(up, up);
+  const Lanes least = broadcast(kFlatSimplex * kFlatSimplex) * length1 * length3 * dot(up, up);
   const Mask inside = (height * height > least) & (origin * height > zero);
   if ((inside[0] & inside[1] & inside[2] & inside[3]) != 0) {
     const Lanes volume = absolute(origin);
@@ -125,7 +125,7 @@ void project_tetrahedron(const Vec3* points, SimplexProjection& r) {
   }
   const Lanes area = dot(n, n);
   const Lanes u3 = dot(n, cross(p1, e1)), u1 = dot(n, cross(p2, e2)), u2 = dot(n, cross(p3, e3));
-  const Mask solid = (height * height > least) & (area > broadcast(kFlat * kFlat) * length1 * length3);
+  const Mask solid = (height * height > least) & (area > broadcast(kFlatSimplex * kFlatSimplex) * length1 * length3);
   const Mask holds = ~inside & solid & (u1 > zero) & (u2 > zero) & (u3 > zero);
   const long long any = holds[0] | holds[1] | holds[2] | holds[3];
   if (any == 0 || (~inside & ~solid)[0] != 0 || (~inside & ~solid)[1] != 0 || (~inside & ~solid)[2] != 0 ||

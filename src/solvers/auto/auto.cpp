@@ -11,7 +11,7 @@ namespace {
 constexpr int kMaxRounds = 4;           // of leaving out and verifying; then everything takes part
 constexpr double kWorthReducing = 0.9;  // share of the blocks below which parts are cut out
 constexpr int kSmall = 12;              // blocks: below, parts are not worth their cost
-constexpr int kWarmSweeps = 3, kColdSweeps = 4;
+constexpr int kWarmGuessSweeps = 3, kColdGuessSweeps = 4;
 constexpr double kFrictions[] = {10.0, 30.0, 1e2, 3e2, 1e3, 1e4, 1e6};  // on the way to more
 constexpr double kCompliances[] = {1e-8, 1e-6, 1e-4, 1e-2};
 
@@ -86,7 +86,8 @@ int choose_blocks(const AutoOptions& options, bool warm, AutoWorkspace& w) {
   w.prepare_equalities();
   w.contacts.prepare(dual);
   double change = 0.0;
-  for (int k = 0; k < (warm ? kWarmSweeps : kColdSweeps); ++k) change = gauss_seidel_sweep(w, 1.0, w.contacts);
+  for (int k = 0; k < (warm ? kWarmGuessSweeps : kColdGuessSweeps); ++k)
+    change = gauss_seidel_sweep(w, 1.0, w.contacts);
   compute_velocity(dual, w.lambda, w.u);
   int count = dual.nblock();
   for (int i = 0; i < dual.nblock(); ++i) {

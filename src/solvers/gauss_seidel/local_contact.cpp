@@ -12,9 +12,8 @@ namespace touchstone {
 namespace {
 
 constexpr int kMaxNewtonSteps = 60;
-constexpr double kSmallPivot = 1e-10;    // of the mean diagonal: below it the block counts as singular
-constexpr double kProximalShift = 1e-9;  // of the mean diagonal
-constexpr double kConverged = 1e-6;      // relative Newton step after which the error is of order its square
+constexpr double kSmallPivot = 1e-10;  // of the mean diagonal: below it the block counts as singular
+constexpr double kConverged = 1e-6;    // relative Newton step after which the error is of order its square
 
 // Newton's method on an increasing h with h(0) < 0, from `alpha`; evaluate(alpha, h, slope) returns false if alpha is
 // the root as far as rounding tells.

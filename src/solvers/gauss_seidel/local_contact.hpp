@@ -22,6 +22,9 @@
 
 namespace touchstone {
 
+// Of the mean diagonal, added so that a singular block can be solved.
+inline constexpr double kProximalShift = 1e-9;
+
 class LocalContacts {
  public:
   // For all contacts of a scaled dual problem. Forgets the last alphas.

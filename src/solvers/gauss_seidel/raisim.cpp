@@ -7,11 +7,11 @@
 #include <Eigen/LU>
 
 #include "touchstone/math/cones.hpp"
+#include "touchstone/solvers/gauss_seidel/local_contact.hpp"
 
 namespace touchstone {
 namespace {
 
-constexpr double kProximalShift = 1e-9;  // of the mean diagonal, so that a singular block can be solved
 constexpr int kMaxRootSteps = 200;
 constexpr double kRootWidth = 1e-14;  // relative
 

@@ -12,7 +12,7 @@ namespace touchstone {
 namespace {
 
 constexpr int kBlockArea = kMaxBlockSize * kMaxBlockSize;
-constexpr double kZeroPivot = 1e-14;  // of the largest diagonal of W
+constexpr double kNoCurvature = 1e-14;  // of the largest diagonal of W
 constexpr int kMaxLineSteps = 60;
 constexpr double kLineAccuracy = 1e-12;  // of the slope at the start
 constexpr double kLargestSkew = 0.1;     // of alpha: beyond it the iteration on the skew part does not contract
@@ -99,7 +99,7 @@ void factor_semidefinite(int m, double* W) {
   for (int k = 0; k < m; ++k) {
     for (int row = 0; row < k; ++row) W[k * m + row] = 0.0;
     const double pivot = W[k * m + k];
-    const double root = pivot > kZeroPivot * largest ? std::sqrt(pivot) : 0.0;
+    const double root = pivot > kNoCurvature * largest ? std::sqrt(pivot) : 0.0;
     for (int row = k; row < m; ++row) W[k * m + row] = root > 0.0 ? W[k * m + row] / root : 0.0;
     for (int col = k + 1; col < m; ++col) {
       for (int row = col; row < m; ++row) W[col * m + row] -= W[k * m + row] * W[k * m + col];

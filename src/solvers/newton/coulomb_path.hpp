@@ -20,6 +20,9 @@
 
 namespace touchstone {
 
+// Lambda of an equality, scaled: the system stays regular where equalities are redundant.
+inline constexpr double kEqualityFloor = 1e-10;
+
 // What a block is to the path. Rows without friction and boxes of no width are fixed.
 enum class PathKind : std::uint8_t { kFree, kOrthant, kInterval, kCone, kFixed };
 

@@ -13,7 +13,6 @@ constexpr double kShortAffine = 0.1;  // below this affine step sigma is at leas
 constexpr double kCautiousSigma = 0.3;
 constexpr double kShortStep = 0.3;      // below this the corrector is repeated with more centring
 constexpr double kHopelessStep = 0.05;  // two of these in a row end the iteration
-constexpr double kEqualityFloor = 1e-10;
 
 }  // namespace
 

@@ -9,11 +9,10 @@ namespace {
 
 constexpr double kSigmas[] = {1e-4, 1e-3, 1e-2, 0.1, 0.3, 0.6, 0.9};
 constexpr double kSmallestBarrier = 1e-26;
-constexpr double kEqualityFloor = 1e-10;
 constexpr int kHalvings = 8;
 constexpr double kConverged = 1e-8;
-constexpr double kDecrease = 0.25;   // of a damped step, relative to the length of the step
-constexpr double kShortStep = 0.05;  // two of these in a row end the iteration
+constexpr double kDecrease = 0.25;  // of a damped step, relative to the length of the step
+constexpr double kTooShort = 0.05;  // two of these in a row end the iteration
 
 // The positive root of r^2 - z r - m = 0 without cancellation.
 double orthant(double z, double m) {
@@ -265,7 +264,7 @@ bool SmoothingNewton::advance() {
     const double size = attempt(length, 1.0);
     if (!(size <= (1.0 - kDecrease * length) * size_)) continue;
     accept(size, 1.0);
-    short_steps_ = length < kShortStep ? short_steps_ + 1 : 0;
+    short_steps_ = length < kTooShort ? short_steps_ + 1 : 0;
     return short_steps_ < 2;
   }
   return false;
