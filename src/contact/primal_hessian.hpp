@@ -37,8 +37,8 @@ struct PrimalHessian {
  private:
   bool keeps_pattern(const JointSpace& space);
 
-  std::vector<int> group_,
-      joined_;  // of the last pattern: groups; for each block its rows and the groups that it joins
+  // Of the last pattern: groups; for each block its rows and the groups that it joins.
+  std::vector<int> group_, joined_;
   std::vector<std::pair<int, int>> inertia_, pattern_;  // pairs of groups: of A at the last pattern; scratch
   std::vector<int> now_;                                // scratch
   std::vector<int> target_;  // for each block and each pair of its entries of J: the entry of H
