@@ -125,7 +125,7 @@ TEST(Solve, EverySolverHonoursCompliance) {
     const auto solver = entry.make();
     const auto options = solver->make_options();
     options->relative_tolerance = 1e-9;
-    options->max_iterations = 100000;
+    options->max_iterations = 1000;
     const auto workspace = solver->make_workspace();
     Solution a, b, c;
     const SolveStatus status = solver->solve(primal, *options, *workspace, a);
