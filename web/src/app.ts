@@ -458,6 +458,10 @@ export class App {
     }
     if (this.forceScale.glide(elapsed)) this.dirty = true;
     this.stage.controls.update();
+    this.catchUp();
+  }
+
+  private catchUp(): void {
     if (!this.dirty) return;
     this.dirty = false;
     this.draw();
@@ -562,8 +566,9 @@ export class App {
     };
   }
 
-  // What tests look at.
+  // What tests look at: of one moment, so what has changed since the last picture is drawn first.
   state(): object {
+    this.catchUp();
     const index = this.store.indexAt(this.time);
     return {
       mode: this.send ? "live" : "replay",
@@ -610,6 +615,7 @@ export class App {
 
   // Where a body's origin is in the window; for tests that click.
   screenPosition(body: number): { x: number; y: number } {
+    this.catchUp();
     const p = this.bodyPosition(body).project(this.stage.camera);
     return { x: ((p.x + 1) / 2) * window.innerWidth, y: ((1 - p.y) / 2) * window.innerHeight };
   }

@@ -287,6 +287,36 @@ test("solver, friction and contacts of a simulator", async () => {
   await view.close();
 });
 
+test("however quickly the mouse moves, its last place is sent, and before any other command", async () => {
+  const view = await openPage(browser);
+  const { page } = view;
+  const received = [];
+  const state = { playing: false, speed: 1, can_drag: true };
+  const answer = (message) => received.push(message);
+  await pretend(page, state, answer);
+  const drag = (z) => ({ type: "drag", body: 1, point: [0, 0, 0], target: [0, 0, z] });
+  const sendAll = (commands) =>
+    page.evaluate((all) => {
+      for (const command of all) window.__touchstone.send(command);
+    }, commands);
+  const arrives = async (wanted) => {
+    for (let i = 0; i < 1000 && !(received.length > 0 && wanted(received.at(-1))); ++i) await page.waitForTimeout(10);
+  };
+  const many = Array.from({ length: 100 }, (_, i) => drag(i));
+  await sendAll(many);
+  await arrives((message) => message.target[2] === 99); // nothing follows it
+  assert.equal(received.at(-1).target[2], 99);
+  assert.ok(received.length < 50, `${received.length} drags of 100`);
+  received.length = 0;
+  await sendAll([...many, { type: "step", count: 3 }, { type: "release" }]);
+  await arrives((message) => message.type === "release");
+  assert.deepEqual(received.slice(-3), [drag(99), { type: "step", count: 3 }, { type: "release" }]);
+  await page.waitForTimeout(50);
+  assert.equal(received.at(-1).type, "release"); // no drag comes after it
+  assert.deepEqual(view.problems, []);
+  await view.close();
+});
+
 test("the page holds one script and no address of elsewhere", () => {
   const html = readFileSync(new URL("../../build/web/viewer.html", import.meta.url), "utf8");
   assert.equal(html.match(/<script/g).length, 2); // the data and the code

@@ -92,12 +92,15 @@ export function decodeFrame(message: ArrayBuffer, bodies: number): { frame: Fram
 }
 
 const longestWait = 5000; // ms between attempts to connect again
+const dragInterval = 16; // ms between two drags that are sent
 
 export class LiveConnection {
   connected = false;
   private socket: WebSocket | null = null;
   private bodies = 0;
   private wait = 250;
+  private drag: Command | null = null; // the newest that is not sent
+  private dragTimer: ReturnType<typeof setTimeout> | null = null; // runs while the next drag has to wait
 
   constructor(
     private readonly address: string,
@@ -106,11 +109,29 @@ export class LiveConnection {
     this.connect();
   }
 
-  // False if there is no connection.
+  // False if there is no connection. A mouse moves more often than a simulation can use: of drags that come in quick
+  // succession the last one is always sent, and before any other command.
   send(command: Command): boolean {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
-    this.socket.send(JSON.stringify(command));
+    if (command.type === "drag") {
+      this.drag = command;
+      if (this.dragTimer === null) this.sendDrag();
+    } else {
+      this.sendDrag();
+      this.socket.send(JSON.stringify(command));
+    }
     return true;
+  }
+
+  private sendDrag(): void {
+    if (!this.drag || this.socket?.readyState !== WebSocket.OPEN) return;
+    this.socket.send(JSON.stringify(this.drag));
+    this.drag = null;
+    if (this.dragTimer !== null) clearTimeout(this.dragTimer);
+    this.dragTimer = setTimeout(() => {
+      this.dragTimer = null;
+      this.sendDrag();
+    }, dragInterval);
   }
 
   private connect(): void {
@@ -122,6 +143,7 @@ export class LiveConnection {
     };
     socket.onclose = (event) => {
       this.connected = false;
+      this.drag = null;
       if (event.reason) this.events.error(event.reason);
       this.events.closed();
       setTimeout(() => {

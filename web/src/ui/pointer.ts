@@ -20,10 +20,8 @@ interface Drag {
   point: Vector3; // body frame
   target: Vector3; // world
   plane: Plane; // through the grabbed point, facing the camera
-  sent: number; // when the last target was sent, ms
 }
 
-const dragInterval = 16; // ms between two targets that are sent
 const clickDistance = 4; // px; more is a drag
 
 export class BodyPointer {
@@ -93,7 +91,6 @@ export class BodyPointer {
       point: hit.point.clone().applyMatrix4(this.bodies.matrix(hit.body).clone().invert()),
       target: hit.point.clone(),
       plane: new Plane().setFromNormalAndCoplanarPoint(toward, hit.point),
-      sent: 0,
     };
   }
 
@@ -102,9 +99,6 @@ export class BodyPointer {
     if (!drag || !this.stage.ray(event.clientX, event.clientY).ray.intersectPlane(drag.plane, drag.target)) return;
     this.rope.visible = true;
     this.host.invalidate();
-    const now = performance.now();
-    if (now - drag.sent < dragInterval) return;
-    drag.sent = now;
     const { body, point, target } = drag;
     this.host.send?.({ type: "drag", body, point: point.toArray(), target: target.toArray() });
   }
