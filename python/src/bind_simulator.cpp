@@ -92,7 +92,8 @@ RecordedProblem contact_problem(const PySimulator& self) {
   islands.find(self.sim.model(), self.sim.constraints(), false);
   if (islands.count() == 0) return recorded;  // nothing moves
   islands.build_problem(0, self.sim.model(), self.sim.constraints(), h, scratch);
-  islands.add_primal(0, self.sim.model(), self.sim.data(), self.sim.constraints(), scratch);
+  islands[0].problem.primal =
+      islands.build_primal(0, self.sim.model(), self.sim.data(), self.sim.constraints(), scratch);
   recorded.problem = islands[0].problem;
   return recorded;
 }

@@ -5,7 +5,7 @@
 namespace touchstone {
 
 bool PrimalHessian::keeps_pattern(const JointSpace& space) {
-  const PrimalData& primal = space.problem->primal;
+  const PrimalData& primal = space.primal();
   const BlockSparseMatrix& J = primal.J;
   pattern_.clear();
   primal.A->append_pattern(pattern_);
@@ -25,7 +25,7 @@ bool PrimalHessian::keeps_pattern(const JointSpace& space) {
 
 void PrimalHessian::set_pattern(const JointSpace& space) {
   if (keeps_pattern(space)) return;
-  const BlockSparseMatrix& J = space.problem->primal.J;
+  const BlockSparseMatrix& J = space.primal().J;
   for (int k = 0; k < space.count(); ++k) {
     const int i = space.block(k);
     for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
@@ -46,7 +46,7 @@ void PrimalHessian::set_pattern(const JointSpace& space) {
 }
 
 void PrimalHessian::compute(const JointSpace& space, const BlockDiagonal& W) {
-  const PrimalData& primal = space.problem->primal;
+  const PrimalData& primal = space.primal();
   const BlockSparseMatrix& J = primal.J;
   H.set_zero();
   primal.A->add_to(H);

@@ -15,11 +15,12 @@ namespace touchstone {
 struct JointSpace {
   const ContactProblem* problem = nullptr;   // none: there is no joint space
   const std::vector<int>* blocks = nullptr;  // ascending; none: all blocks
-  PrimalSource* source = nullptr;            // that can add the primal view if the problem does not have it
+  PrimalSource* source = nullptr;            // that has the primal view if the problem does not
 
   // Whether there is a primal view, or could be one.
   bool available() const { return problem != nullptr && (problem->has_primal() || source != nullptr); }
   int dofs() const { return problem->has_primal() ? problem->primal.nv() : source->dofs(); }
+  const PrimalData& primal() const { return problem->has_primal() ? problem->primal : source->primal(); }
   int count() const { return blocks != nullptr ? static_cast<int>(blocks->size()) : problem->nblock(); }
   // The block of the problem that is the k-th of the choice.
   int block(int k) const { return blocks != nullptr ? (*blocks)[k] : k; }

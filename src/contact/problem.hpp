@@ -81,12 +81,13 @@ struct ContactProblem {
   std::string describe_block(int block) const;
 };
 
-// Whoever made a problem by its dual view, and can add the primal one when a solver asks for it: most solves do not.
+// Whoever made a problem by its dual view, and makes the primal one when a solver asks for it: most solves do not.
 class PrimalSource {
  public:
   virtual ~PrimalSource() = default;
   virtual int dofs() const = 0;
-  virtual void add_primal() = 0;
+  // Made by the first call; the same one until the problem changes.
+  virtual const PrimalData& primal() = 0;
 };
 
 // v' = v_free + A^-1 J' lambda. Needs the primal view.

@@ -43,13 +43,17 @@ class TreePrimal final : public PrimalSource {
   TreePrimal(TreeIslands& islands, int island, const IslandSolver::Step& step, TreeIslands::Scratch& scratch)
       : islands_(islands), island_(island), step_(step), scratch_(scratch) {}
   int dofs() const override { return islands_[island_].dofs(step_.model); }
-  void add_primal() override { islands_.add_primal(island_, step_.model, step_.data, step_.constraints, scratch_); }
+  const PrimalData& primal() override {
+    if (!made_) made_ = &islands_.build_primal(island_, step_.model, step_.data, step_.constraints, scratch_);
+    return *made_;
+  }
 
  private:
   TreeIslands& islands_;
   int island_;
   const IslandSolver::Step& step_;
   TreeIslands::Scratch& scratch_;
+  const PrimalData* made_ = nullptr;
 };
 
 }  // namespace

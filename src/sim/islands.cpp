@@ -357,16 +357,11 @@ void TreeIslands::find_groups(const Model& model, const Constraints& c, const Tr
   groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
 }
 
-void TreeIslands::add_primal(int index, const Model& model, const Data& data, const Constraints& c, Scratch& s) {
-  TreeIsland& island = *islands_[at(index)];
-  ContactProblem& problem = island.problem;
-  problem.primal.A.reset();
-  if (!island.inertia || island.inertia.use_count() > 1) island.inertia = std::make_shared<TreeInertia>();
-  TreeInertia& A = *island.inertia;
-  A.set(model, data, island.trees);
-  problem.primal.A = island.inertia;
-
-  BlockSparseMatrix& J = problem.primal.J;
+// J on the groups of the island's inertia.
+void TreeIslands::build_jacobian(const Model& model, const Constraints& c, TreeIsland& island, Scratch& s) const {
+  const ContactProblem& problem = island.problem;
+  const TreeInertia& A = *island.inertia;
+  BlockSparseMatrix& J = island.primal.J;
   J.row_begin = problem.blocks.row;
   J.col_begin = A.group();
   J.start.assign(1, 0);
@@ -400,12 +395,24 @@ void TreeIslands::add_primal(int index, const Model& model, const Data& data, co
       }
     }
   }
+}
 
-  problem.primal.v_free.resize(A.nv());
+const PrimalData& TreeIslands::build_primal(int index, const Model& model, const Data& data, const Constraints& c,
+                                            Scratch& s) {
+  TreeIsland& island = *islands_[at(index)];
+  PrimalData& primal = island.primal;
+  primal.A.reset();
+  if (!island.inertia || island.inertia.use_count() > 1) island.inertia = std::make_shared<TreeInertia>();
+  TreeInertia& A = *island.inertia;
+  A.set(model, data, island.trees);
+  primal.A = island.inertia;
+  build_jacobian(model, c, island, s);
+  primal.v_free.resize(A.nv());
   for (int t = 0; t < A.nclique(); ++t) {
     const int from = model.tree_first_dof[at(island.trees[at(t)])];
-    problem.primal.v_free.segment(A.first_dof(t), A.clique_size(t)) = data.v_free.segment(from, A.clique_size(t));
+    primal.v_free.segment(A.first_dof(t), A.clique_size(t)) = data.v_free.segment(from, A.clique_size(t));
   }
+  return primal;
 }
 
 }  // namespace touchstone

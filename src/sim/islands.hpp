@@ -20,7 +20,8 @@ namespace touchstone {
 struct TreeIsland {
   std::vector<int> blocks;               // in Constraints::list, ascending
   std::vector<int> trees;                // that have constraints, ascending
-  ContactProblem problem;                // of these blocks: dual view, and the primal one where it was asked for
+  ContactProblem problem;                // of these blocks, the dual view
+  PrimalData primal;                     // where it was asked for
   std::shared_ptr<TreeInertia> inertia;  // of the primal view
   // For each block its size, its number of trees and these: what the pattern of G follows from.
   std::vector<int> joined;
@@ -39,7 +40,7 @@ class TreeIslands {
   TreeIsland& operator[](int i) { return *islands_[static_cast<std::size_t>(i)]; }
   const TreeIsland& operator[](int i) const { return *islands_[static_cast<std::size_t>(i)]; }
 
-  // Memory for build_problem and add_primal: one for each thread.
+  // Memory for build_problem and build_primal: one for each thread.
   struct Scratch {
     std::vector<int> neighbours, joined;
     // Of one tree: first row of each use, the rows of Y packed dof by dof, dofs that a strip of them moves, products.
@@ -51,9 +52,11 @@ class TreeIslands {
   // The problem of one island: G = Y' Y + R and g = J v_free + b. Needs solve_constraint_rows. May run for different
   // islands in different threads, each with a scratch of its own.
   void build_problem(int island, const Model& model, const Constraints& constraints, double h, Scratch& scratch);
-  // Adds the primal view to a problem that is built: J, v_free and A with its factor in data. Copies that were made of
-  // an earlier problem keep theirs.
-  void add_primal(int island, const Model& model, const Data& data, const Constraints& constraints, Scratch& scratch);
+  // The primal view of a problem that is built: J, v_free and A with its factor in data. It belongs to the island and
+  // is not put into the problem, where solvers would serve it too. Copies that were made of an earlier one stay as they
+  // are.
+  const PrimalData& build_primal(int island, const Model& model, const Data& data, const Constraints& constraints,
+                                 Scratch& scratch);
 
  private:
   // A block on a tree.
@@ -68,6 +71,7 @@ class TreeIslands {
   void index_uses(const Model& model, const Constraints& constraints);
   void set_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
   static bool keeps_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch);
+  void build_jacobian(const Model& model, const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
   int pack_rows(const Model& model, const Constraints& constraints, const TreeIsland& island, int tree,
                 Scratch& scratch) const;
   void spread_products(TreeIsland& island, int tree, int padded, const Scratch& scratch) const;

@@ -91,7 +91,8 @@ Vector6 Simulator::contact_wrench(int body) const {
     }
   }
   Vector6 wrench;
-  wrench << force.eigen(), torque.eigen();
+  wrench.head<3>() = force.eigen();
+  wrench.tail<3>() = torque.eigen();
   return wrench;
 }
 

@@ -89,7 +89,7 @@ void expect_views_agree(const Simulator& sim, const std::string& what) {
   islands.find(sim.model(), sim.constraints());
   for (int i = 0; i < islands.count(); ++i) {
     islands.build_problem(i, sim.model(), sim.constraints(), sim.time_step(), scratch);
-    islands.add_primal(i, sim.model(), sim.data(), sim.constraints(), scratch);
+    islands[i].problem.primal = islands.build_primal(i, sim.model(), sim.data(), sim.constraints(), scratch);
     const ContactProblem& problem = islands[i].problem;
     ASSERT_TRUE(validate(problem).usable()) << what << ": " << validate(problem).message;
     const Inertia& inertia = *problem.primal.A;
@@ -170,7 +170,7 @@ TEST(Islands, AWallIsSolvedInJointSpace) {
   islands.find(sim.model(), sim.constraints());
   ASSERT_EQ(islands.count(), 1);
   islands.build_problem(0, sim.model(), sim.constraints(), sim.time_step(), scratch);
-  islands.add_primal(0, sim.model(), sim.data(), sim.constraints(), scratch);
+  islands[0].problem.primal = islands.build_primal(0, sim.model(), sim.data(), sim.constraints(), scratch);
   const ContactProblem& problem = islands[0].problem;
   EXPECT_GT(problem.nrow(), problem.primal.nv());
   DualProblem dual;
@@ -194,7 +194,7 @@ TEST(Islands, CopiesOfAProblemKeepTheirInertia) {
   const auto build = [&] {
     islands.find(sim.model(), sim.constraints(), false);
     islands.build_problem(0, sim.model(), sim.constraints(), sim.time_step(), scratch);
-    islands.add_primal(0, sim.model(), sim.data(), sim.constraints(), scratch);
+    islands[0].problem.primal = islands.build_primal(0, sim.model(), sim.data(), sim.constraints(), scratch);
   };
   build();
   const ContactProblem kept = islands[0].problem;

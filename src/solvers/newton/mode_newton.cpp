@@ -87,6 +87,7 @@ bool ModeNewton::guess(const DualProblem& dual, const VectorX& lambda, const Vec
 // Lambda and the right-hand side for a step from point_, whose velocity is point_u_.
 void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double theta) {
   const Blocks& blocks = dual.blocks;
+  held_.clear();
   for (int i = 0; i < dual.nblock(); ++i) {
     // An equality is no guess, and may be all but singular (a loop that is planar): it is not damped.
     const double epsilon = blocks.type[i] == BlockType::kEquality ? kEpsilon : epsilon_;
@@ -114,6 +115,7 @@ void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double th
     double along = 0.0;
     for (int k = 1; k <= cone.n; ++k) along -= direction_[cone.index[k]] * cone.mu[k] * point_u_[cone.index[k]];
     const double stiffness = std::max(along, 0.0) / std::max(point_[last], kSmallImpulse) + epsilon;
+    if (system.in_joint_space()) hold(i, cone, stiffness, system.Lambda);
     for (int a = 1; a <= cone.n; ++a) {
       const int row = cone.index[a];
       const double e_a = direction_[row];
@@ -126,6 +128,20 @@ void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double th
       step_[row] = -(cone.mu[a] * point_u_[row] + along * e_a) / cone.mu[a];
     }
   }
+}
+
+// A sliding contact without the penalty: Lambda as it is, with the same stiffness along e as across it.
+void ModeNewton::hold(int i, const ConeView& cone, double stiffness, const BlockDiagonal& Lambda) {
+  const int m = cone.normal - cone.row + 1;
+  HeldBlock& held = held_.emplace_back();
+  held.block = i;
+  std::copy_n(Lambda.data(i), m * m, held.loose);
+  for (int a = 1; a <= cone.n; ++a) {
+    const int k = cone.index[a] - cone.row;
+    held.loose[k * (m + 1)] = stiffness / (cone.mu[a] * cone.mu[a]);
+    held.along[k] = held.across[k] = direction_[cone.index[a]] / cone.mu[a];
+  }
+  held.across[m - 1] = -1.0;
 }
 
 // Back to the modes after the linear step.
@@ -165,7 +181,7 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
     epsilon_ = std::clamp(kDamping * relative, kEpsilon, std::max(kEpsilon, settings.damping));
     if (pull) epsilon_ = std::max(kEpsilon, kPullShare * epsilon_);
     set_up(dual, system, pull ? 0.0 : 1.0);
-    if (!system.factorize()) break;
+    if (!system.factorize(held_)) break;
     system.solve(step_);
     if (!step_.allFinite()) break;
     ++steps_;

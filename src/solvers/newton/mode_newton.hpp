@@ -51,11 +51,13 @@ class ModeNewton {
 
   bool guess(const DualProblem& dual, const VectorX& lambda, const VectorX& u);
   void set_up(const DualProblem& dual, NewtonSystem& system, double theta);
+  void hold(int block, const ConeView& cone, double stiffness, const BlockDiagonal& Lambda);
   void finish(const DualProblem& dual);
 
   double epsilon_ = kEpsilon;
   std::vector<Mode> mode_;         // nblock
   std::vector<double> direction_;  // nrow: unit vector of a sliding contact in lambda_t / mu
+  std::vector<HeldBlock> held_;    // in joint space: sliding contacts
   VectorX point_, point_u_, step_;
   int steps_ = 0;
 };

@@ -1,23 +1,14 @@
 #include "touchstone/solvers/newton/newton_system.hpp"
 
 #include <cmath>
-#include <limits>
-
-#include <Eigen/LU>
 
 namespace touchstone {
 namespace {
 
-constexpr int kSmallest = 24;            // rows: below, nothing is cheaper than a dense matrix
-constexpr double kFullShare = 0.15;      // of entries that are not empty, above which a small matrix counts as dense
-constexpr double kWorthJoint = 0.7;      // share of the factorisation's cost below which joint space is worth it
-constexpr int kMostRefinements = 6;      // of one solution in joint space
-constexpr double kRefined = 1e-12;       // relative residual at which refinement ends
-constexpr double kAcceptable = 1e-6;     // relative residual that a Newton step can still use
-constexpr double kLeastProgress = 0.25;  // of the residual, from refinement to refinement
-
-using SmallMatrix =
-    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
+constexpr int kSmallest = 24;        // rows: below, nothing is cheaper than a dense matrix
+constexpr double kFullShare = 0.15;  // of entries that are not empty, above which a small matrix counts as dense
+constexpr double kWorthJoint = 0.7;  // share of the factorisation's cost below which joint space is worth it
+constexpr int kMostFailures = 3;     // of solutions in joint space, one after the other
 
 double cost_of(const BlockSparseSymbolic& symbolic) {
   double sum = 0.0;
@@ -32,51 +23,37 @@ bool is_small_and_full(const DualProblem& dual) {
   return n <= kSmallest || static_cast<double>(dual.G.values.size()) >= kFullShare * n * n;
 }
 
-// y += B x, block by block.
-void add_product(const DualProblem& dual, const BlockDiagonal& B, const VectorX& x, VectorX& y) {
-  for (int i = 0; i < dual.nblock(); ++i) {
-    const int r = dual.blocks.row[i], m = dual.blocks.size(i);
-    const double* block = B.data(i);
-    for (int c = 0; c < m; ++c) {
-      for (int k = 0; k < m; ++k) y[r + k] += block[c * m + k] * x[r + c];
-    }
-  }
-}
-
 }  // namespace
 
 void NewtonSystem::prepare(const DualProblem& dual, const JointSpace& space) {
   dual_ = &dual;
   Lambda.set_partition(dual.blocks.row);
-  space_ = {};
+  in_joint_space_ = factored_joint_ = false;
+  failures_ = 0;
   is_dense_ = is_small_and_full(dual);
   if (!space.available() || dual.nrow() <= kLargestDense || space.dofs() >= dual.nrow()) return;
-  if (!space.problem->has_primal()) space.source->add_primal();
-  hessian_.set_pattern(space);
-  if (!is_joint_space_cheaper()) return;
-  space_ = space;
-  inverse_.set_partition(dual.blocks.row);
-  weight_.set_partition(dual.blocks.row);
-  scale_ = (dual.lambda_scale.array() / dual.u_scale.array()).sqrt();
-}
-
-bool NewtonSystem::is_joint_space_cheaper() {
-  lu_.analyze(dual_->G);
-  joint_lu_.analyze(hessian_.H);
-  return cost_of(joint_lu_.symbolic()) < kWorthJoint * cost_of(lu_.symbolic());
+  joint_.prepare(dual, space);
+  lu_.analyze(dual.G);
+  in_joint_space_ = cost_of(joint_.symbolic()) < kWorthJoint * cost_of(lu_.symbolic());
 }
 
 double NewtonSystem::cost() const {
   if (is_dense_) return std::pow(dense_.size(), 3) / 3.0;
-  return cost_of(in_joint_space() ? joint_lu_.symbolic() : lu_.symbolic());
+  return cost_of(in_joint_space_ ? joint_.symbolic() : lu_.symbolic());
 }
 
-bool NewtonSystem::factorize() {
-  if (in_joint_space()) {
+bool NewtonSystem::factorize(std::span<const HeldBlock> held) {
+  if (in_joint_space_) {
     ++factorizations_;
-    if (factorize_joint()) return true;
-    space_ = {};
+    factored_joint_ = joint_.factorize(Lambda, held);
+    if (factored_joint_) return true;
+    in_joint_space_ = false;
   }
+  return factorize_in_contact_space();
+}
+
+bool NewtonSystem::factorize_in_contact_space() {
+  factored_joint_ = false;
   if (is_dense_) order_moving();
   for (double shift = kFloor; shift < 1e-6; shift *= 1e3) {
     ++factorizations_;
@@ -90,16 +67,15 @@ void NewtonSystem::solve(VectorX& x) {
     solve_dense(x);
     return;
   }
-  if (!in_joint_space()) {
-    lu_.solve(x);
-    return;
+  if (factored_joint_) {
+    if (joint_.solve(x)) {
+      failures_ = 0;
+      return;
+    }
+    if (++failures_ == kMostFailures) in_joint_space_ = false;
+    if (!factorize_in_contact_space()) return;
   }
-  rhs_ = x;
-  solve_joint(x);
-  if (refine_joint(x)) return;
-  space_ = {};  // joint space is not accurate enough here
-  x = rhs_;
-  if (factorize()) lu_.solve(x);
+  lu_.solve(x);
 }
 
 // --- Small ---
@@ -194,67 +170,6 @@ void NewtonSystem::solve_dense(VectorX& x) {
   dense_.solve(gather_.data());
   x.setZero();
   for (std::size_t k = 0; k < moving_.size(); ++k) x[moving_[k].row] = gather_[k];
-}
-
-// --- Joint space ---
-
-bool NewtonSystem::factorize_joint() {
-  const VectorX& R = space_.problem->R;
-  for (int i = 0; i < dual_->nblock(); ++i) {
-    const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
-    const int given = space_.problem->blocks.row[space_.block(i)];
-    SmallMatrix block = Eigen::Map<const MatrixX>(Lambda.data(i), m, m);
-    for (int k = 0; k < m; ++k)
-      block(k, k) += kFloor + (R.size() > 0 ? R[given + k] * scale_[r + k] * scale_[r + k] : 0.0);
-    Eigen::Map<MatrixX> inverse(inverse_.data(i), m, m);
-    inverse = Eigen::PartialPivLU<SmallMatrix>(block).inverse();
-    if (!inverse.allFinite()) return false;
-    const auto scale = scale_.segment(r, m).asDiagonal();
-    Eigen::Map<MatrixX>(weight_.data(i), m, m) = scale * inverse * scale;
-  }
-  hessian_.compute(space_, weight_);
-  return joint_lu_.factorize(hessian_.H);
-}
-
-// x <- W (x - J H^-1 J' W x), all scaled.
-void NewtonSystem::solve_joint(VectorX& x) {
-  const BlockSparseMatrix& J = space_.problem->primal.J;
-  residual_.setZero(x.size());
-  add_product(*dual_, inverse_, x, residual_);
-  velocity_.setZero(J.cols());
-  for (int i = 0; i < dual_->nblock(); ++i) {
-    const int r = dual_->blocks.row[i], m = dual_->blocks.size(i), given = space_.block(i);
-    double impulse[kMaxBlockSize];
-    for (int k = 0; k < m; ++k) impulse[k] = scale_[r + k] * residual_[r + k];
-    J.add_row_transpose_product(given, impulse, velocity_.data());
-  }
-  joint_lu_.solve(velocity_);
-  for (int i = 0; i < dual_->nblock(); ++i) {
-    const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
-    double change[kMaxBlockSize] = {};
-    J.add_row_product(space_.block(i), velocity_.data(), change);
-    for (int k = 0; k < m; ++k) residual_[r + k] = x[r + k] - scale_[r + k] * change[k];
-  }
-  x.setZero();
-  add_product(*dual_, inverse_, residual_, x);
-}
-
-// Returns whether x solves the system of rhs_ well enough.
-bool NewtonSystem::refine_joint(VectorX& x) {
-  const double size = rhs_.lpNorm<Eigen::Infinity>();
-  double before = std::numeric_limits<double>::infinity();
-  for (int k = 0;; ++k) {
-    change_.setZero(x.size());
-    dual_->G.multiply(x.data(), change_.data());
-    add_product(*dual_, Lambda, x, change_);
-    change_ = rhs_ - change_;
-    const double error = change_.lpNorm<Eigen::Infinity>();
-    if (error <= kRefined * size) return true;
-    if (k == kMostRefinements || !(error <= kLeastProgress * before)) return error <= kAcceptable * size;
-    before = error;
-    solve_joint(change_);
-    x += change_;
-  }
 }
 
 }  // namespace touchstone

@@ -5,21 +5,20 @@
 // Rows that must not move get Lambda = kFixed, which is exact to rounding.
 // Small: up to kLargestDense rows the matrix is taken as dense, without the rows that must not move, unless G is mostly
 //   empty. If G is known to be symmetric, blocks whose Lambda is symmetric are eliminated first, by Cholesky's method.
-// Joint space: with a primal view and fewer degrees of freedom than rows, H = A + J' W J with W = (Lambda + R)^-1 is
-//   factored instead wherever its factor is the smaller one, and by Woodbury
-//       (G + Lambda)^-1 b = W (b - J H^-1 J' W b).
-//   W is large where contacts stick, so digits are lost; iterative refinement with the product G x brings them back. If
-//   it does not, the system is factored in contact space from then on.
+// Joint space (joint_system.hpp): with a primal view and fewer degrees of freedom than rows, wherever the factor is the
+//   smaller one there. Where the accuracy of a solution does not suffice, the system is factored in contact space; so
+//   are all that follow once that has happened too often.
 // Cost: one factorisation for each Lambda; each solution two triangular solves, in joint space a few times that.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "touchstone/contact/dual.hpp"
-#include "touchstone/contact/primal_hessian.hpp"
 #include "touchstone/math/aligned.hpp"
 #include "touchstone/math/block_sparse_lu.hpp"
 #include "touchstone/math/dense_factor.hpp"
+#include "touchstone/solvers/newton/joint_system.hpp"
 
 namespace touchstone {
 
@@ -36,11 +35,12 @@ class NewtonSystem {
 
   BlockDiagonal Lambda;
 
-  // Returns false if the matrix is singular to rounding even with a larger floor.
-  bool factorize();
+  // `held` tells joint space of the blocks that Lambda holds to a plane by a penalty, in the order of blocks; it must
+  // stay alive until the last solve. Returns false if the matrix is singular to rounding even with a larger floor.
+  bool factorize(std::span<const HeldBlock> held = {});
   void solve(VectorX& x);
 
-  bool in_joint_space() const { return space_.problem != nullptr; }
+  bool in_joint_space() const { return in_joint_space_; }
   bool is_dense() const { return is_dense_; }
   // Multiplications of one factorisation; 0 before the first.
   double cost() const;
@@ -54,14 +54,14 @@ class NewtonSystem {
   void fill_dense(bool lower, double shift);
   void add_lambda(int first, int end);
   void solve_dense(VectorX& x);
-  bool is_joint_space_cheaper();
-  bool factorize_joint();
-  void solve_joint(VectorX& x);
-  bool refine_joint(VectorX& x);
+  bool factorize_in_contact_space();
 
   const DualProblem* dual_ = nullptr;
   bool is_dense_ = false;
-  JointSpace space_;  // with a problem while in joint space
+  bool in_joint_space_ = false;  // whether factorisations begin there
+  bool factored_joint_ = false;  // whether the last one is there
+  int failures_ = 0;             // of joint space
+  JointSystem joint_;
   BlockSparseLu lu_;
   int factorizations_ = 0;
 
@@ -76,14 +76,6 @@ class NewtonSystem {
   int symmetric_rows_ = 0;       // the first rows of the dense matrix
   DenseFactor dense_;
   AlignedVector gather_;
-
-  // --- joint space ---
-  PrimalHessian hessian_;
-  BlockSparseLu joint_lu_;
-  BlockDiagonal inverse_;  // W, scaled
-  BlockDiagonal weight_;   // W in the problem's units
-  VectorX scale_;          // nrow: scaled J = scale J
-  VectorX velocity_, rhs_, residual_, change_;
 };
 
 }  // namespace touchstone
