@@ -32,7 +32,8 @@ void evaluate_dual(const DualData& dual, CertificateWorkspace& w) {
       G.multiply(w.lambda.data(), w.change.data());
       w.diagonal.setZero(n);
       for (int i = 0; i < G.block_rows(); ++i) {
-        const int entry = G.find(i, i);
+        const bool full = G.start[i + 1] - G.start[i] == G.block_rows();
+        const int entry = full ? G.start[i] + i : G.find(i, i);
         if (entry >= 0) w.diagonal.segment(G.row_begin[i], G.row_size(i)) = G.block(i, entry).diagonal();
       }
       break;

@@ -231,13 +231,26 @@ int exponent_of(double largest) {
   return std::ilogb(largest);
 }
 
+double largest_entry(const double* values, std::size_t count) {
+  Lanes a{}, b{};
+  std::size_t k = 0;
+  for (; k + 8 <= count; k += 8) {
+    const Lanes x = load_lanes(values + k), y = load_lanes(values + k + 4);
+    const Lanes size_x = x < 0.0 ? -x : x, size_y = y < 0.0 ? -y : y;
+    a = a < size_x ? size_x : a;
+    b = b < size_y ? size_y : b;
+  }
+  double largest = 0.0;
+  for (int lane = 0; lane < 4; ++lane) largest = std::max({largest, a[lane], b[lane]});
+  for (; k < count; ++k) largest = std::max(largest, std::abs(values[k]));
+  return largest;
+}
+
 // G and g in units that are powers of two, if their squares could overflow or vanish. Returns where the values of G
 // are; `values` may be those of G.
 const double* apply_units(const double* values, DualProblem& dual) {
-  double largest = 0.0;
   const std::size_t count = dual.G.values.size();
-  for (std::size_t k = 0; k < count; ++k) largest = std::max(largest, std::abs(values[k]));
-  dual.G_exponent = exponent_of(largest);
+  dual.G_exponent = exponent_of(largest_entry(values, count));
   dual.g_exponent = exponent_of(dual.g.lpNorm<Eigen::Infinity>());
   dual.doubtful = dual.G_exponent != 0 || dual.g_exponent != 0;
   if (!dual.doubtful) return values;
@@ -275,6 +288,31 @@ void mean_diagonals(const ContactProblem& problem, const double* values, DualPro
   }
 }
 
+// target = left source s, for a panel of one row and n columns; target may be source.
+void scale_row(const double* source, double left, const double* s, int n, double* target) {
+  int c = 0;
+  const Lanes factor = broadcast(left);
+  for (; c + 4 <= n; c += 4) store_lanes(load_lanes(source + c) * (factor * load_lanes(s + c)), target + c);
+  for (; c < n; ++c) target[c] = source[c] * (left * s[c]);
+}
+
+// The same for three rows: twelve numbers are four columns.
+void scale_rows_3(const double* source, const double* left, const double* s, int n, double* target) {
+  const Lanes x{left[0], left[1], left[2], left[0]}, y{left[1], left[2], left[0], left[1]};
+  const Lanes z{left[2], left[0], left[1], left[2]};
+  int c = 0;
+  for (; c + 4 <= n; c += 4, source += 12, target += 12) {
+    const Lanes t = load_lanes(s + c);
+    const Lanes a = load_lanes(source), b = load_lanes(source + 4), d = load_lanes(source + 8);
+    store_lanes(a * (x * __builtin_shufflevector(t, t, 0, 0, 0, 1)), target);
+    store_lanes(b * (y * __builtin_shufflevector(t, t, 1, 1, 2, 2)), target + 4);
+    store_lanes(d * (z * __builtin_shufflevector(t, t, 2, 3, 3, 3)), target + 8);
+  }
+  for (; c < n; ++c, source += 3, target += 3) {
+    for (int r = 0; r < 3; ++r) target[r] = source[r] * (left[r] * s[c]);
+  }
+}
+
 // G = s `values` s; `values` may be those of G. Neighbouring blocks of a row are one panel.
 void scale_entries(const double* values, const VectorX& s, DualProblem& dual) {
   BlockSparseMatrix& G = dual.G;
@@ -285,17 +323,19 @@ void scale_entries(const double* values, const VectorX& s, DualProblem& dual) {
     double* target = G.data(G.start[i]);
     for (int k = G.start[i]; k < G.start[i + 1];) {
       const ColumnRun run = next_run(G, G.start[i + 1], k);
+      const int n = run.end - run.first;
+      const double* right = s.data() + run.first;
       if (m == 1) {
-        for (int c = run.first; c < run.end; ++c) *target++ = *source++ * (left[0] * s[c]);
+        scale_row(source, left[0], right, n, target);
       } else if (m == 3) {
-        for (int c = run.first; c < run.end; ++c, target += 3, source += 3) {
-          for (int r = 0; r < 3; ++r) target[r] = source[r] * (left[r] * s[c]);
-        }
+        scale_rows_3(source, left, right, n, target);
       } else {
-        for (int c = run.first; c < run.end; ++c) {
-          for (int r = 0; r < m; ++r) *target++ = *source++ * (left[r] * s[c]);
+        for (int c = 0; c < n; ++c) {
+          for (int r = 0; r < m; ++r) target[c * m + r] = source[c * m + r] * (left[r] * right[c]);
         }
       }
+      source += m * n;
+      target += m * n;
     }
   }
   std::fill(G.values.end() - BlockSparseMatrix::kPadding, G.values.end(), 0.0);

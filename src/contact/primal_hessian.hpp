@@ -26,6 +26,9 @@ struct JointSpace {
   int block(int k) const { return blocks != nullptr ? (*blocks)[k] : k; }
 };
 
+// Share of the cost of a factorisation in contact space below which one in joint space is worth its overhead.
+inline constexpr double kWorthJointSpace = 0.7;
+
 struct PrimalHessian {
   BlockSparseMatrix H;  // block rows and columns: the groups of dofs; symmetric pattern with all diagonal blocks
 

@@ -6,13 +6,16 @@
 
 namespace touchstone {
 
+void BlockSparseCholesky::analyze(const BlockSparseMatrix& M) {
+  if (symbolic_.matches(M)) return;
+  symbolic_.analyze(M);
+  stack_.resize(symbolic_);
+  lower_.resize(symbolic_.lower_values);
+  gather_.resize(static_cast<std::size_t>(symbolic_.largest_front));
+}
+
 bool BlockSparseCholesky::factorize(const BlockSparseMatrix& M, double shift, const BlockDiagonal* extra) {
-  if (!symbolic_.matches(M)) {
-    symbolic_.analyze(M);
-    stack_.resize(symbolic_);
-    lower_.resize(symbolic_.lower_values);
-    gather_.resize(static_cast<std::size_t>(symbolic_.largest_front));
-  }
+  analyze(M);
   stack_.clear();
   for (int s = 0; s < static_cast<int>(symbolic_.supernodes.size()); ++s) {
     const BlockSparseSymbolic::Supernode& node = symbolic_.supernodes[s];

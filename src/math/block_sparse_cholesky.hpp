@@ -12,6 +12,8 @@ namespace touchstone {
 
 class BlockSparseCholesky {
  public:
+  // Only the symbolic part, which factorize does too if the pattern is new.
+  void analyze(const BlockSparseMatrix& M);
   // Factors M + shift I + extra. M counts as symmetric; its pattern must be symmetric with all diagonal blocks, and its
   // values are read on one side of the diagonal only. `extra`, a matrix of diagonal blocks, may be null. The pattern is
   // analysed if it is new; otherwise nothing is allocated. Returns false if the sum is not positive definite.

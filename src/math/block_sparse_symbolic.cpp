@@ -163,6 +163,12 @@ std::vector<Node> merge_supernodes(std::vector<Node> nodes) {
 
 }  // namespace
 
+double BlockSparseSymbolic::multiplications() const {
+  double sum = 0.0;
+  for (const Supernode& node : supernodes) sum += static_cast<double>(node.pivots) * node.size * node.size;
+  return sum;
+}
+
 void BlockSparseSymbolic::analyze(const BlockSparseMatrix& M) {
   pattern_.row_begin = M.row_begin;
   pattern_.col_begin = M.col_begin;

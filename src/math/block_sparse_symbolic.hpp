@@ -51,6 +51,9 @@ struct BlockSparseSymbolic {
   // The pattern must be symmetric, with equal row and column partitions and all diagonal blocks.
   void analyze(const BlockSparseMatrix& M);
 
+  // Multiplications of one LU factorisation, about.
+  double multiplications() const;
+
   // Whether analyze was called with this very pattern.
   bool matches(const BlockSparseMatrix& M) const { return pattern_.same_pattern(M) && !supernodes.empty(); }
 

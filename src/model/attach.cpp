@@ -131,12 +131,16 @@ void ModelBuilder::add_model(const Model& model, const Transform& pose, const st
     Equality equality = named(element);
     move_world_side(equality, pose);
     for (int* side : {&equality.a, &equality.b}) {
-      if (equality.type == EqualityType::kJoint) {
-        shift(*side, offset.joint);
-      } else if (equality.type == EqualityType::kTendon) {
-        shift(*side, offset.tendon);
-      } else {
-        offset.apply_body(*side);
+      switch (sides_of(equality.type)) {
+        case EqualitySides::kBodies:
+          offset.apply_body(*side);
+          break;
+        case EqualitySides::kJoints:
+          shift(*side, offset.joint);
+          break;
+        case EqualitySides::kTendons:
+          shift(*side, offset.tendon);
+          break;
       }
     }
     draft_.equalities.push_back(std::move(equality));

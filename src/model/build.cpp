@@ -109,8 +109,9 @@ void renumber(Model& m) {
     Renumbering::apply(to.site, actuator.reference_site);
   }
   for (Equality& equality : m.equalities) {
-    if (equality.type == EqualityType::kTendon) continue;
-    const Permutation& order = equality.type == EqualityType::kJoint ? to.joint : to.body;
+    const EqualitySides sides = sides_of(equality.type);
+    if (sides == EqualitySides::kTendons) continue;
+    const Permutation& order = sides == EqualitySides::kJoints ? to.joint : to.body;
     Renumbering::apply(order, equality.a);
     Renumbering::apply(order, equality.b);
   }

@@ -26,13 +26,12 @@ std::string_view transmission_target(const Model& model, const Actuator& actuato
 }
 
 std::pair<std::string_view, std::string_view> equality_sides(const Model& model, const Equality& equality) {
-  switch (equality.type) {
-    case EqualityType::kConnect:
-    case EqualityType::kWeld:
+  switch (sides_of(equality.type)) {
+    case EqualitySides::kBodies:
       return {name_at(model.bodies, equality.a), name_at(model.bodies, equality.b)};
-    case EqualityType::kJoint:
+    case EqualitySides::kJoints:
       return {name_at(model.joints, equality.a), name_at(model.joints, equality.b)};
-    case EqualityType::kTendon:
+    case EqualitySides::kTendons:
       return {name_at(model.tendons, equality.a), name_at(model.tendons, equality.b)};
   }
   return {};

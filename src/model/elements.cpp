@@ -30,18 +30,39 @@ int dof_count(JointType type) {
   return type == JointType::kBall ? 3 : 1;
 }
 
-std::string_view to_string(EqualityType type) {
-  switch (type) {
-    case EqualityType::kConnect:
-      return "connect";
-    case EqualityType::kWeld:
-      return "weld";
-    case EqualityType::kJoint:
-      return "joint";
-    case EqualityType::kTendon:
-      return "tendon";
+namespace {
+
+// All that there is to say about a type, apart from its rows (sim/constraints/).
+struct EqualityInfo {
+  EqualityType type;
+  std::string_view name;
+  EqualitySides sides;
+};
+
+constexpr EqualityInfo kEqualities[] = {
+    {EqualityType::kConnect, "connect", EqualitySides::kBodies},
+    {EqualityType::kWeld, "weld", EqualitySides::kBodies},
+    {EqualityType::kJoint, "joint", EqualitySides::kJoints},
+    {EqualityType::kTendon, "tendon", EqualitySides::kTendons},
+};
+
+const EqualityInfo* find_info(EqualityType type) {
+  for (const EqualityInfo& info : kEqualities) {
+    if (info.type == type) return &info;
   }
-  return "?";
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view to_string(EqualityType type) {
+  const EqualityInfo* info = find_info(type);
+  return info != nullptr ? info->name : "?";
+}
+
+EqualitySides sides_of(EqualityType type) {
+  const EqualityInfo* info = find_info(type);
+  return info != nullptr ? info->sides : EqualitySides::kBodies;
 }
 
 std::string_view to_string(TransmissionType type) {

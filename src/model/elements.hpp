@@ -185,8 +185,10 @@ struct Tendon {
 };
 
 enum class EqualityType { kConnect, kWeld, kJoint, kTendon };
+enum class EqualitySides { kBodies, kJoints, kTendons };  // what a type joins
 
 std::string_view to_string(EqualityType type);
+EqualitySides sides_of(EqualityType type);
 
 struct Equality {
   std::string name;

@@ -338,13 +338,14 @@ void check_sensors(const Model& m) {
 void check_equalities(const Model& m) {
   for (const Equality& equality : m.equalities) {
     const Checker check("equality", equality);
-    const bool on_bodies = equality.type == EqualityType::kConnect || equality.type == EqualityType::kWeld;
-    const std::size_t count = on_bodies                               ? m.bodies.size()
-                              : equality.type == EqualityType::kJoint ? m.joints.size()
-                                                                      : m.tendons.size();
+    const EqualitySides sides = sides_of(equality.type);
+    const bool on_bodies = sides == EqualitySides::kBodies;
+    const std::size_t count = on_bodies                         ? m.bodies.size()
+                              : sides == EqualitySides::kJoints ? m.joints.size()
+                                                                : m.tendons.size();
     check.index("first element", equality.a, count);
     if (on_bodies || equality.b >= 0) check.index("second element", equality.b, count);
-    if (equality.type == EqualityType::kJoint) {
+    if (sides == EqualitySides::kJoints) {
       for (int joint : {equality.a, equality.b}) {
         check.require(joint < 0 || is_scalar(m.joints[joint]), "it couples a joint that is not a hinge or slide",
                       "couple joints with one coordinate");

@@ -10,13 +10,6 @@
 
 namespace touchstone {
 
-Energies EnergyMeter::measure(const Model& model, const Parameters& parameters, const State& state) {
-  forward_kinematics(model, parameters, state, data_);
-  remember(parameters, state);
-  forward_velocity(model, state.v, data_);
-  return {kinetic_energy(model, parameters, state.v, data_), potential_energy(model, parameters, state.q, data_)};
-}
-
 namespace {
 
 bool same(const std::vector<Transform>& a, const std::vector<Transform>& b) {
@@ -34,13 +27,24 @@ bool same(const std::vector<BodyInertia>& a, const std::vector<BodyInertia>& b) 
 
 }  // namespace
 
-void EnergyMeter::remember(const Parameters& parameters, const State& state) {
+void EnergyMeter::move_to(const Model& model, const Parameters& parameters, const State& state) {
+  forward_kinematics(model, parameters, state, data_);
   q_ = state.q;
   mocap_.assign(state.mocap.begin(), state.mocap.end());
   if (!same(inertia_, parameters.body_inertia)) {
     inertia_.assign(parameters.body_inertia.begin(), parameters.body_inertia.end());
   }
   known_ = true;
+}
+
+Energies EnergyMeter::energies(const Model& model, const Parameters& parameters, const State& state) {
+  forward_velocity(model, state.v, data_);
+  return {kinetic_energy(model, parameters, state.v, data_), potential_energy(model, parameters, state.q, data_)};
+}
+
+Energies EnergyMeter::measure(const Model& model, const Parameters& parameters, const State& state) {
+  move_to(model, parameters, state);
+  return energies(model, parameters, state);
 }
 
 bool EnergyMeter::lend(const Parameters& parameters, const State& state, Data& data) {
@@ -63,7 +67,7 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
   const Energies start = at_start ? Energies{kinetic_energy(model, parameters, v, data),
                                              potential_energy(model, parameters, motion.before.q, data)}
                                   : measure(model, parameters, motion.before);
-  const Energies end = measure(model, parameters, motion.after);
+  const Energies end = at_start ? energies(model, parameters, motion.after) : measure(model, parameters, motion.after);
   e.kinetic_before = start.kinetic;
   e.potential_before = start.potential;
   e.kinetic = end.kinetic;

@@ -28,21 +28,24 @@ class EnergyMeter {
   explicit EnergyMeter(const Model& model)
       : data_(model), impulse_(VectorX::Zero(model.nv)), mean_(VectorX::Zero(model.nv)) {}
 
+  // Computes the kinematics of a state.
+  void move_to(const Model& model, const Parameters& parameters, const State& state);
   // Of any state; computes its kinematics.
   Energies measure(const Model& model, const Parameters& parameters, const State& state);
 
-  // If the last state that was measured has the configuration of this one, with the same centres of mass: exchanges
+  // If the last state that was moved to has the configuration of this one, with the same centres of mass: exchanges
   // what forward_kinematics has filled in, so that `data` has it, and returns true. So the account of a step serves the
   // next one, unless the user has moved something in between.
   bool lend(const Parameters& parameters, const State& state, Data& data);
 
-  // Needs compute_free_motion for the step in `data`. `at_start`: data holds the kinematics of `motion.before`
-  // and the new velocity moves the configuration (Euler's rule); else the midpoint rule is meant.
+  // Needs compute_free_motion for the step in `data`. `at_start`: data holds the kinematics of `motion.before`,
+  // move_to was told `motion.after`, and the new velocity moves the configuration (Euler's rule); else the midpoint
+  // rule is meant.
   EnergyAccount account(const Model& model, const Parameters& parameters, const StepMotion& motion, bool at_start,
                         const Data& data);
 
  private:
-  void remember(const Parameters& parameters, const State& state);
+  Energies energies(const Model& model, const Parameters& parameters, const State& state);
 
   Data data_;
   // Whether data_ has the kinematics of a state, and of which.

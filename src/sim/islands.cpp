@@ -1,6 +1,7 @@
 #include "touchstone/sim/islands.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "touchstone/base/index.hpp"
 
@@ -47,12 +48,16 @@ void join_loops(const Model& model, UnionFind& trees) {
     first = -1;
     for (const int element : {e.a, e.b}) {
       if (element < 0) continue;
-      if (e.type == EqualityType::kJoint) {
-        add_joint(element);
-      } else if (e.type == EqualityType::kTendon) {
-        for (const Tendon::Term& term : model.tendons[at(element)].terms) add_joint(term.joint);
-      } else {
-        add(model.body_kernels[at(element)].tree);
+      switch (sides_of(e.type)) {
+        case EqualitySides::kBodies:
+          add(model.body_kernels[at(element)].tree);
+          break;
+        case EqualitySides::kJoints:
+          add_joint(element);
+          break;
+        case EqualitySides::kTendons:
+          for (const Tendon::Term& term : model.tendons[at(element)].terms) add_joint(term.joint);
+          break;
       }
     }
   }
@@ -136,7 +141,10 @@ void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch&
   const Blocks& blocks = island.problem.blocks;
   BlockSparseMatrix& G = island.problem.dual.G_sparse;
   if (keeps_pattern(c, island, s)) {
-    G.set_zero();
+    for (int i = 0; i < blocks.count(); ++i) {  // rows of one tree are written whole
+      if (c.list[at(island.blocks[at(i)])].part_count > 1)
+        std::fill(G.data(G.start[at(i)]), G.data(G.start[at(i + 1)]), 0.0);
+    }
     return;
   }
   G.row_begin = blocks.row;
@@ -174,7 +182,8 @@ void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch&
 //
 // Tree by tree: the rows of Y that live on the tree are packed dof by dof into a matrix P (dofs x rows), their products
 // C = P'P are made in tiles of eight by four, and C is spread over the blocks of G. A constraint moves only the dofs
-// between itself and the root, so a strip of eight rows skips the dofs that all of its rows leave alone.
+// between itself and the root, so a tile skips the dofs that one of its two strips leaves alone: of an arm and a leg
+// only those of the trunk are left.
 
 namespace {
 
@@ -218,34 +227,54 @@ void multiply_tile(const double* packed, int padded, const std::vector<int>& dof
   }
 }
 
+constexpr int kWord = 64;
+
+// One bit for each dof that a strip moves, strip by strip. Returns the words of a strip.
+int find_moved(int padded, int dofs, TreeIslands::Scratch& s) {
+  const int words = (dofs + kWord - 1) / kWord;
+  s.moves.assign(at(padded / kStrip * words), 0);
+  for (int k = 0; k < dofs; ++k) {
+    const double* row = s.packed.data() + at(k * padded);
+    for (int i = 0; i < padded; i += kStrip, row += kStrip) {
+      const Lanes largest = load_lanes(row) * load_lanes(row) + load_lanes(row + 4) * load_lanes(row + 4);
+      const std::uint64_t moved = sum(largest) != 0.0 ? 1 : 0;  // NaN counts as moved
+      s.moves[at(i / kStrip * words + k / kWord)] |= moved << (k % kWord);
+    }
+  }
+  return words;
+}
+
 // C = P'P.
 void multiply_packed(int padded, int dofs, TreeIslands::Scratch& s) {
   s.products.resize(at(padded * padded));
+  const int words = find_moved(padded, dofs, s);
   for (int i = 0; i < padded; i += kStrip) {
-    s.moved.clear();
-    for (int k = 0; k < dofs; ++k) {
-      const double* row = s.packed.data() + at(k * padded + i);
-      Lanes largest = load_lanes(row) * load_lanes(row) + load_lanes(row + 4) * load_lanes(row + 4);
-      if (sum(largest) != 0.0) s.moved.push_back(k);  // NaN counts as moved
-    }
-    for (int j = 0; j < i + kStrip; j += 4) {
+    for (int j = 0; j <= i; j += kStrip) {
+      s.moved.clear();
+      for (int w = 0; w < words; ++w) {
+        std::uint64_t both = s.moves[at(i / kStrip * words + w)] & s.moves[at(j / kStrip * words + w)];
+        for (; both != 0; both &= both - 1) s.moved.push_back(w * kWord + std::countr_zero(both));
+      }
       multiply_tile(s.packed.data(), padded, s.moved, i, j, s.products.data());
+      multiply_tile(s.packed.data(), padded, s.moved, i, j + 4, s.products.data());
     }
   }
 }
 
-// panel += rows [row, row + m) and columns [column, column + n) of C. C is symmetric: its rows are its columns.
-void add_panel(const double* C, int padded, int row, int m, int column, int n, double* __restrict panel) {
+// panel = or += rows [row, row + m) and columns [column, column + n) of C. C is symmetric: its rows are its columns.
+template <bool add>
+void write_panel(const double* C, int padded, int row, int m, int column, int n, double* __restrict panel) {
   const double* from = C + at(row * padded + column);
+  const auto write = [](double& target, double value) { target = add ? target + value : value; };
   if (m == 1) {
-    for (int c = 0; c < n; ++c) panel[c] += from[c];
+    for (int c = 0; c < n; ++c) write(panel[c], from[c]);
   } else if (m == 3) {
     for (int c = 0; c < n; ++c) {
-      for (int r = 0; r < 3; ++r) panel[3 * c + r] += from[r * padded + c];
+      for (int r = 0; r < 3; ++r) write(panel[3 * c + r], from[r * padded + c]);
     }
   } else {
     for (int c = 0; c < n; ++c) {
-      for (int r = 0; r < m; ++r) panel[m * c + r] += from[r * padded + c];
+      for (int r = 0; r < m; ++r) write(panel[m * c + r], from[r * padded + c]);
     }
   }
 }
@@ -262,6 +291,7 @@ int TreeIslands::pack_rows(const Model& model, const Constraints& c, const TreeI
     s.use_row.push_back(rows);
     rows += island.problem.blocks.size(uses_[u].block);
   }
+  s.rows = rows;
   const int padded = (rows + kStrip - 1) / kStrip * kStrip;
   s.packed.assign(at(padded * dofs), 0.0);
   for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u) {
@@ -271,21 +301,34 @@ int TreeIslands::pack_rows(const Model& model, const Constraints& c, const TreeI
     const double* y = c.Y.data() + part.start;
     double* column = s.packed.data() + s.use_row[u - first_use(tree)];
     for (int k = 0; k < part.count; ++k, y += stride) {
-      std::copy_n(y, size, column + at((dof[k] - first) * padded));
+      double* target = column + at((dof[k] - first) * padded);
+      if (size == 1) {
+        *target = *y;
+      } else if (size == 3) {
+        for (int r = 0; r < 3; ++r) target[r] = y[r];
+      } else {
+        std::copy_n(y, size, target);
+      }
     }
   }
   return padded;
 }
 
-// Adds C to the blocks of G. Uses and the columns of a row of G ascend, so one walk finds all entries of a row;
-// neighbours in both lie side by side in G and are added together.
-void TreeIslands::spread_products(TreeIsland& island, int tree, int padded, const Scratch& s) const {
+// Adds C to the blocks of G. The row of a block that is on this tree alone joins the tree's blocks and no others: it is
+// written as one panel. In other rows uses and columns ascend, so one walk finds all entries of a row; neighbours in
+// both lie side by side in G and are added together.
+void TreeIslands::spread_products(const Constraints& c, TreeIsland& island, int tree, int padded,
+                                  const Scratch& s) const {
   const Blocks& blocks = island.problem.blocks;
   BlockSparseMatrix& G = island.problem.dual.G_sparse;
   const std::size_t first = first_use(tree), end = first_use(tree + 1);
   for (std::size_t a = first; a < end; ++a) {
     const int i = uses_[a].block, rows = blocks.size(i), row = s.use_row[a - first];
     int entry = G.start[at(i)];
+    if (c.list[at(island.blocks[at(i)])].part_count == 1) {
+      write_panel<false>(s.products.data(), padded, row, rows, 0, s.rows, G.data(entry));
+      continue;
+    }
     for (std::size_t b = first; b < end;) {
       const int j = uses_[b].block, column = s.use_row[b - first];
       while (G.col[at(entry)] < j) ++entry;
@@ -293,7 +336,7 @@ void TreeIslands::spread_products(TreeIsland& island, int tree, int padded, cons
       int columns = 0, next = j;
       for (; b < end && uses_[b].block == next && G.col[at(entry)] == next; ++b, ++entry)
         columns += blocks.size(next++);
-      add_panel(s.products.data(), padded, row, rows, column, columns, panel);
+      write_panel<true>(s.products.data(), padded, row, rows, column, columns, panel);
     }
   }
 }
@@ -312,7 +355,7 @@ void TreeIslands::build_problem(int index, const Model& model, const Constraints
     const int dofs = model.tree_first_dof[at(tree + 1)] - model.tree_first_dof[at(tree)];
     const int padded = pack_rows(model, c, island, tree, scratch);
     multiply_packed(padded, dofs, scratch);
-    spread_products(island, tree, padded, scratch);
+    spread_products(c, island, tree, padded, scratch);
   }
   problem.dual.g.resize(problem.nrow());
   problem.row_length.resize(at(problem.nrow()));

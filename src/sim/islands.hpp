@@ -6,6 +6,7 @@
 // rest each by itself are no more than a thousand small problems.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -43,9 +44,12 @@ class TreeIslands {
   // Memory for build_problem and build_primal: one for each thread.
   struct Scratch {
     std::vector<int> neighbours, joined;
-    // Of one tree: first row of each use, the rows of Y packed dof by dof, dofs that a strip of them moves, products.
+    // Of one tree: rows, first row of each use, the rows of Y packed dof by dof, dofs that strips of them move (bits),
+    // those that two strips move, products.
+    int rows = 0;
     std::vector<int> use_row;
     AlignedVector packed;
+    std::vector<std::uint64_t> moves;
     std::vector<int> moved;
     AlignedVector products;
   };
@@ -74,7 +78,8 @@ class TreeIslands {
   void build_jacobian(const Model& model, const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
   int pack_rows(const Model& model, const Constraints& constraints, const TreeIsland& island, int tree,
                 Scratch& scratch) const;
-  void spread_products(TreeIsland& island, int tree, int padded, const Scratch& scratch) const;
+  void spread_products(const Constraints& constraints, TreeIsland& island, int tree, int padded,
+                       const Scratch& scratch) const;
 
   UnionFind groups_;                    // ntree
   std::vector<int> island_of_;          // ntree

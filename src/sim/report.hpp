@@ -20,12 +20,12 @@ const char* to_string(StepStatus status);
 
 // Seconds of wall time.
 struct StageTimes {
-  double dynamics = 0.0;  // kinematics, mass matrix, factor, forces, free motion
+  double dynamics = 0.0;  // kinematics, mass matrix, factor, forces, free motion; Euler: kinematics of the new state
   double collision = 0.0;
   double assembly = 0.0;  // constraints, G
   double solve = 0.0;
   double integrate = 0.0;
-  double certify = 0.0;
+  double certify = 0.0;  // certificate, energy account, report
   void add(const StageTimes& other);
   double total() const { return dynamics + collision + assembly + solve + integrate + certify; }
 };

@@ -1,12 +1,15 @@
 // The problems of islands against dense linear algebra, and islands in several threads.
 #include "touchstone/sim/islands.hpp"
 
+#include <random>
 #include <string>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/allocation_guard.hpp"
+#include "support/effort.hpp"
+#include "support/random_model.hpp"
 #include "touchstone/contact/validate.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/io/mjcf.hpp"
@@ -145,6 +148,20 @@ TEST(Islands, PrimalAndDualViewAgree) {
     }
   }
   EXPECT_GT(found, 20);
+}
+
+// Loops, tendons and servos within a tree and between trees, one step from random states.
+TEST(Islands, PrimalAndDualViewAgreeOnRandomModels) {
+  std::mt19937_64 random(21);
+  for (int k = 0; k < (test::whole_family() ? 200 : 20); ++k) {
+    const ModelPtr model = test::random_bound_model(random, {.bodies = 3 + k % 12, .damping = true});
+    for (const ConstraintModel kind : {ConstraintModel::kRigid, ConstraintModel::kMujoco}) {
+      Simulator sim(model, {.constraints = kind});
+      sim.reset(test::random_state(*model, random));
+      sim.step();
+      if (sim.constraints().count() > 0) expect_views_agree(sim, fmt::format("random model {}", k));
+    }
+  }
 }
 
 std::string wall(int rows, int columns) {

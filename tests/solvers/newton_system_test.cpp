@@ -198,8 +198,8 @@ TEST(NewtonSystem, TheDefaultSolverSeesThatThereIsNoSolution) {
   EXPECT_FALSE(free.solution.infeasible);
 }
 
-TEST(NewtonSystem, TheDefaultSolverAgreesWithBothViews) {
-  for (const char* name : {"auto", "ncp-ipm", "ncp-newton"}) {
+TEST(NewtonSystem, NewtonMethodsAgreeWithBothViews) {
+  for (const char* name : {"auto", "ncp-ipm", "ncp-newton", "ccp-newton"}) {
     const ContactProblem problem = make_wall(150);
     DualProblem dual;
     ASSERT_TRUE(prepare_dual(problem, {.scaling = DualScaling::kUnits}, dual).usable());
@@ -215,7 +215,9 @@ TEST(NewtonSystem, TheDefaultSolverAgreesWithBothViews) {
   }
 }
 
-TEST(NewtonSystem, JointSpaceAllocatesNothingTheSecondTime) { test::expect_no_allocation("auto", make_wall(150)); }
+TEST(NewtonSystem, JointSpaceAllocatesNothingTheSecondTime) {
+  for (const char* name : {"auto", "ccp-newton"}) test::expect_no_allocation(name, make_wall(150));
+}
 
 }  // namespace
 }  // namespace touchstone

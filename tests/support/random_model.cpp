@@ -93,6 +93,75 @@ ModelPtr random_model(std::mt19937_64& random, const RandomModelOptions& options
   return builder.build();
 }
 
+namespace {
+
+Impedance random_impedance(std::mt19937_64& random) {
+  Impedance impedance;
+  impedance.solref[0] = uniform(random, 0.01, 0.1);
+  return impedance;
+}
+
+void add_equalities(ModelBuilder& builder, std::mt19937_64& random, const std::vector<int>& scalar, int tendons) {
+  const int bodies = static_cast<int>(builder.bodies().size());
+  for (int i = 0; i < 4; ++i) {
+    Equality equality{.type = i % 2 == 0 ? EqualityType::kConnect : EqualityType::kWeld};
+    equality.a = 1 + choose(random, bodies - 1);
+    do equality.b = choose(random, bodies);
+    while (equality.b == equality.a);
+    equality.anchor_a = 0.2 * random_vector3(random);
+    equality.anchor_b = 0.2 * random_vector3(random);
+    equality.relative_pose = {0.3 * random_vector3(random), so3_exp(0.5 * random_vector3(random))};
+    equality.torque_scale = uniform(random, 0.5, 1.5);
+    equality.impedance = random_impedance(random);
+    builder.add_equality(equality);
+  }
+  if (scalar.size() > 1) {
+    builder.add_equality({.type = EqualityType::kJoint, .a = scalar[0], .b = scalar[1], .polynomial = {0.1, 0.5, 0.1}});
+  }
+  if (tendons > 1) {
+    builder.add_equality({.type = EqualityType::kTendon, .a = 0, .b = 1, .polynomial = {0.0, 0.4, 0.1}});
+  }
+}
+
+}  // namespace
+
+ModelPtr random_bound_model(std::mt19937_64& random, const RandomModelOptions& options) {
+  ModelBuilder builder(*random_model(random, options));
+  std::vector<int> scalar;
+  for (int j = 0; j < static_cast<int>(builder.joints().size()); ++j) {
+    Joint& joint = builder.joint(j);
+    joint.friction = choose(random, 2) == 0 ? uniform(random, 0.1, 1.0) : 0.0;
+    if (joint.type == JointType::kFree) continue;
+    joint.limited = choose(random, 2) == 0;
+    joint.range = joint.type == JointType::kBall ? Vector2(0.0, 0.01) : Vector2(-0.01, 0.01);
+    joint.limit_impedance = random_impedance(random);
+    if (joint.type != JointType::kBall) scalar.push_back(j);
+  }
+  std::shuffle(scalar.begin(), scalar.end(), random);
+  const int tendons = scalar.empty() ? 0 : 2;
+  for (int t = 0; t < tendons; ++t) {
+    Tendon tendon{.limited = true, .range = Vector2(-0.01, 0.01), .friction = uniform(random, 0.1, 1.0)};
+    for (std::size_t k = static_cast<std::size_t>(t); k < std::min<std::size_t>(scalar.size(), 4); k += 2)
+      tendon.terms.push_back({scalar[k], uniform(random, -1.0, 1.0)});
+    if (tendon.terms.empty()) tendon.terms.push_back({scalar[0], 1.0});
+    builder.add_tendon(tendon);
+  }
+  add_equalities(builder, random, scalar, tendons);
+  Actuator servo{.gain = {500.0, 0.0, 0.0}, .bias = {0.0, -500.0, -10.0}};
+  servo.bias_type = ActuatorBias::kAffine;
+  servo.force_limited = true;
+  servo.force_range = Vector2(-0.01, 0.01);
+  servo.gear[0] = uniform(random, 0.5, 2.0);
+  for (std::size_t k = 0; k < std::min<std::size_t>(scalar.size(), 3); ++k) {
+    servo.target = scalar[k];
+    builder.add_actuator(servo);
+  }
+  servo.transmission = TransmissionType::kTendon;
+  servo.target = 0;
+  if (tendons > 0) builder.add_actuator(servo);
+  return builder.build();
+}
+
 State random_state(const Model& model, std::mt19937_64& random) {
   State state(model);
   random_configuration(model, random, state.q);

@@ -23,6 +23,10 @@ struct RandomModelOptions {
 // Trees with branches, all joint types, several joints a body, anchors, welded bodies, several trees.
 ModelPtr random_model(std::mt19937_64& random, const RandomModelOptions& options = {});
 
+// The same with everything that can bind it: tight limits, dry friction, fixed tendons, connects, welds, couplings, and
+// servos that saturate at once.
+ModelPtr random_bound_model(std::mt19937_64& random, const RandomModelOptions& options = {});
+
 // A random state of the model with velocities of order one.
 State random_state(const Model& model, std::mt19937_64& random);
 

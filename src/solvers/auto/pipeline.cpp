@@ -92,6 +92,7 @@ class Pipeline {
     const char* name;
     bool (Pipeline::*applies)() const;
     void (Pipeline::*procedure)();
+    bool (Pipeline::*is_hopeless)() = nullptr;  // asked afterwards, where the procedure can show it
   };
   static const Stage kStages[];
   friend const char* ::touchstone::stage_name(int stage);
@@ -378,7 +379,7 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"splitting", &Pipeline::cold, &Pipeline::try_splitting},
     {"warm smoothing", &Pipeline::warm, &Pipeline::short_smoothing},
     {"long sweeps", &Pipeline::cold, &Pipeline::sweep_where_steps_are_dear},
-    {"interior point", &Pipeline::always, &Pipeline::interior},
+    {"interior point", &Pipeline::always, &Pipeline::interior, &Pipeline::diverges},
     {"smoothing", &Pipeline::always, &Pipeline::smoothing},
     {"rounds", &Pipeline::cold, &Pipeline::try_rounds},
     {"restart", &Pipeline::thorough, &Pipeline::restart},
@@ -410,7 +411,7 @@ double Pipeline::run() {
     const double before = w_.best_natv;
     (this->*stage.procedure)();
     if (w_.best_natv < before) w_.stage = number;
-    if (stage.procedure == &Pipeline::interior && diverges()) break;
+    if (stage.is_hopeless != nullptr && (this->*stage.is_hopeless)()) break;
     if (exhausted()) break;
   }
   return w_.best_natv;

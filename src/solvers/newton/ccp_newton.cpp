@@ -16,6 +16,7 @@ constexpr double kNoCurvature = 1e-14;  // of the largest diagonal of W
 constexpr int kMaxLineSteps = 60;
 constexpr double kLineAccuracy = 1e-12;  // of the slope at the start
 constexpr double kLargestSkew = 0.1;     // of alpha: beyond it the iteration on the skew part does not contract
+constexpr int kSmallest = 96;            // rows: below, joint space is not looked at
 constexpr int kPatience = 30;            // iterations without a smaller residual before giving up
 
 using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
@@ -109,8 +110,10 @@ void factor_semidefinite(int m, double* W) {
 
 class PrimalNewton {
  public:
-  PrimalNewton(const CcpNewtonOptions& options, CcpNewtonWorkspace& workspace)
-      : w_(workspace), dual_(workspace.dual), law_(workspace.dual, workspace.R, options.cone) {}
+  PrimalNewton(const ContactProblem& problem, const CcpNewtonOptions& options, CcpNewtonWorkspace& workspace)
+      : w_(workspace), dual_(workspace.dual), law_(workspace.dual, workspace.R, options.cone) {
+    if (!dual_.doubtful) space_ = {&problem, nullptr, workspace.primal_source};
+  }
 
   // Splits the scaled G into G^ and R. Returns the largest R that was added, in the problem's units.
   double prepare(const ContactProblem& problem, double alpha) {
@@ -140,6 +143,7 @@ class PrimalNewton {
       }
     }
     w_.system = w_.G_hat;
+    choose_space();
     w_.V.resize(static_cast<std::size_t>(dual_.nblock()) * kBlockArea);
     w_.c.resize(dual_.nrow());
     w_.dc.resize(dual_.nrow());
@@ -171,7 +175,7 @@ class PrimalNewton {
     if (!is_symmetric_) update_velocity();
     evaluate(w_.c, w_.lambda, w_.V.data());
     w_.residual = w_.lambda - w_.x;
-    if (!newton_direction()) return false;
+    if (!(in_joint_space() ? joint_direction() : newton_direction())) return false;
     const double length = line_search();
     w_.x += length * w_.dx;
     w_.c += length * w_.dc;
@@ -180,12 +184,28 @@ class PrimalNewton {
   }
 
  private:
+  // Leaves space_ empty where contact space is the cheaper one.
+  void choose_space() {
+    const JointSpace space = is_symmetric_ ? space_ : JointSpace{};
+    space_ = {};
+    if (!space.available() || dual_.nrow() <= kSmallest || space.dofs() >= dual_.nrow()) return;
+    w_.hessian.set_pattern(space);
+    w_.factor.analyze(w_.system);
+    const double cost = w_.factor.symbolic().multiplications();
+    w_.joint_factor.analyze(w_.hessian.H);
+    if (!(w_.joint_factor.symbolic().multiplications() < kWorthJointSpace * cost)) return;
+    space_ = space;
+    w_.weight.set_partition(dual_.blocks.row);
+    w_.scale = (dual_.lambda_scale.array() / dual_.u_scale.array()).sqrt();
+  }
+  bool in_joint_space() const { return space_.problem != nullptr; }
+
   void evaluate(const VectorX& c, VectorX& lambda, double* V) const {
     for (int i = 0; i < dual_.nblock(); ++i) {
       const int r = dual_.blocks.row[i];
       double* own = V != nullptr ? V + static_cast<std::size_t>(i) * kBlockArea : nullptr;
       law_(i, c.data() + r, lambda.data() + r, own);
-      if (own != nullptr) factor_semidefinite(dual_.blocks.size(i), own);
+      if (own != nullptr && !in_joint_space()) factor_semidefinite(dual_.blocks.size(i), own);
     }
   }
 
@@ -244,6 +264,30 @@ class PrimalNewton {
     return true;
   }
 
+  // dx and dc from r in `residual` by way of velocities; V holds W.
+  bool joint_direction() {
+    const PrimalData& primal = space_.primal();
+    for (int i = 0; i < dual_.nblock(); ++i) {
+      const int r = dual_.blocks.row[i], m = dual_.blocks.size(i);
+      const auto scale = w_.scale.segment(r, m).asDiagonal();
+      Eigen::Map<MatrixX>(w_.weight.data(i), m, m) = scale * V(i) * scale;
+    }
+    w_.hessian.compute(space_, w_.weight);
+    if (!w_.joint_factor.factorize(w_.hessian.H)) return false;
+    w_.product = w_.scale.cwiseProduct(w_.residual);
+    w_.velocity.setZero(primal.nv());
+    primal.J.multiply_transpose_add(w_.product.data(), w_.velocity.data());
+    w_.joint_factor.solve(w_.velocity);
+    primal.J.multiply(w_.velocity.data(), w_.dc.data());
+    w_.dc.array() *= w_.scale.array();
+    w_.dx = w_.residual;
+    for (int i = 0; i < dual_.nblock(); ++i) {
+      const int r = dual_.blocks.row[i], m = dual_.blocks.size(i);
+      w_.dx.segment(r, m).noalias() -= V(i) * w_.dc.segment(r, m);
+    }
+    return true;
+  }
+
   // The zero of phi'(t) = dx' G^ (x + t dx) - lambda(c + t dc)' dc, which rises with t.
   double line_search() {
     const double constant = w_.x.dot(w_.dc), curvature = w_.dx.dot(w_.dc);
@@ -279,6 +323,7 @@ class PrimalNewton {
   const DualProblem& dual_;
   RegularisedLaw law_;
   bool is_symmetric_ = true;
+  JointSpace space_;  // with a problem while in joint space
 };
 
 }  // namespace
@@ -305,7 +350,7 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
     return end_dual_solve(problem, dual, workspace.lambda, SolveStatus::kUnsupported, solution);
   }
   const double tolerance = velocity_tolerance(options, dual);
-  PrimalNewton newton(options, workspace);
+  PrimalNewton newton(problem, options, workspace);
   solution.shift = newton.prepare(problem, options.alpha);
   workspace.u = workspace.lambda;
   newton.begin(workspace.u);

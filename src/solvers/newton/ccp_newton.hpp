@@ -13,17 +13,20 @@
 //       Newton step   (I + W G^) dx = lambda - x,   W = -d lambda / dc = V V',
 //       dx = (lambda - x) - V (I + V' G^ V)^-1 V' G^ (lambda - x).
 //   The iterates are those of the primal Newton method, because v never leaves v_free + range(A^-1 J').
+//   Joint space: with a primal view whose factor is the smaller one, the same step is made by
+//       (A + J' W J) dv = J' (lambda - x),   dc = J dv,   dx = (lambda - x) - W dc.
 //   The line search finds the zero of the derivative of phi, which is convex and piecewise smooth, by Newton within a
 //   bracket.
 // A nonsymmetric G is split: the skew part acts on the last lambda. That contracts only when the skew part is smaller
 //   than R; a skew part above alpha / 10 (relative to the largest entry) is Unsupported.
 // Stopping: natv of the regularised model.
-// Cost: one block-sparse Cholesky factorisation and two products with G per iteration.
+// Cost: one block-sparse Cholesky factorisation and two products with G per iteration, in joint space one.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "touchstone/contact/primal_hessian.hpp"
 #include "touchstone/math/aligned.hpp"
 #include "touchstone/math/block_sparse_cholesky.hpp"
 #include "touchstone/solvers/solver.hpp"
@@ -45,7 +48,12 @@ struct CcpNewtonWorkspace : SolverWorkspace {
   BlockSparseCholesky factor;
   VectorX R;  // nrow, scaled
   VectorX x, lambda, c, dx, dc, residual, product, u;
-  AlignedVector V;  // nblock x 36, column-major
+  AlignedVector V;  // nblock x 36, column-major: V, in joint space W
+  // --- joint space ---
+  PrimalHessian hessian;
+  BlockSparseCholesky joint_factor;
+  BlockDiagonal weight;     // W in the problem's units
+  VectorX scale, velocity;  // nrow: scaled J = scale J; nv
 };
 
 class CcpNewtonSolver final : public TypedSolver<CcpNewtonOptions, CcpNewtonWorkspace> {

@@ -7,15 +7,7 @@ namespace {
 
 constexpr int kSmallest = 24;        // rows: below, nothing is cheaper than a dense matrix
 constexpr double kFullShare = 0.15;  // of entries that are not empty, above which a small matrix counts as dense
-constexpr double kWorthJoint = 0.7;  // share of the factorisation's cost below which joint space is worth it
 constexpr int kMostFailures = 3;     // of solutions in joint space, one after the other
-
-double cost_of(const BlockSparseSymbolic& symbolic) {
-  double sum = 0.0;
-  for (const BlockSparseSymbolic::Supernode& node : symbolic.supernodes)
-    sum += static_cast<double>(node.pivots) * node.size * node.size;
-  return sum;
-}
 
 bool is_small_and_full(const DualProblem& dual) {
   const double n = dual.nrow();
@@ -34,12 +26,12 @@ void NewtonSystem::prepare(const DualProblem& dual, const JointSpace& space) {
   if (!space.available() || dual.nrow() <= kLargestDense || space.dofs() >= dual.nrow()) return;
   joint_.prepare(dual, space);
   lu_.analyze(dual.G);
-  in_joint_space_ = cost_of(joint_.symbolic()) < kWorthJoint * cost_of(lu_.symbolic());
+  in_joint_space_ = joint_.symbolic().multiplications() < kWorthJointSpace * lu_.symbolic().multiplications();
 }
 
 double NewtonSystem::cost() const {
   if (is_dense_) return std::pow(dense_.size(), 3) / 3.0;
-  return cost_of(in_joint_space_ ? joint_.symbolic() : lu_.symbolic());
+  return (in_joint_space_ ? joint_.symbolic() : lu_.symbolic()).multiplications();
 }
 
 bool NewtonSystem::factorize(std::span<const HeldBlock> held) {
