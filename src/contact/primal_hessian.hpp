@@ -11,6 +11,11 @@
 
 namespace touchstone {
 
+// Where Newton methods go to joint space: not below so many rows, which are quickly solved as they are, and where a
+// factorisation costs at most this share of the one in contact space.
+inline constexpr int kFewRows = 96;
+inline constexpr double kWorthJointSpace = 0.7;
+
 // A problem, or a choice of its blocks, in joint space.
 struct JointSpace {
   const ContactProblem* problem = nullptr;   // none: there is no joint space
@@ -21,13 +26,12 @@ struct JointSpace {
   bool available() const { return problem != nullptr && (problem->has_primal() || source != nullptr); }
   int dofs() const { return problem->has_primal() ? problem->primal.nv() : source->dofs(); }
   const PrimalData& primal() const { return problem->has_primal() ? problem->primal : source->primal(); }
+  // Whether a system of so many rows might be smaller in joint space; its factor decides.
+  bool may_help(int rows) const { return available() && rows > kFewRows && dofs() < rows; }
   int count() const { return blocks != nullptr ? static_cast<int>(blocks->size()) : problem->nblock(); }
   // The block of the problem that is the k-th of the choice.
   int block(int k) const { return blocks != nullptr ? (*blocks)[k] : k; }
 };
-
-// Share of the cost of a factorisation in contact space below which one in joint space is worth its overhead.
-inline constexpr double kWorthJointSpace = 0.7;
 
 struct PrimalHessian {
   BlockSparseMatrix H;  // block rows and columns: the groups of dofs; symmetric pattern with all diagonal blocks

@@ -9,13 +9,20 @@ namespace touchstone {
 void BlockSparseCholesky::analyze(const BlockSparseMatrix& M) {
   if (symbolic_.matches(M)) return;
   symbolic_.analyze(M);
+  allocated_ = false;
+}
+
+void BlockSparseCholesky::allocate() {
+  if (allocated_) return;
   stack_.resize(symbolic_);
   lower_.resize(symbolic_.lower_values);
   gather_.resize(static_cast<std::size_t>(symbolic_.largest_front));
+  allocated_ = true;
 }
 
 bool BlockSparseCholesky::factorize(const BlockSparseMatrix& M, double shift, const BlockDiagonal* extra) {
   analyze(M);
+  allocate();
   stack_.clear();
   for (int s = 0; s < static_cast<int>(symbolic_.supernodes.size()); ++s) {
     const BlockSparseSymbolic::Supernode& node = symbolic_.supernodes[s];

@@ -12,7 +12,7 @@ namespace touchstone {
 
 class BlockSparseCholesky {
  public:
-  // Only the symbolic part, which factorize does too if the pattern is new.
+  // Analyses the pattern of M if it is new; factorize does so too.
   void analyze(const BlockSparseMatrix& M);
   // Factors M + shift I + extra. M counts as symmetric; its pattern must be symmetric with all diagonal blocks, and its
   // values are read on one side of the diagonal only. `extra`, a matrix of diagonal blocks, may be null. The pattern is
@@ -26,7 +26,10 @@ class BlockSparseCholesky {
   const BlockSparseSymbolic& symbolic() const { return symbolic_; }
 
  private:
+  void allocate();
+
   BlockSparseSymbolic symbolic_;
+  bool allocated_ = false;
   FrontStack stack_;
   AlignedVector lower_;   // lower panels
   AlignedVector gather_;  // the part of x that a front touches

@@ -32,38 +32,30 @@ int dof_count(JointType type) {
 
 namespace {
 
-// All that there is to say about a type, apart from its rows (sim/constraints/).
 struct EqualityInfo {
-  EqualityType type;
   std::string_view name;
   EqualitySides sides;
 };
 
-constexpr EqualityInfo kEqualities[] = {
-    {EqualityType::kConnect, "connect", EqualitySides::kBodies},
-    {EqualityType::kWeld, "weld", EqualitySides::kBodies},
-    {EqualityType::kJoint, "joint", EqualitySides::kJoints},
-    {EqualityType::kTendon, "tendon", EqualitySides::kTendons},
-};
-
-const EqualityInfo* find_info(EqualityType type) {
-  for (const EqualityInfo& info : kEqualities) {
-    if (info.type == type) return &info;
+// What models need to know about a type; its rows are in sim/constraints/.
+EqualityInfo info_of(EqualityType type) {
+  switch (type) {
+    case EqualityType::kConnect:
+      return {"connect", EqualitySides::kBodies};
+    case EqualityType::kWeld:
+      return {"weld", EqualitySides::kBodies};
+    case EqualityType::kJoint:
+      return {"joint", EqualitySides::kJoints};
+    case EqualityType::kTendon:
+      return {"tendon", EqualitySides::kTendons};
   }
-  return nullptr;
+  return {"?", EqualitySides::kBodies};
 }
 
 }  // namespace
 
-std::string_view to_string(EqualityType type) {
-  const EqualityInfo* info = find_info(type);
-  return info != nullptr ? info->name : "?";
-}
-
-EqualitySides sides_of(EqualityType type) {
-  const EqualityInfo* info = find_info(type);
-  return info != nullptr ? info->sides : EqualitySides::kBodies;
-}
+std::string_view to_string(EqualityType type) { return info_of(type).name; }
+EqualitySides sides_of(EqualityType type) { return info_of(type).sides; }
 
 std::string_view to_string(TransmissionType type) {
   switch (type) {

@@ -361,6 +361,7 @@ void TreeIslands::build_problem(int index, const Model& model, const Constraints
   problem.row_length.resize(at(problem.nrow()));
   problem.R.resize(problem.nrow());
   problem.primal.A.reset();
+  island.primal.A.reset();
   problem.b.resize(problem.nrow());
   for (int i = 0; i < problem.nblock(); ++i) {
     const int from = c.blocks.row[at(members[at(i)])], to = problem.blocks.row[at(i)], rows = problem.blocks.size(i);

@@ -22,7 +22,7 @@ struct TreeIsland {
   std::vector<int> blocks;               // in Constraints::list, ascending
   std::vector<int> trees;                // that have constraints, ascending
   ContactProblem problem;                // of these blocks, the dual view
-  PrimalData primal;                     // where it was asked for
+  PrimalData primal;                     // of the same step, after build_primal
   std::shared_ptr<TreeInertia> inertia;  // of the primal view
   // For each block its size, its number of trees and these: what the pattern of G follows from.
   std::vector<int> joined;

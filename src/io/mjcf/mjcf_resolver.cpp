@@ -146,7 +146,7 @@ void Compiler::compile_equalities() {
   for (const EqualitySpec& spec : spec_.equalities) {
     Equality equality = spec.equality;
     add_name(names, "equality", equality.name, 0, equality.origin);
-    if (equality.type == EqualityType::kConnect || equality.type == EqualityType::kWeld) {
+    if (sides_of(equality.type) == EqualitySides::kBodies) {
       compile_body_equality(spec, equality);
     } else {
       bool dropped_a = false, dropped_b = false;

@@ -16,7 +16,6 @@ constexpr double kNoCurvature = 1e-14;  // of the largest diagonal of W
 constexpr int kMaxLineSteps = 60;
 constexpr double kLineAccuracy = 1e-12;  // of the slope at the start
 constexpr double kLargestSkew = 0.1;     // of alpha: beyond it the iteration on the skew part does not contract
-constexpr int kSmallest = 96;            // rows: below, joint space is not looked at
 constexpr int kPatience = 30;            // iterations without a smaller residual before giving up
 
 using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
@@ -143,7 +142,6 @@ class PrimalNewton {
       }
     }
     w_.system = w_.G_hat;
-    choose_space();
     w_.V.resize(static_cast<std::size_t>(dual_.nblock()) * kBlockArea);
     w_.c.resize(dual_.nrow());
     w_.dc.resize(dual_.nrow());
@@ -172,6 +170,7 @@ class PrimalNewton {
 
   // One Newton step with exact line search; false if the matrix cannot be factored.
   bool step() {
+    if (!is_chosen_) choose_space();
     if (!is_symmetric_) update_velocity();
     evaluate(w_.c, w_.lambda, w_.V.data());
     w_.residual = w_.lambda - w_.x;
@@ -183,12 +182,15 @@ class PrimalNewton {
     return true;
   }
 
+  bool in_joint_space() const { return is_chosen_ && space_.problem != nullptr; }
+
  private:
   // Leaves space_ empty where contact space is the cheaper one.
   void choose_space() {
+    is_chosen_ = true;
     const JointSpace space = is_symmetric_ ? space_ : JointSpace{};
     space_ = {};
-    if (!space.available() || dual_.nrow() <= kSmallest || space.dofs() >= dual_.nrow()) return;
+    if (!space.may_help(dual_.nrow())) return;
     w_.hessian.set_pattern(space);
     w_.factor.analyze(w_.system);
     const double cost = w_.factor.symbolic().multiplications();
@@ -198,8 +200,6 @@ class PrimalNewton {
     w_.weight.set_partition(dual_.blocks.row);
     w_.scale = (dual_.lambda_scale.array() / dual_.u_scale.array()).sqrt();
   }
-  bool in_joint_space() const { return space_.problem != nullptr; }
-
   void evaluate(const VectorX& c, VectorX& lambda, double* V) const {
     for (int i = 0; i < dual_.nblock(); ++i) {
       const int r = dual_.blocks.row[i];
@@ -278,13 +278,14 @@ class PrimalNewton {
     w_.velocity.setZero(primal.nv());
     primal.J.multiply_transpose_add(w_.product.data(), w_.velocity.data());
     w_.joint_factor.solve(w_.velocity);
-    primal.J.multiply(w_.velocity.data(), w_.dc.data());
-    w_.dc.array() *= w_.scale.array();
+    primal.J.multiply(w_.velocity.data(), w_.product.data());
+    w_.product.array() *= w_.scale.array();
     w_.dx = w_.residual;
     for (int i = 0; i < dual_.nblock(); ++i) {
       const int r = dual_.blocks.row[i], m = dual_.blocks.size(i);
-      w_.dx.segment(r, m).noalias() -= V(i) * w_.dc.segment(r, m);
+      w_.dx.segment(r, m).noalias() -= V(i) * w_.product.segment(r, m);
     }
+    w_.G_hat.multiply(w_.dx.data(), w_.dc.data());  // not J dv: c must stay that of x
     return true;
   }
 
@@ -323,7 +324,8 @@ class PrimalNewton {
   const DualProblem& dual_;
   RegularisedLaw law_;
   bool is_symmetric_ = true;
-  JointSpace space_;  // with a problem while in joint space
+  bool is_chosen_ = false;  // whether the first step has looked at both spaces
+  JointSpace space_;        // with a problem: joint space, once chosen
 };
 
 }  // namespace
@@ -359,7 +361,9 @@ SolveStatus CcpNewtonSolver::run(const ContactProblem& problem, const CcpNewtonO
   status = best <= tolerance ? SolveStatus::kSolved : SolveStatus::kMaxIterations;
   while (solution.iterations < options.max_iterations && status == SolveStatus::kMaxIterations) {
     if (!newton.step()) {
-      solution.message = "I + V' G V is not positive definite; G is indefinite";
+      solution.message = newton.in_joint_space()
+                             ? "A + J' W J is not positive definite: masses and compliances span too many orders"
+                             : "I + V' G V is not positive definite; G is indefinite";
       status = SolveStatus::kStalled;
       break;
     }

@@ -14,13 +14,13 @@
 //       dx = (lambda - x) - V (I + V' G^ V)^-1 V' G^ (lambda - x).
 //   The iterates are those of the primal Newton method, because v never leaves v_free + range(A^-1 J').
 //   Joint space: with a primal view whose factor is the smaller one, the same step is made by
-//       (A + J' W J) dv = J' (lambda - x),   dc = J dv,   dx = (lambda - x) - W dc.
+//       (A + J' W J) dv = J' (lambda - x),   dx = (lambda - x) - W J dv.
 //   The line search finds the zero of the derivative of phi, which is convex and piecewise smooth, by Newton within a
 //   bracket.
 // A nonsymmetric G is split: the skew part acts on the last lambda. That contracts only when the skew part is smaller
 //   than R; a skew part above alpha / 10 (relative to the largest entry) is Unsupported.
 // Stopping: natv of the regularised model.
-// Cost: one block-sparse Cholesky factorisation and two products with G per iteration, in joint space one.
+// Cost: one block-sparse Cholesky factorisation and two products with G per iteration.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "touchstone/solvers/newton/joint_system.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include <Eigen/LU>
@@ -102,24 +103,32 @@ void JointSystem::solve_once(VectorX& x) {
   }
 }
 
-// residual_ = rhs_ - (G + Lambda) x; of held blocks what no force along `along` can balance. Returns its largest entry.
+// residual_ = rhs_ - (G + Lambda) x; of held blocks what no force along `along` can balance. Returns the largest entry,
+// where Lambda is large that of the error in x which it stands for: the product Lambda x has no more digits than that.
 double JointSystem::compute_residual(const VectorX& x) {
   residual_.setZero(x.size());
   dual_->G.multiply(x.data(), residual_.data());
   const HeldBlock* next = held_.data();
   const HeldBlock* end = next + held_.size();
+  double largest = 0.0;
   for (int i = 0; i < dual_->nblock(); ++i) {
     const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
     const bool is_held = next != end && next->block == i;
-    add_block_product(is_held ? next->loose : Lambda_->data(i), m, &x[r], &residual_[r]);
+    const double* own = is_held ? next->loose : Lambda_->data(i);
+    add_block_product(own, m, &x[r], &residual_[r]);
     auto rows = residual_.segment(r, m);
     rows = rhs_.segment(r, m) - rows;
-    if (!is_held) continue;
-    const SmallMap along(next->along, m);
-    rows -= along * (along.dot(rows) / along.squaredNorm());
-    ++next;
+    if (is_held) {
+      const SmallMap along(next->along, m);
+      rows -= along * (along.dot(rows) / along.squaredNorm());
+      ++next;
+    }
+    for (int k = 0; k < m; ++k) {
+      const double error = std::abs(rows[k]) / (1.0 + std::abs(own[k * (m + 1)]));
+      if (!(error <= largest)) largest = error;  // NaN wins
+    }
   }
-  return residual_.lpNorm<Eigen::Infinity>();
+  return largest;
 }
 
 // Returns whether x solves the system of rhs_ well enough.

@@ -170,6 +170,7 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
   mode_.assign(static_cast<std::size_t>(dual.nblock()), Mode::kFixed);
   direction_.resize(static_cast<std::size_t>(dual.nrow()));
   step_.resize(dual.nrow());
+  if (system.in_joint_space()) held_.reserve(static_cast<std::size_t>(dual.nblock()));
   point_ = lambda;
   steps_ = 0;
   guess(dual, mode_lambda, mode_u);

@@ -1,13 +1,14 @@
 #include "touchstone/solvers/newton/newton_system.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace touchstone {
 namespace {
 
 constexpr int kSmallest = 24;        // rows: below, nothing is cheaper than a dense matrix
 constexpr double kFullShare = 0.15;  // of entries that are not empty, above which a small matrix counts as dense
-constexpr int kMostFailures = 3;     // of solutions in joint space, one after the other
+constexpr int kMostFailures = 3;     // of joint space, one after the other
 
 bool is_small_and_full(const DualProblem& dual) {
   const double n = dual.nrow();
@@ -20,10 +21,10 @@ bool is_small_and_full(const DualProblem& dual) {
 void NewtonSystem::prepare(const DualProblem& dual, const JointSpace& space) {
   dual_ = &dual;
   Lambda.set_partition(dual.blocks.row);
-  in_joint_space_ = factored_joint_ = false;
+  in_joint_space_ = factored_joint_ = failed_ = false;
   failures_ = 0;
   is_dense_ = is_small_and_full(dual);
-  if (!space.available() || dual.nrow() <= kLargestDense || space.dofs() >= dual.nrow()) return;
+  if (!space.may_help(dual.nrow())) return;
   joint_.prepare(dual, space);
   lu_.analyze(dual.G);
   in_joint_space_ = joint_.symbolic().multiplications() < kWorthJointSpace * lu_.symbolic().multiplications();
@@ -35,6 +36,9 @@ double NewtonSystem::cost() const {
 }
 
 bool NewtonSystem::factorize(std::span<const HeldBlock> held) {
+  failures_ = failed_ ? failures_ + 1 : 0;
+  failed_ = false;
+  if (failures_ == kMostFailures) in_joint_space_ = false;
   if (in_joint_space_) {
     ++factorizations_;
     factored_joint_ = joint_.factorize(Lambda, held);
@@ -60,12 +64,12 @@ void NewtonSystem::solve(VectorX& x) {
     return;
   }
   if (factored_joint_) {
-    if (joint_.solve(x)) {
-      failures_ = 0;
+    if (joint_.solve(x)) return;
+    failed_ = true;
+    if (!factorize_in_contact_space()) {
+      x.setConstant(std::numeric_limits<double>::quiet_NaN());
       return;
     }
-    if (++failures_ == kMostFailures) in_joint_space_ = false;
-    if (!factorize_in_contact_space()) return;
   }
   lu_.solve(x);
 }

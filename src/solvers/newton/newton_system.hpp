@@ -26,7 +26,7 @@ class NewtonSystem {
  public:
   static constexpr double kFixed = 1e20;
   static constexpr double kFloor = 1e-13;
-  static constexpr int kLargestDense = 96;
+  static constexpr int kLargestDense = kFewRows;
 
   // For a scaled dual problem, which must stay alive. Keeps the symbolic factors while the pattern holds. `space`, if
   // it has a problem, is what `dual` was prepared from, or the blocks of it that `dual` was cut out of; its primal view
@@ -38,6 +38,7 @@ class NewtonSystem {
   // `held` tells joint space of the blocks that Lambda holds to a plane by a penalty, in the order of blocks; it must
   // stay alive until the last solve. Returns false if the matrix is singular to rounding even with a larger floor.
   bool factorize(std::span<const HeldBlock> held = {});
+  // Not a number where no factor is to be had.
   void solve(VectorX& x);
 
   bool in_joint_space() const { return in_joint_space_; }
@@ -60,7 +61,8 @@ class NewtonSystem {
   bool is_dense_ = false;
   bool in_joint_space_ = false;  // whether factorisations begin there
   bool factored_joint_ = false;  // whether the last one is there
-  int failures_ = 0;             // of joint space
+  bool failed_ = false;          // a solution there was not accurate enough
+  int failures_ = 0;             // factorisations there, one after the other, of which that is true
   JointSystem joint_;
   BlockSparseLu lu_;
   int factorizations_ = 0;
