@@ -107,7 +107,7 @@ RunResult run_scene(const Scene& scene, const RunRequest& request, const Interru
     source.step();
     s.wall += watch.seconds();
     s.simulated = sim.state().time - start;
-    s.add(sim.report(), result.duration);
+    s.add(sim, result.duration);
     if (writer) writer->add(sim);
     end = sim.report().status == StepStatus::kDiverged;
     bar.update(time, s);

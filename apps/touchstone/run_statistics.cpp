@@ -31,10 +31,14 @@ Style good_if(bool good) { return good ? Style::kGood : Style::kBad; }
 void RunStatistics::begin(Simulator& sim) {
   tolerance = sim.options().tolerance;
   watches_energy = sim.options().watch.energy;
+  weight = 0.0;
+  for (const BodyInertia& inertia : sim.parameters().body_inertia)
+    weight += inertia.mass * sim.parameters().gravity.norm();
   first_energy = last_energy = lowest_energy = highest_energy = sim.kinetic_energy() + sim.potential_energy();
 }
 
-void RunStatistics::add(const StepReport& report, double duration) {
+void RunStatistics::add(const Simulator& sim, double duration) {
+  const StepReport& report = sim.report();
   ++steps;
   ++statuses[static_cast<std::size_t>(report.status)];
   times.dynamics += report.times.dynamics;
@@ -69,6 +73,7 @@ void RunStatistics::add(const StepReport& report, double duration) {
   energy_jumps += report.warnings.energy_jump ? 1 : 0;
   deep_penetrations += report.warnings.deep_penetration ? 1 : 0;
   recovery_conflicts += report.warnings.recovery_conflict ? 1 : 0;
+  if (report.hindered_block >= 0 && first_hindered.empty()) first_hindered = sim.describe_hindered();
   variational_fallbacks += report.warnings.variational_fallback ? 1 : 0;
   if (report.status != StepStatus::kOk && first_trouble.empty()) {
     first_trouble =
@@ -140,9 +145,11 @@ std::string statistics_table(const RunStatistics& s) {
   row("energy", fmt::format("{:+.4g} J", s.last_energy - s.first_energy),
       fmt::format("from {:.4g} J to {:.4g} J; range {:.4g} J", s.first_energy, s.last_energy,
                   s.highest_energy - s.lowest_energy));
-  const double range = std::max(1e-300, s.highest_energy - s.lowest_energy);
+  // Of a system at rest the range is rounding: a share of what lifting it by a millimetre takes says more.
+  const double range = std::max({1e-300, s.highest_energy - s.lowest_energy, 1e-3 * s.weight});
   row("energy, unexplained", fmt::format("{:+.2g} J", s.energy_error),
-      fmt::format("{:.2g} % of the range; work of actuators {:.3g}, pushes {:.3g}, dampers {:.3g}, constraints {:.3g}, "
+      fmt::format("{:.2g} % of the range or of 1 mm of lift; work of actuators {:.3g}, pushes {:.3g}, dampers {:.3g}, "
+                  "constraints {:.3g}, "
                   "stabilisation {:.2g}, lost in impacts {:.3g} J",
                   100.0 * s.energy_error / range, s.work.actuators, s.work.applied, s.work.dampers, s.work.constraints,
                   s.work.stabilisation, s.work.inelastic));
@@ -153,7 +160,9 @@ std::string statistics_table(const RunStatistics& s) {
   }
   if (s.recovery_conflicts > 0) {
     row("warnings", styled(std::to_string(s.recovery_conflicts), Style::kWarning),
-        "steps in which violated constraints asked for contradicting recoveries; look for bodies that are squeezed");
+        fmt::format("steps in which violated constraints asked for contradicting recoveries; look for bodies that are "
+                    "squeezed{}{}",
+                    s.first_hindered.empty() ? "" : ": first ", s.first_hindered));
   }
   if (s.variational_fallbacks > 0) {
     row("warnings", styled(std::to_string(s.variational_fallbacks), Style::kWarning),

@@ -37,10 +37,12 @@ struct RunStatistics {
   double energy_error = 0.0;  // J: the change of energy that no force explains, summed
   // Steps with these warnings.
   int energy_jumps = 0, deep_penetrations = 0, recovery_conflicts = 0, variational_fallbacks = 0;
-  std::string first_trouble;  // the first step that was not solved, in words
+  std::string first_trouble;   // the first step that was not solved, in words
+  std::string first_hindered;  // the first constraint whose recovery others stood against
+  double weight = 0.0;         // N, of all bodies
 
   void begin(Simulator& sim);
-  void add(const StepReport& report, double duration);
+  void add(const Simulator& sim, double duration);
   void add_energy(double energy);
 
   bool diverged() const { return statuses[static_cast<std::size_t>(StepStatus::kDiverged)] > 0; }

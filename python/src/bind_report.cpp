@@ -114,6 +114,8 @@ void bind_step_report(nb::module_& m) {
       .def_ro("penetration", &StepReport::penetration, "m, the deepest contact at the start of the step.")
       .def_ro("violation", &StepReport::violation, "Largest error of limits and equalities, m or rad.")
       .def_ro("shift", &StepReport::shift, "Compliance that the solver had to add; 0: the problem as assembled.")
+      .def_ro("recovered", &StepReport::recovered, "The configuration was moved out of violations after the step.")
+      .def_ro("recovery_residual", &StepReport::recovery_residual, "m: the certificate of that.")
       .def_ro("energy", &StepReport::energy)
       .def_prop_ro(
           "energy_jump", [](const StepReport& r) { return r.warnings.energy_jump; },

@@ -170,6 +170,9 @@ void bind_results(nb::class_<PySimulator>& c) {
           "describe_worst", [](const PySimulator& self) { return self.sim.describe_worst(); },
           "The constraint that the certificate of the last step is worst at.")
       .def(
+          "describe_hindered", [](const PySimulator& self) { return self.sim.describe_hindered(); },
+          "A constraint whose recovery others stood against in the last step; empty: none.")
+      .def(
           "contact_wrench",
           [](const PySimulator& self, const Reference& body) {
             const Vector6 w = self.sim.contact_wrench(find_index(self.sim.model(), ElementKind::kBody, body));

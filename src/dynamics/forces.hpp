@@ -80,6 +80,11 @@ Vector2 servo_range(const Model& model, const Data& data, int actuator);
 [[nodiscard]] bool factorize_damped(const Model& model, const Parameters& parameters, bool joints_alone, double h,
                                     Data& data);
 
+// The factor of M + time^2 K, K the stiffness of springs and servos as far as A can hold it: how bodies give way to a
+// displacement that takes so long. Needs compute_free_motion. False if there is none, or M is not positive definite.
+[[nodiscard]] bool factorize_stiff(const Model& model, const Parameters& parameters, double time, const Data& data,
+                                   TreeFactor& factor);
+
 // What actuators and dampers did in a step of compute_free_motion that ended with the velocity v_next: generalised
 // impulses (nv; bounded servos not included), and the forces of all actuators (nu) as applied.
 void actuator_impulse(const Model& model, const Data& data, const ConstVectorRef& v, const ConstVectorRef& v_next,

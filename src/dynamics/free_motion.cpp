@@ -262,6 +262,46 @@ bool factorize_damped(const Model& model, const Parameters& parameters, bool joi
   return factorize_rows(model, L, data.damped.D_inverse);
 }
 
+bool factorize_stiff(const Model& model, const Parameters& parameters, double time, const Data& data,
+                     TreeFactor& factor) {
+  VectorX& L = factor.L;
+  bool any = false;
+  const auto entry = [&](int i, int j) -> double& { return L[model.row_start[at(i)] + model.row_length[at(j)] - 1]; };
+  L = data.M;
+  for (int j = 0; j < model.njoint && model.options.springs_enabled; ++j) {
+    const double k = time * time * parameters.joint_stiffness[j];
+    if (!(k > 0.0)) continue;
+    any = true;
+    const int dof = model.joint_dof[at(j)];
+    for (int i = dof; i < dof + dof_count(model.joints[at(j)].type); ++i) entry(i, i) += k;
+  }
+  for (int t = 0; t < model.ntendon && model.options.springs_enabled; ++t) {
+    const double k = time * time * parameters.tendon_stiffness[t];
+    if (!(k > 0.0) || data.tendon_on_path[at(t)] == 0) continue;
+    any = true;
+    for (const Tendon::Term& a : model.tendons[at(t)].terms) {
+      for (const Tendon::Term& b : model.tendons[at(t)].terms) {
+        const int i = model.joint_dof[at(a.joint)], j = model.joint_dof[at(b.joint)];
+        if (j <= i) entry(i, j) += k * a.coefficient * b.coefficient;
+      }
+    }
+  }
+  for (int u = 0; u < model.nu && model.options.actuation_enabled; ++u) {
+    const Actuator& actuator = model.actuators[at(u)];
+    if (!can_be_implicit(model, data, actuator)) continue;
+    const double k = time * time * gains_of(actuator, parameters, data, u).kp;
+    if (!(k > 0.0) || is_beyond(data.actuator_law[u], servo_range(model, data, u))) continue;
+    any = true;
+    for_dofs(model, actuator, [&](int i) {
+      for_dofs(model, actuator, [&](int j) {
+        if (j <= i) entry(i, j) += k * data.actuator_moment(i, u) * data.actuator_moment(j, u);
+      });
+    });
+  }
+  factor.D_inverse.resize(model.nv);
+  return any && factorize_rows(model, L, factor.D_inverse);
+}
+
 bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const ConstVectorRef& v_next, double h,
                             Data& data) {
   bool any = false;

@@ -141,8 +141,8 @@ void read_options(const Node& root, Scene& scene) {
     if (root[key].exists()) set(key, root[key]);
   }
   if (const Node group = root["stabilisation"]; group.exists()) {
-    group.allow({"erp", "slop", "recovery_speed", "restitution_threshold"});
-    for (const Node& item : group.items()) set(item.key(), item);
+    group.allow({"method", "recovery_time", "erp", "slop", "recovery_speed", "restitution_threshold"});
+    for (const Node& item : group.items()) set(item.key() == "method" ? "stabilisation" : item.key(), item);
   }
   if (const Node group = root["options"]; group.exists()) {
     if (!group.is_map()) group.fail("it is not a map", "write {name: value, ...}");

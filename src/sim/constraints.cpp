@@ -160,9 +160,9 @@ namespace {
 // x <- D^-1/2 L^-T x on a path, for a block of several rows. Dof k of the path has its ancestors before it, in the
 // order of its row of L.
 template <int stride>
-void half_solve_path(const Model& model, const Data& data, const double* root, const int* dofs, int count, double* x) {
+void half_solve_path(const Model& model, const VectorX& L, const double* root, const int* dofs, int count, double* x) {
   for (int k = count - 1; k >= 0; --k) {
-    const double* row = data.L.data() + model.row_start[at(dofs[k])];
+    const double* row = L.data() + model.row_start[at(dofs[k])];
     Lanes own[stride / 4];
     for (int w = 0; w < stride / 4; ++w) own[w] = load_lanes(x + stride * k + 4 * w);
     for (int j = 0; j < k; ++j) {
@@ -179,10 +179,10 @@ void half_solve_path(const Model& model, const Data& data, const double* root, c
 
 // The same for a single row.
 template <>
-void half_solve_path<1>(const Model& model, const Data& data, const double* root, const int* dofs, int count,
+void half_solve_path<1>(const Model& model, const VectorX& L, const double* root, const int* dofs, int count,
                         double* __restrict x) {
   for (int k = count - 1; k >= 0; --k) {
-    const double* row = data.L.data() + model.row_start[at(dofs[k])];
+    const double* row = L.data() + model.row_start[at(dofs[k])];
     const double own = x[k];
     for (int j = 0; j < k; ++j) x[j] -= row[j] * own;
     x[k] = own * root[dofs[k]];
@@ -191,14 +191,14 @@ void half_solve_path<1>(const Model& model, const Data& data, const double* root
 
 // The same on a whole tree. Leaves come last, so dofs are visited backwards; where all is zero it stays so.
 template <int stride>
-void half_solve_tree(const Model& model, const Data& data, const double* root, int tree, double* x) {
+void half_solve_tree(const Model& model, const VectorX& L, const double* root, int tree, double* x) {
   const int first = model.tree_first_dof[at(tree)], end = model.tree_first_dof[at(tree + 1)];
   for (int k = end - 1; k >= first; --k) {
     double* own = x + stride * (k - first);
     bool zero = true;
     for (int r = 0; r < stride; ++r) zero = zero && own[r] == 0.0;
     if (zero) continue;
-    const double* row = data.L.data() + model.row_start[at(k)];
+    const double* row = L.data() + model.row_start[at(k)];
     const int* dof = model.row_dof.data() + model.row_start[at(k)];
     for (int j = 0; j < model.row_length[at(k)] - 1; ++j) {
       double* target = x + stride * (dof[j] - first);
@@ -209,19 +209,19 @@ void half_solve_tree(const Model& model, const Data& data, const double* root, i
 }
 
 template <int stride>
-void half_solve_part(const Model& model, const Data& data, const Constraints& c, const TreePart& part, double* x) {
+void half_solve_part(const Model& model, const VectorX& L, const Constraints& c, const TreePart& part, double* x) {
   if (part.path >= 0) {
-    half_solve_path<stride>(model, data, c.root.data(), c.dofs(model, part), part.count, x);
+    half_solve_path<stride>(model, L, c.root.data(), c.dofs(model, part), part.count, x);
   } else {
-    half_solve_tree<stride>(model, data, c.root.data(), part.tree, x);
+    half_solve_tree<stride>(model, L, c.root.data(), part.tree, x);
   }
 }
 
 }  // namespace
 
-void solve_constraint_rows(const Model& model, const Data& data, Constraints& c) {
+void solve_constraint_rows(const Model& model, const VectorX& L, const VectorX& D_inverse, Constraints& c) {
   c.root.resize(at(model.nv));
-  for (int k = 0; k < model.nv; ++k) c.root[at(k)] = std::sqrt(data.D_inverse[k]);
+  for (int k = 0; k < model.nv; ++k) c.root[at(k)] = std::sqrt(D_inverse[k]);
   c.Y.assign(c.J.begin(), c.J.end());
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
@@ -229,9 +229,9 @@ void solve_constraint_rows(const Model& model, const Data& data, Constraints& c)
     for (int i = 0; i < constraint.part_count; ++i) {
       const TreePart& part = c.parts[at(constraint.first_part + i)];
       double* x = c.Y.data() + part.start;
-      stride == 1   ? half_solve_part<1>(model, data, c, part, x)
-      : stride == 4 ? half_solve_part<4>(model, data, c, part, x)
-                    : half_solve_part<8>(model, data, c, part, x);
+      stride == 1   ? half_solve_part<1>(model, L, c, part, x)
+      : stride == 4 ? half_solve_part<4>(model, L, c, part, x)
+                    : half_solve_part<8>(model, L, c, part, x);
     }
   }
 }

@@ -63,6 +63,7 @@ struct Constraints {
   AlignedVector root;              // nv: D^-1/2
   std::vector<double> position;    // nrow: gap of contacts and limits, error of equalities, else 0
   std::vector<double> row_length;  // nrow: m for rotational rows, 1 for others
+  std::vector<char> recovers;      // nrow: 1 where a hard law holds, whose violations are brought back
   std::vector<double> drift;       // nrow: dJ/dt v where the law wants it (connect and weld in MuJoCo's model), else 0
   VectorX velocity;                // nrow: J v at the start of the step
   VectorX free_velocity;           // nrow: J v_free
@@ -126,7 +127,7 @@ class ConstraintWriter {
 };
 
 // Y = D^-1/2 L^-T J' for all blocks, with the factor of A in data (compute_free_motion): G = Y' Y.
-void solve_constraint_rows(const Model& model, const Data& data, Constraints& constraints);
+void solve_constraint_rows(const Model& model, const VectorX& L, const VectorX& D_inverse, Constraints& constraints);
 
 // c = J v.
 void constraint_velocity(const Model& model, const Constraints& constraints, const ConstVectorRef& v, VectorRef c);

@@ -73,14 +73,8 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
   e.kinetic = end.kinetic;
   e.potential = end.potential;
 
-  if (at_start) {
-    mean_ = v_next - v;
-    multiply_mass(model, data, mean_, impulse_);
-    e.inelastic = -0.5 * impulse_.dot(mean_);
-    mean_ = v_next;
-  } else {
-    mean_ = 0.5 * (v + v_next);
-  }
+  // The change of kinetic energy in a step is the impulse times the mean of both velocities.
+  mean_ = 0.5 * (v + v_next);
   actuator_impulse(model, data, v, v_next, motion.h, impulse_);
   e.actuators = impulse_.dot(mean_);
   damper_impulse(model, parameters, data, v_next, motion.h, impulse_);
@@ -91,24 +85,28 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
   passive_compensation(model, parameters, data, impulse_);
   e.actuators += motion.h * impulse_.dot(mean_);
 
+  add_constraint_work(model, motion, e);
+  return e;
+}
+
+void EnergyMeter::add_constraint_work(const Model& model, const StepMotion& motion, EnergyAccount& e) {
   const Constraints& c = motion.constraints;
   if (row_velocity_.size() < c.rows()) row_velocity_.resize(2 * c.rows());
-  constraint_velocity(model, c, mean_, row_velocity_);
-  int block = 0;
-  for (int r = 0; r < c.rows(); ++r) {
-    while (r >= c.blocks.row[at(block + 1)]) ++block;
-    const double work = motion.lambda[r] * row_velocity_[r];
-    if (entry_of(c.list[at(block)].kind).work == Work::kActuator) {
-      e.actuators += work;
-      continue;
+  constraint_velocity(model, c, motion.after.v, row_velocity_);
+  for (int block = 0; block < c.count(); ++block) {
+    const KindEntry& kind = entry_of(c.list[at(block)].kind);
+    const int first = c.blocks.row[at(block)], last = c.blocks.row[at(block + 1)] - 1;
+    const bool one_sided = kind.violation == Violation::kOverlap || kind.violation == Violation::kOneSided;
+    const bool is_impact = one_sided && c.velocity[last] < -motion.impact_speed;
+    for (int r = first; r <= last; ++r) {
+      const double before = 0.5 * motion.lambda[r] * c.velocity[r], after = 0.5 * motion.lambda[r] * row_velocity_[r];
+      // A constraint that is being brought back does positive work on that account alone, also while it slows down.
+      const double stabilisation = c.recovery[r] != 0.0 ? std::max(0.0, before) + std::max(0.0, after) : 0.0;
+      const double rest = before + after - stabilisation;
+      e.stabilisation += stabilisation;
+      (kind.work == Work::kActuator ? e.actuators : is_impact ? e.inelastic : e.constraints) += rest;
     }
-    // A constraint that is being brought back does positive work on that account alone, also while it slows down.
-    const double recovery = -motion.lambda[r] * c.recovery[r];
-    const double stabilisation = c.recovery[r] != 0.0 ? std::max(work, recovery) : 0.0;
-    e.stabilisation += stabilisation;
-    e.constraints += work - stabilisation;
   }
-  return e;
 }
 
 bool is_energy_jump(const EnergyAccount& energy, double share, double floor) {

@@ -21,6 +21,7 @@ struct StepMotion {
   double h;
   const Constraints& constraints;
   const VectorX& lambda;  // at least nrow
+  double impact_speed;    // m/s or rad/s: contacts and limits that close faster are impacts
 };
 
 class EnergyMeter {
@@ -45,6 +46,7 @@ class EnergyMeter {
                         const Data& data);
 
  private:
+  void add_constraint_work(const Model& model, const StepMotion& motion, EnergyAccount& e);
   Energies energies(const Model& model, const Parameters& parameters, const State& state);
 
   Data data_;

@@ -54,7 +54,11 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
   list.add("islands", options.islands, "solve groups of bodies that do not touch one by one");
   list.add("swept_margin", options.swept_margin, "look for contacts as far as bodies move in a step");
   list.add("margin", options.collision.margin, 0.0, 1.0, "m; contacts are kept up to this distance");
-  list.add("erp", options.stabilisation.erp, 0.0, 1.0, "share of a violation that one step removes");
+  list.add("stabilisation", options.stabilisation.method, {"position", "baumgarte"},
+           "how violations end: the configuration is moved, or the contact problem asks for a velocity");
+  list.add("recovery_time", options.stabilisation.time_constant, 1e-9, kLarge,
+           "s; position: violations fall to 1/e in this time");
+  list.add("erp", options.stabilisation.erp, 0.0, 1.0, "baumgarte: share of a violation that one step removes");
   list.add("slop", options.stabilisation.slop, 0.0, 1.0, "m or rad; violation that is left alone");
   list.add("recovery_speed", options.stabilisation.recovery_speed, 0.0, kLarge,
            "m/s; penetrations end at most so fast");

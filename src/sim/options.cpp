@@ -23,6 +23,7 @@ void SimulatorOptions::validate() const {
   require(watch.energy_jump > 0.0, "watch.energy_jump", watch.energy_jump, "give a positive share, such as 0.2");
   require(watch.penetration > 0.0, "watch.penetration", watch.penetration, "give a positive length in metres");
   const StabilisationOptions& s = stabilisation;
+  require(s.time_constant > 0.0, "stabilisation.time_constant", s.time_constant, "give a time in s, above 0");
   require(s.erp >= 0.0 && s.erp <= 1.0, "stabilisation.erp", s.erp, "give a share between 0 and 1");
   require(std::isfinite(s.slop) && s.slop >= 0.0, "stabilisation.slop", s.slop, "give a length in metres, 0 or more");
   require(s.recovery_speed >= 0.0, "stabilisation.recovery_speed", s.recovery_speed, "give a speed in m/s, 0 or more");

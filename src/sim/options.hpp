@@ -21,10 +21,18 @@ enum class ConstraintModel : std::uint8_t {
 };
 
 // How violated constraints are brought back, and when contacts bounce.
+// How violated contacts, limits and equalities of the hard model are brought back.
+enum class Stabilisation : std::uint8_t {
+  kPosition,   // the configuration is moved after the step (sim/position_pass.hpp)
+  kBaumgarte,  // the contact problem asks for a velocity
+};
+
 struct StabilisationOptions {
-  double erp = 0.2;             // share of a violation that one step removes
-  double slop = 2e-4;           // m or rad; contacts and limits may be violated so much without being pushed back
-  double recovery_speed = 1.0;  // m/s; penetrations are left at most so fast
+  Stabilisation method = Stabilisation::kPosition;
+  double time_constant = 0.004;  // s, kPosition: violations fall to 1/e in this time
+  double erp = 0.2;              // kBaumgarte: share of a violation that one step removes
+  double slop = 2e-4;            // m or rad; contacts and limits may be violated so much without being pushed back
+  double recovery_speed = 1.0;   // m/s; violations are left at most so fast, but for equalities with kBaumgarte
   double restitution_threshold = 0.1;  // m/s or rad/s; slower impacts do not bounce
 };
 

@@ -65,6 +65,8 @@ void StepReport::merge_earlier(const StepReport& earlier) {
   penetration = std::max(penetration, earlier.penetration);
   violation = std::max(violation, earlier.violation);
   shift = std::max(shift, earlier.shift);
+  recovered |= earlier.recovered;
+  recovery_residual = std::max(recovery_residual, earlier.recovery_residual);
   energy.add_earlier(earlier.energy);
   warnings.energy_jump |= earlier.warnings.energy_jump;
   warnings.deep_penetration |= earlier.warnings.deep_penetration;

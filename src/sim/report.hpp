@@ -30,18 +30,18 @@ struct StageTimes {
   double total() const { return dynamics + collision + assembly + solve + integrate + certify; }
 };
 
-// Where the energy of a step went, J. Work is force times the displacement of the step: h v' for Euler's rule, the mean
-// of both velocities for the midpoint rules. `error` is what remains, of the order of the squared time step: what the
-// motion of the configuration within the step adds to or takes from the total.
+// Where the energy of a step went, J. Work is impulse times the mean of the velocities before and after the step, which
+// is what the impulse adds to the kinetic energy. `error` is what remains, of the order of the squared time step: what
+// the motion of the configuration within the step adds to or takes from the total.
 struct EnergyAccount {
   double kinetic_before = 0.0, potential_before = 0.0;
   double kinetic = 0.0, potential = 0.0;  // after the step; potential: gravity and springs
   double actuators = 0.0;                 // work of actuators and gravity compensation
   double applied = 0.0;                   // of applied forces and wrenches
-  double dampers = 0.0;                   // of joint and tendon dampers; never positive
-  double constraints = 0.0;               // of contacts, limits, dry friction and equalities, without the next
+  double dampers = 0.0;                   // of joint and tendon dampers
+  double constraints = 0.0;               // of contacts, limits, dry friction and equalities, without the next two
   double stabilisation = 0.0;             // what bringing violated constraints back added
-  double inelastic = 0.0;                 // -|v' - v|^2 / 2 in M: lost in impacts and by Euler's rule; never positive
+  double inelastic = 0.0;                 // lost in impacts: contacts and limits that close faster than the threshold
 
   // The account of this step and the one before it.
   void add_earlier(const EnergyAccount& earlier);
@@ -56,8 +56,9 @@ struct EnergyAccount {
 struct StepWarnings {
   bool energy_jump = false;       // the step added energy that no force did (WatchOptions::energy_jump)
   bool deep_penetration = false;  // beyond WatchOptions::penetration
-  // Violated constraints asked for recoveries that contradict each other, so that no motion satisfied all of them. In
-  // the islands concerned the violations were not reduced in this step, only kept from growing.
+  // Violated constraints asked for recoveries that contradict each other, so that no motion satisfied all of them. The
+  // violation that is left is the least; with Baumgarte's stabilisation it was not reduced in this step, only kept from
+  // growing.
   bool recovery_conflict = false;
   // The equation of the variational integrator was not solved: Moreau's midpoint rule made the step instead.
   bool variational_fallback = false;
@@ -75,15 +76,18 @@ struct StepReport {
   int constraints = 0;  // blocks of all kinds
   int rows = 0;
   int islands = 0;
-  int iterations = 0;          // of all islands
-  int largest_iterations = 0;  // of one island
-  SolverStage stage;           // the dearest that an island needed, of solvers that have several (`auto`)
-  Residuals residuals;         // the worst of all islands, field by field
-  std::string worst;           // why a solver refused an island; empty otherwise
-  double penetration = 0.0;    // m, the deepest contact at the start of the step, 0 if none
-  double violation = 0.0;      // the largest error of limits and equalities at the start of the step, m or rad
-  double shift = 0.0;          // compliance that the solver had to add; 0: the problem as assembled
-  EnergyAccount energy;        // zero if SimulatorOptions::watch.energy is off
+  int iterations = 0;              // of all islands
+  int largest_iterations = 0;      // of one island
+  SolverStage stage;               // the dearest that an island needed, of solvers that have several (`auto`)
+  Residuals residuals;             // the worst of all islands, field by field
+  std::string worst;               // why a solver refused an island; empty otherwise
+  double penetration = 0.0;        // m, the deepest contact at the start of the step, 0 if none
+  double violation = 0.0;          // the largest error of limits and equalities at the start of the step, m or rad
+  double shift = 0.0;              // compliance that the solver had to add; 0: the problem as assembled
+  bool recovered = false;          // the configuration was moved out of violations (sim/position_pass.hpp)
+  double recovery_residual = 0.0;  // m: certificate of that
+  int hindered_block = -1;         // a constraint that asked for more of it than others let it have; -1: none
+  EnergyAccount energy;            // zero if SimulatorOptions::watch.energy is off
   StepWarnings warnings;
   StageTimes times;
 

@@ -79,6 +79,12 @@ std::string Simulator::describe_worst() const {
   return describe(s_->model, s_->constraints, s_->detector.contacts(), block);
 }
 
+std::string Simulator::describe_hindered() const {
+  const int block = s_->report.hindered_block;
+  if (block < 0 || block >= s_->constraints.count()) return {};
+  return describe(s_->model, s_->constraints, s_->detector.contacts(), block);
+}
+
 Vector6 Simulator::contact_wrench(int body) const {
   if (body < 0 || body >= s_->model.nbody) throw Error("body {} of a model with {}", body, s_->model.nbody);
   Vec3 force, torque;

@@ -88,6 +88,8 @@ class Simulator {
   const StepReport& report() const;
   // The constraint that the certificate of the last step is worst at: "contact of 'foot' and 'floor'".
   std::string describe_worst() const;
+  // The constraint that asked for more recovery than others let it have (StepReport::hindered_block); empty: none.
+  std::string describe_hindered() const;
   std::span<const ContactForce> contacts() const;
   // [force; torque] of all contacts on a body in the last step, world axes, about the body's origin at its start.
   Vector6 contact_wrench(int body) const;

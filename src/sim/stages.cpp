@@ -38,7 +38,7 @@ void detect(StepContext& s) {
 void assemble(StepContext& s) {
   const Stopwatch watch;
   assemble_constraints(s.constraint_step(), s.constraints);
-  solve_constraint_rows(s.model, s.data, s.constraints);
+  solve_constraint_rows(s.model, s.data.L, s.data.D_inverse, s.constraints);
   if (s.lambda.size() < s.constraints.rows()) s.lambda.resize(2 * s.constraints.rows());
   if (s.options.warm_start)
     s.cache.recall(s.constraints, s.contacts(), s.lambda);
@@ -79,8 +79,27 @@ void bound_servos(StepContext& s) {
 void integrate(StepContext& s) {
   const Stopwatch watch;
   touchstone::integrate(s.model, s.work.q, s.v_next, s.remaining, s.work.q);
+  recover(s);
   finish_motion(s);
   s.report.times.integrate = watch.seconds();
+}
+
+void recover(StepContext& s) {
+  if (s.options.stabilisation.method != Stabilisation::kPosition || !s.rules.is_exact) return;
+  if (s.constraints.count() == 0 || !s.work.q.allFinite() || !s.v_next.allFinite()) return;
+  const PositionPass::Step step{s.model,  s.parameters, s.data,      s.constraints,
+                                s.v_next, s.h,          s.remaining, s.options.stabilisation};
+  if (!s.pass.run(step)) return;
+  s.report.recovered = true;
+  s.report.recovery_residual = s.pass.residual();
+  s.report.hindered_block = s.pass.hindered();
+  s.report.warnings.recovery_conflict = s.report.warnings.recovery_conflict || s.pass.hindered() >= 0;
+  if (s.options.watch.energy) {
+    s.work.v = s.v_next;
+    const Energies energies = s.meter.measure(s.model, s.parameters, s.work);
+    s.energy_before_pass = energies.kinetic + energies.potential;
+  }
+  touchstone::integrate(s.model, s.work.q, s.pass.displacement(), 1.0, s.work.q);
 }
 
 void finish_motion(StepContext& s) {
@@ -129,8 +148,10 @@ void watch_energy(StepContext& s) {
     s.meter.move_to(s.model, s.parameters, s.state);
     s.report.times.dynamics += watch.restart();
   }
-  const StepMotion motion{s.before, s.state, s.input, s.h, s.constraints, s.lambda};
+  const StepMotion motion{
+      s.before, s.state, s.input, s.h, s.constraints, s.lambda, s.options.stabilisation.restitution_threshold};
   s.report.energy = s.meter.account(s.model, s.parameters, motion, s.at_start(), s.data);
+  if (s.report.recovered) s.report.energy.stabilisation += s.report.energy.total() - s.energy_before_pass;
   const double g_h = s.parameters.gravity.norm() * s.h;
   s.report.warnings.energy_jump =
       is_energy_jump(s.report.energy, s.options.watch.energy_jump, s.total_mass * g_h * g_h);

@@ -40,9 +40,11 @@ template <typename Refine>
 void bound_servos(StepContext& s, const Refine& refine);
 void bound_servos(StepContext& s);
 
-// Moves the configuration by the new velocity for what remains of the step, and the state to its end.
+// Moves the configuration by the new velocity for what remains of the step, out of violations, and the state to its
+// end.
 void integrate(StepContext& s);
-// The same, after work.q was moved by the caller.
+// The parts of it that are left after work.q was moved by the caller.
+void recover(StepContext& s);
 void finish_motion(StepContext& s);
 
 // What the step did: counts, violations, forces of contacts, energy; keeps the impulses for the next step.

@@ -16,6 +16,7 @@
 #include "touchstone/sim/energy.hpp"
 #include "touchstone/sim/island_solver.hpp"
 #include "touchstone/sim/options.hpp"
+#include "touchstone/sim/position_pass.hpp"
 #include "touchstone/sim/report.hpp"
 
 namespace touchstone {
@@ -60,6 +61,10 @@ struct StepContext {
   VectorX lambda;   // at least nrow: impulses
   VectorX v_next;   // nv: the velocity after the step
   VectorX impulse;  // nv: scratch
+
+  // --- recover ---
+  PositionPass pass;
+  double energy_before_pass = 0.0;  // J, with the new velocity; only if report.recovered
 
   // --- integrate ---
   State before;            // the state at the start of the step

@@ -275,6 +275,8 @@ TEST(Islands, SameBitsForAnyNumberOfThreads) {
 // A ball that is 5 mm deep in the walls on both sides cannot leave both. Violations stay, nothing explodes, and the
 // step says why; with a little room on one side the ball goes there.
 TEST(Islands, ContradictingRecoveriesAreGivenUp) {
+  SimulatorOptions options;
+  options.stabilisation.method = Stabilisation::kBaumgarte;
   const auto squeezed = [](double right) {
     return load_mjcf_string(fmt::format(R"(
       <mujoco><option gravity='0 0 0'/><worldbody>
@@ -282,7 +284,7 @@ TEST(Islands, ContradictingRecoveriesAreGivenUp) {
         <body><freejoint/><geom size='.1' mass='1'/></body></worldbody></mujoco>)",
                                         right));
   };
-  Simulator sim(squeezed(0.195));
+  Simulator sim(squeezed(0.195), options);
   for (int i = 0; i < 100; ++i) {
     const StepReport& report = sim.step();
     ASSERT_EQ(report.status, StepStatus::kOk) << i;
@@ -291,7 +293,7 @@ TEST(Islands, ContradictingRecoveriesAreGivenUp) {
     ASSERT_LT(sim.state().v.lpNorm<Eigen::Infinity>(), 1e-9) << i;
     ASSERT_NEAR(report.energy.stabilisation, 0.0, 1e-12) << i;
   }
-  Simulator free(squeezed(0.206));
+  Simulator free(squeezed(0.206), options);
   free.step(2000);
   EXPECT_FALSE(free.report().warnings.recovery_conflict);
   EXPECT_LT(free.report().penetration, 1e-4);

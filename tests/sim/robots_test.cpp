@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "support/robot_runs.hpp"
+#include "touchstone/sim/simulator.hpp"
 
 namespace touchstone::test {
 namespace {
@@ -100,6 +101,55 @@ TEST_P(Robots, ObeyPhysics) {
   }
   const double seconds = setup.model->nv < 1000 ? 10.0 : 1.0;  // a hundred humanoids take their time
   for (const double h : {0.001, 0.002, 0.005}) check(setup, h, seconds);
+}
+
+// A robot that moves freely over a ground at z = 0, and is the only one.
+bool stands_on_a_plane(const Model& model) {
+  const auto is_free = [](const Joint& joint) { return joint.type == JointType::kFree; };
+  const auto is_ground = [](const ShapeElement& shape) {
+    return shape.body == 0 && shape.shape.type == ShapeType::kPlane && shape.pose.position.norm() == 0.0;
+  };
+  return !model.joints.empty() && is_free(model.joints[0]) &&
+         std::count_if(model.joints.begin(), model.joints.end(), is_free) == 1 &&
+         std::any_of(model.shapes.begin(), model.shapes.end(), is_ground);
+}
+
+// A robot that starts in the ground comes up to it and not above it, gets no energy from that but what lifting takes,
+// and has left it a second later.
+TEST_P(Robots, LeaveTheGroundWithoutAHop) {
+  const std::vector<RobotFile> files = robot_files();
+  const auto file = std::find_if(files.begin(), files.end(), [](const RobotFile& f) { return f.name == GetParam(); });
+  if (file == files.end()) GTEST_SKIP() << GetParam() << " is not here; set TOUCHSTONE_DATA";
+  const RobotSetup setup = set_up(*file);
+  if (!setup.can_touch || !stands_on_a_plane(*setup.model)) GTEST_SKIP() << "does not stand on a plane";
+  const auto lowest_point = lowest_point_of(*setup.model);
+  const double low = lowest_point(setup.start);
+  for (const double depth : {0.001, 0.01, 0.05}) {
+    SCOPED_TRACE(fmt::format("{} m deep", depth));
+    SimulatorOptions options;
+    options.time_step = 0.002;
+    Simulator sim(setup.model, options);
+    State start = setup.start;
+    start.q[2] -= low + depth;
+    start.v.setZero();
+    sim.reset(start);
+    sim.input().control = setup.control;
+    double highest = -1.0, stabilisation = 0.0;
+    int unsolved = 0;
+    for (int k = 0; k < (kChecked ? 20 : 500); ++k) {
+      const StepReport& report = sim.step();
+      unsolved += report.status == StepStatus::kOk ? 0 : 1;
+      stabilisation += report.energy.stabilisation;
+      highest = std::max(highest, lowest_point(sim.state()));
+    }
+    fmt::print(
+        "  {:.3f} m deep: at most {:.2e} m above the ground, {:.2g} J for {:.2g} J of lifting, {:.2e} m at the end\n",
+        depth, highest, stabilisation, depth * 9.81 * setup.model->total_mass(), sim.report().penetration);
+    EXPECT_EQ(unsolved, 0);
+    EXPECT_LT(highest, options.stabilisation.slop);
+    EXPECT_LT(stabilisation, 1.05 * depth * 9.81 * setup.model->total_mass());
+    EXPECT_TRUE(kChecked || sim.report().penetration < options.stabilisation.slop + 1e-4);
+  }
 }
 
 std::string test_name(const ::testing::TestParamInfo<const char*>& info) {

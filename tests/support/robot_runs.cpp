@@ -100,16 +100,19 @@ ModelPtr with_ball(const Model& robot, Vec3 position) {
 }
 
 // The box around all colliding shapes but planes.
-Aabb bounds_of(const Model& model, const State& state) {
-  Data data(model);
-  forward_kinematics(model, model.defaults, state, data);
-  const CollisionModel shapes(model);
+Aabb bounds_of(const CollisionModel& shapes, const Data& data) {
   constexpr double kFar = std::numeric_limits<double>::infinity();
   Aabb box(Vec3(kFar, kFar, kFar), Vec3(-kFar, -kFar, -kFar));
   for (const Collider& c : shapes.colliders()) {
     if (!c.half_space) box = join(box, Aabb(shapes.shape(c).bounds(data.X_WB[at(c.body)] * c.X_BS)));
   }
   return box;
+}
+
+Aabb bounds_of(const Model& model, const State& state) {
+  Data data(model);
+  forward_kinematics(model, model.defaults, state, data);
+  return bounds_of(CollisionModel(model), data);
 }
 
 bool touches(const Model& model, const State& state) {
@@ -168,6 +171,14 @@ std::vector<RobotFile> robot_files() {
   }
   std::sort(files.begin(), files.end(), [](const RobotFile& a, const RobotFile& b) { return a.name < b.name; });
   return files;
+}
+
+std::function<double(const State&)> lowest_point_of(const Model& model) {
+  return
+      [&model, data = Data(model), shapes = std::make_shared<const CollisionModel>(model)](const State& state) mutable {
+        forward_kinematics(model, model.defaults, state, data);
+        return bounds_of(*shapes, data).lower.z();
+      };
 }
 
 RobotSetup set_up(const RobotFile& file) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct RobotSetup {
   std::vector<std::string> excluded;  // pairs of bodies that overlap in the start pose of a URDF: they do not collide
 };
 RobotSetup set_up(const RobotFile& file);
+
+// The lowest point of all shapes that collide, but for planes. The model must stay alive.
+std::function<double(const State&)> lowest_point_of(const Model& model);
 
 struct RunFigures {
   int steps = 0;

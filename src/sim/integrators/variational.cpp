@@ -32,6 +32,7 @@ void VariationalMidpoint::integrate(StepContext& s) {
   const Stopwatch watch;
   v_mean_ = free_step_.velocity() + 0.5 * (s.v_next - s.data.v_free);
   touchstone::integrate(s.model, s.state.q, v_mean_, s.h, s.work.q);
+  stage::recover(s);
   stage::finish_motion(s);
   s.report.times.integrate = watch.seconds();
 }

@@ -12,12 +12,14 @@
 namespace touchstone::hard {
 namespace {
 
-// Compliance of equalities, as a share of what their bodies give way to. Loops at dead centre have no finite force for
-// the velocity that stabilisation asks for; this bounds it, and is far below the accuracy of a step everywhere else.
-constexpr double kLoopCompliance = 1e-8;
+// Compliance of equalities, as a share of what their bodies give way to. Loops that say the same twice have no unique
+// force, loops at dead centre no finite one for what stabilisation asks for; this chooses and bounds it, and is far
+// below the accuracy of a step everywhere else.
+constexpr double kLoopCompliance = 1e-9;
 
 // The speed at which a violation is left, 0 within the slop.
 double recovery(double gap, double h, const StabilisationOptions& s) {
+  if (s.method != Stabilisation::kBaumgarte) return 0.0;
   return std::max(s.erp * std::min(0.0, gap + s.slop) / h, -s.recovery_speed);
 }
 
@@ -85,11 +87,13 @@ void set_unilateral(const ConstraintStep& step, int row, double restitution, con
   const Bias bias = unilateral_bias(u, restitution, impedance, step.h, step.remaining, step.stabilisation);
   c.bias[row] = bias.total;
   c.recovery[row] = bias.recovery;
+  c.recovers[at(row)] = 1;
 }
 
 void set_bilateral(const ConstraintStep& step, int row, double weight, Constraints& c) {
-  const double back = step.stabilisation.erp * c.position[at(row)] / step.remaining;
-  c.bias[row] = c.recovery[row] = back;
+  const bool asks = step.stabilisation.method == Stabilisation::kBaumgarte;
+  c.bias[row] = c.recovery[row] = asks ? step.stabilisation.erp * c.position[at(row)] / step.remaining : 0.0;
+  c.recovers[at(row)] = 1;
   c.compliance[row] = kLoopCompliance * weight;
 }
 

@@ -12,12 +12,30 @@ constexpr double kRankTolerance = 1e-10;  // singular values below this times th
 using SmallMatrix =
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
 
+// The inverse of a block that has one. Returns false, with `result` undefined, if its rank is in doubt.
+template <int m>
+bool invert(const Eigen::Map<const MatrixX>& A, Eigen::Map<MatrixX>& result) {
+  using Fixed = Eigen::Matrix<double, m, m>;
+  const Fixed copy = A;
+  Fixed inverse;
+  if constexpr (m <= 3) {
+    inverse = copy.inverse();
+  } else {
+    inverse = Eigen::PartialPivLU<Fixed>(copy).inverse();
+  }
+  result = inverse;
+  // The product of the norms bounds the ratio of the singular values.
+  return copy.norm() * inverse.norm() * kRankTolerance < 1.0;
+}
+
 // The singular vectors of a planar loop's block that carry nothing must not be divided by.
 void pseudoinverse_of(const Eigen::Map<const MatrixX>& A, Eigen::Map<MatrixX> result) {
   if (A.rows() == 1) {
     result(0, 0) = A(0, 0) > 0.0 ? 1.0 / A(0, 0) : 0.0;
     return;
   }
+  if (A.rows() == 3 && invert<3>(A, result)) return;  // connections
+  if (A.rows() == 6 && invert<6>(A, result)) return;  // welds
   const SmallMatrix copy = A;
   const Eigen::JacobiSVD<SmallMatrix> svd(copy, Eigen::ComputeFullU | Eigen::ComputeFullV);
   const auto& values = svd.singularValues();

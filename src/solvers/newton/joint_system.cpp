@@ -35,6 +35,7 @@ void JointSystem::prepare(const DualProblem& dual, const JointSpace& space) {
   lu_.analyze(hessian_.H);
   inverse_.set_partition(dual.blocks.row);
   weight_.set_partition(dual.blocks.row);
+  measure_.resize(dual.nrow());
   scale_ = (dual.lambda_scale.array() / dual.u_scale.array()).sqrt();
 }
 
@@ -46,6 +47,9 @@ void JointSystem::set_weights(int i, const HeldBlock* held) {
   SmallMatrix block = Eigen::Map<const MatrixX>(held != nullptr ? held->loose : Lambda_->data(i), m, m);
   for (int k = 0; k < m; ++k)
     block(k, k) += kFloor + (R.size() > 0 ? R[given + k] * scale_[r + k] * scale_[r + k] : 0.0);
+  // Where Lambda is large a residual counts as the error in x that it stands for: the product Lambda x has no more
+  // digits than that.
+  for (int k = 0; k < m; ++k) measure_[r + k] = 1.0 / (1.0 + std::abs(block(k, k)));
   Eigen::Map<MatrixX> inverse(inverse_.data(i), m, m);
   inverse = Eigen::PartialPivLU<SmallMatrix>(block).inverse();
   if (held != nullptr) {
@@ -103,14 +107,12 @@ void JointSystem::solve_once(VectorX& x) {
   }
 }
 
-// residual_ = rhs_ - (G + Lambda) x; of held blocks what no force along `along` can balance. Returns the largest entry,
-// where Lambda is large that of the error in x which it stands for: the product Lambda x has no more digits than that.
-double JointSystem::compute_residual(const VectorX& x) {
+// residual_ = rhs_ - (G + Lambda) x; of held blocks what no force along `along` can balance.
+void JointSystem::compute_residual(const VectorX& x) {
   residual_.setZero(x.size());
   dual_->G.multiply(x.data(), residual_.data());
   const HeldBlock* next = held_.data();
   const HeldBlock* end = next + held_.size();
-  double largest = 0.0;
   for (int i = 0; i < dual_->nblock(); ++i) {
     const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
     const bool is_held = next != end && next->block == i;
@@ -123,20 +125,21 @@ double JointSystem::compute_residual(const VectorX& x) {
       rows -= along * (along.dot(rows) / along.squaredNorm());
       ++next;
     }
-    for (int k = 0; k < m; ++k) {
-      const double error = std::abs(rows[k]) / (1.0 + std::abs(own[k * (m + 1)]));
-      if (!(error <= largest)) largest = error;  // NaN wins
-    }
   }
-  return largest;
+}
+
+// The largest entry as it counts. NaN wins.
+double JointSystem::measure(const VectorX& rows) const {
+  return rows.cwiseProduct(measure_).cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
 }
 
 // Returns whether x solves the system of rhs_ well enough.
 bool JointSystem::refine(VectorX& x) {
-  const double size = rhs_.lpNorm<Eigen::Infinity>();
+  const double size = measure(rhs_);
   double before = std::numeric_limits<double>::infinity();
   for (int k = 0;; ++k) {
-    const double error = compute_residual(x);
+    compute_residual(x);
+    const double error = measure(residual_);
     if (error <= kRefined * size) return true;
     if (k == kMostRefinements || !(error <= kLeastProgress * before)) return error <= kAcceptable * size;
     before = error;

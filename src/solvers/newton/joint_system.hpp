@@ -41,7 +41,8 @@ class JointSystem {
  private:
   void set_weights(int block, const HeldBlock* held);
   void solve_once(VectorX& x);
-  double compute_residual(const VectorX& x);
+  void compute_residual(const VectorX& x);
+  double measure(const VectorX& rows) const;
   bool refine(VectorX& x);
 
   const DualProblem* dual_ = nullptr;
@@ -54,6 +55,7 @@ class JointSystem {
   BlockDiagonal inverse_;  // W, scaled
   BlockDiagonal weight_;   // W in the problem's units
   VectorX scale_;          // nrow: scaled J = scale J
+  VectorX measure_;        // nrow: what a residual counts
   VectorX velocity_, rhs_, residual_, change_;
 };
 

@@ -1,0 +1,59 @@
+#include "touchstone/math/principal_pivoting.hpp"
+
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace touchstone {
+namespace {
+
+// Random problems of all sizes, some nearly singular: the answer satisfies every condition.
+TEST(PrincipalPivoting, SatisfiesTheConditions) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  PrincipalPivoting pivoting;
+  int few = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    const int n = 1 + trial % 40, rank = 1 + (trial * 7) % (n + 3);
+    const MatrixX half = MatrixX::NullaryExpr(n, rank, [&] { return normal(random); });
+    MatrixX A = half * half.transpose();
+    A.diagonal() += 1e-6 * A.diagonal() + VectorX::Constant(n, 1e-9);
+    const VectorX b = VectorX::NullaryExpr(n, [&] { return normal(random); });
+    pivoting.resize(n);
+    for (int c = 0; c < n; ++c) Eigen::Map<VectorX>(pivoting.column(c), n) = A.col(c);
+    for (int i = 0; i < n; i += 3) pivoting.set_free(i);
+    VectorX x(n);
+    const double tolerance = 1e-9 * b.lpNorm<Eigen::Infinity>();
+    few += pivoting.solve(b.data(), tolerance, 4, x.data()) ? 1 : 0;
+    ASSERT_TRUE(pivoting.solve(b.data(), tolerance, 1000, x.data())) << trial;
+    const VectorX w = A * x + b;
+    const double rounding = 1e-12 * A.diagonal().maxCoeff() * x.lpNorm<1>() + 1e-12;
+    for (int i = 0; i < n; ++i) {
+      if (i % 3 == 0) {
+        ASSERT_NEAR(w[i], 0.0, tolerance + rounding) << trial;
+      } else {
+        ASSERT_GE(x[i], 0.0) << trial;
+        ASSERT_GE(w[i], -tolerance - rounding) << trial;
+        ASSERT_NEAR(std::min(x[i] * A(i, i), w[i]), 0.0, tolerance + rounding) << trial;
+      }
+    }
+  }
+  EXPECT_GE(few, 200);  // mostly the first guesses do
+}
+
+TEST(PrincipalPivoting, SaysWhatItCannotDo) {
+  PrincipalPivoting pivoting;
+  pivoting.resize(1);
+  double x = 0.0;
+  const double b = -1.0;
+  *pivoting.column(0) = 2.0;
+  EXPECT_FALSE(pivoting.solve(&b, 0.0, 0, &x));  // no guess allowed
+  EXPECT_TRUE(pivoting.solve(&b, 0.0, 1, &x));
+  EXPECT_DOUBLE_EQ(x, 0.5);
+  *pivoting.column(0) = -2.0;
+  EXPECT_FALSE(pivoting.solve(&b, 0.0, 10, &x));
+}
+
+}  // namespace
+}  // namespace touchstone

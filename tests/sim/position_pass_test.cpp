@@ -1,0 +1,176 @@
+// Violated constraints are brought back by moving the configuration: how far, how fast, and without any velocity.
+#include "touchstone/sim/position_pass.hpp"
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "support/effort.hpp"
+#include "touchstone/io/mjcf.hpp"
+#include "touchstone/scenes/scene_run.hpp"
+#include "touchstone/scenes/scenes.hpp"
+#include "touchstone/sim/simulator.hpp"
+
+namespace touchstone {
+namespace {
+
+constexpr double kRest = 3e-4;  // m: the slop and a little
+
+SimulatorOptions options_of(double h) {
+  SimulatorOptions options;
+  options.time_step = h;
+  return options;
+}
+
+std::string box_at(double x, double y, double z, double size = 0.1, double mass = 1.0) {
+  return fmt::format("<body pos='{} {} {}'><freejoint/><geom type='box' size='{} {} {}' mass='{}'/></body>", x, y, z,
+                     size, size, size, mass);
+}
+
+ModelPtr on_ground(const std::string& bodies, const std::string& gravity = "0 0 -9.81") {
+  return load_mjcf_string(
+      fmt::format("<mujoco><option gravity='{}'/><worldbody><geom type='plane' size='9 9 1'/>{}</worldbody></mujoco>",
+                  gravity, bodies));
+}
+
+// A box that starts deep leaves the ground without a hop, and at a rate that does not depend on the time step.
+TEST(PositionPass, ADeepBoxRisesWithoutVelocity) {
+  for (const double depth : {0.001, 0.01, 0.05}) {
+    double reference = 0.0;
+    for (const double h : {0.0005, 0.001, 0.002, 0.004}) {
+      Simulator sim(on_ground(box_at(0, 0, 0.1 - depth)), options_of(h));
+      double fastest = 0.0, highest = -1.0, middle = 0.0;
+      for (double t = 0.0; t < 1.0; t += h) {
+        ASSERT_EQ(sim.step().status, StepStatus::kOk);
+        fastest = std::max(fastest, sim.state().v.norm());
+        highest = std::max(highest, sim.state().q[2]);
+        if (t < 0.0155) middle = 0.1 - sim.state().q[2];
+      }
+      EXPECT_LT(fastest, 1e-6) << depth << ' ' << h;
+      EXPECT_LT(highest, 0.1) << depth << ' ' << h;
+      EXPECT_NEAR(sim.state().q[2], 0.1, kRest) << depth << ' ' << h;
+      EXPECT_FALSE(sim.report().warnings.any());
+      if (h == 0.0005) reference = middle;
+      EXPECT_NEAR(middle, reference, 0.35 * reference + 1e-5) << depth << ' ' << h;  // 16 ms after the start
+    }
+  }
+}
+
+// What lies on a deep box is lifted with it, and never pressed into it.
+TEST(PositionPass, NothingIsPushedIntoItsNeighbours) {
+  std::string tower;
+  for (int k = 0; k < 4; ++k) tower += box_at(0.01 * k, 0, 0.07 + 0.2 * k);
+  Simulator sim(on_ground(tower), options_of(0.002));
+  for (int step = 0; step < 500; ++step) {
+    ASSERT_EQ(sim.step().status, StepStatus::kOk);
+    for (int k = 1; k < 4; ++k) {
+      const double gap = sim.state().q[7 * k + 2] - sim.state().q[7 * (k - 1) + 2] - 0.2;
+      ASSERT_GT(gap, -kRest) << step << ' ' << k;
+    }
+  }
+  EXPECT_NEAR(sim.state().q[2], 0.1, kRest);
+}
+
+// A lift that is too wide for its rails is not locked by them: nothing presses, so nothing holds it by friction.
+TEST(PositionPass, ASqueezedLiftFalls) {
+  for (const char* joint : {"<joint type='slide' axis='0 0 1'/><joint type='slide' axis='1 0 0'/>", "<freejoint/>"}) {
+    Simulator sim(load_mjcf_string(fmt::format(
+                      "<mujoco><worldbody><geom type='box' pos='-0.2 0 0' size='.15 .2 9'/><geom type='box' pos='0.2 0 "
+                      "0' size='.15 .2 9'/><body pos='0 0 1'>{}<geom type='box' size='.097 .1 .1' mass='10'/></body>"
+                      "</worldbody></mujoco>",
+                      joint)),
+                  options_of(0.002));
+    for (int step = 0; step < 100; ++step) {
+      ASSERT_EQ(sim.step().status, StepStatus::kOk) << step;
+      ASSERT_TRUE(sim.report().warnings.recovery_conflict) << step;
+    }
+    EXPECT_NE(sim.describe_hindered().find("contact of"), std::string::npos);
+    const double speed = std::abs(sim.state().v[sim.model().nv == 2 ? 0 : 2]);
+    EXPECT_NEAR(speed, 9.81 * 0.2, 0.2);
+    EXPECT_NEAR(sim.report().penetration, 0.047, 0.02);  // as it must be
+  }
+}
+
+// Heaps of bodies that were spawned in each other, without gravity: all come apart, and nothing moves by itself.
+TEST(PositionPass, HeapsComeApartWithoutVelocity) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> place(-0.1, 0.1), size(0.03, 0.08);
+  const int heaps = test::whole_family() ? 100 : 8;
+  for (int heap = 0; heap < heaps; ++heap) {
+    std::string bodies;
+    for (int k = 0; k < 4 + heap % 9; ++k) {
+      bodies += fmt::format(
+          "<body pos='{} {} {}' euler='{} {} 0'><freejoint/><geom type='{}' size='{} {} {}' mass='{}'/>"
+          "</body>",
+          place(random), place(random), 0.3 + place(random), 900 * place(random), 900 * place(random),
+          (k + heap) % 2 == 0 ? "box" : "sphere", size(random), size(random), size(random), 10.0 * size(random));
+    }
+    Simulator sim(on_ground(bodies, "0 0 0"), options_of(0.002));
+    for (int step = 0; step < 500; ++step) {
+      ASSERT_EQ(sim.step().status, StepStatus::kOk) << heap << ' ' << step;
+      ASSERT_LT(sim.state().v.lpNorm<Eigen::Infinity>(), 1e-9) << heap << ' ' << step;
+    }
+    EXPECT_LT(sim.report().penetration, kRest) << heap;
+    EXPECT_FALSE(sim.report().recovered) << heap;
+  }
+}
+
+// Equalities that start open close at most at the recovery speed.
+TEST(PositionPass, EqualitiesCloseAtALimitedSpeed) {
+  for (const char* kind :
+       {"connect body1='a' body2='b' anchor='0 0 0'", "weld body1='a' body2='b' relpose='0 0 0 1 0 0 0'"}) {
+    Simulator sim(load_mjcf_string(fmt::format(
+                      "<mujoco><option gravity='0 0 0'/><worldbody><body name='a'><freejoint/><geom size='.02' "
+                      "mass='1'/></body><body name='b' pos='0.4 0.1 0' euler='0 0 40'><freejoint/><geom size='.02' "
+                      "mass='3' contype='0' conaffinity='0'/></body></worldbody><equality><{}/></equality>"
+                      "<keyframe><key qpos='0.4 0 0 1 0 0 0 -0.4 0.1 0 1 0 0 0'/></keyframe></mujoco>",
+                      kind)),
+                  options_of(0.002));
+    sim.reset(0);
+    double before = sim.step().violation;
+    EXPECT_GT(before, 0.1);
+    for (int step = 0; step < 999; ++step) {
+      ASSERT_EQ(sim.step().status, StepStatus::kOk);
+      ASSERT_LT((before - sim.report().violation) / 0.002, 1.01) << step;  // m/s: recovery_speed
+      ASSERT_LE(sim.report().violation, before * 1.001) << step;
+      ASSERT_LT(sim.state().v.lpNorm<Eigen::Infinity>(), 1e-9) << step;
+      before = sim.report().violation;
+    }
+    EXPECT_LT(before, 3e-6) << kind;
+  }
+}
+
+// Where nothing is violated nothing is done.
+TEST(PositionPass, RestsWhereNothingIsViolated) {
+  SceneRun run(make_scene("stack"));
+  for (int k = 0; k < 300; ++k) {
+    run.step();
+    ASSERT_FALSE(run.simulator().report().recovered) << k;
+  }
+}
+
+// A robot whose feet start in the ground stands up without a hop.
+TEST(PositionPass, ARobotWithDeepFeetDoesNotHop) {
+  for (const double depth : {0.001, 0.01, 0.05}) {
+    SceneRun run(make_scene("quadruped:flat,drop=0"));
+    Simulator& sim = run.simulator();
+    sim.state().q[2] -= depth;
+    const double start = sim.state().q[2];
+    double highest = start, work = 0.0;
+    for (int k = 0; k < 500; ++k) {
+      run.step();
+      ASSERT_EQ(sim.report().status, StepStatus::kOk) << depth << ' ' << k;
+      highest = std::max(highest, sim.state().q[2]);
+      work += sim.report().energy.stabilisation;
+    }
+    EXPECT_LT(highest, start + depth + kRest) << depth;
+    EXPECT_LT(sim.report().penetration, kRest) << depth;
+    EXPECT_LT(work, 1.3 * 9.81 * 20.0 * depth + 1e-3) << depth;  // what lifting it takes
+  }
+}
+
+}  // namespace
+}  // namespace touchstone
