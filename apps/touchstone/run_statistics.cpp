@@ -74,6 +74,10 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   deep_penetrations += report.warnings.deep_penetration ? 1 : 0;
   recovery_conflicts += report.warnings.recovery_conflict ? 1 : 0;
   if (report.hindered_block >= 0 && first_hindered.empty()) first_hindered = sim.describe_hindered();
+  limit_cycles += report.warnings.limit_cycle ? 1 : 0;
+  if (report.cycling_actuator >= 0 && first_cycling.empty()) {
+    first_cycling = sim.model().actuators[static_cast<std::size_t>(report.cycling_actuator)].name;
+  }
   variational_fallbacks += report.warnings.variational_fallback ? 1 : 0;
   if (report.status != StepStatus::kOk && first_trouble.empty()) {
     first_trouble =
@@ -164,6 +168,11 @@ std::string statistics_table(const RunStatistics& s) {
                     "squeezed{}{}",
                     s.first_hindered.empty() ? "" : ": first ", s.first_hindered));
   }
+  if (s.limit_cycles > 0) {
+    row("warnings", styled(std::to_string(s.limit_cycles), Style::kWarning),
+        fmt::format("steps in which an actuator fed a limit cycle: first '{}'; lower its gains or the time step",
+                    s.first_cycling));
+  }
   if (s.variational_fallbacks > 0) {
     row("warnings", styled(std::to_string(s.variational_fallbacks), Style::kWarning),
         "steps made by Moreau's rule because the variational one was not solved; try a smaller time step");
@@ -224,7 +233,8 @@ nlohmann::ordered_json statistics_json(const RunStatistics& s) {
                               {{"energy_jump", s.energy_jumps},
                                {"deep_penetration", s.deep_penetrations},
                                {"recovery_conflict", s.recovery_conflicts},
-                               {"variational_fallback", s.variational_fallbacks}}},
+                               {"variational_fallback", s.variational_fallbacks},
+                               {"limit_cycle", s.limit_cycles}}},
                              {"iterations", s.iterations},
                              {"most_iterations", s.most_iterations},
                              {"solver_stages", stages},

@@ -123,6 +123,10 @@ void bind_step_report(nb::module_& m) {
       .def_prop_ro("deep_penetration", [](const StepReport& r) { return r.warnings.deep_penetration; })
       .def_prop_ro("recovery_conflict", [](const StepReport& r) { return r.warnings.recovery_conflict; })
       .def_prop_ro("variational_fallback", [](const StepReport& r) { return r.warnings.variational_fallback; })
+      .def_prop_ro(
+          "limit_cycle", [](const StepReport& r) { return r.warnings.limit_cycle; },
+          "An actuator drives a joint to and fro from step to step: its gains are too high for the time step.")
+      .def_ro("cycling_actuator", &StepReport::cycling_actuator, "The actuator of limit_cycle; -1: none.")
       .def_ro("times", &StepReport::times)
       .def("_repr_html_", &report_html)
       .def("__repr__", [](const StepReport& r) {

@@ -70,6 +70,8 @@ Data::Data(const Model& model)
       scratch(scratch_vector(model.nv)),
       joint_gain(scratch_vector(model.nv)),
       tendon_gain(scratch_vector(model.ntendon)),
+      tendon_block_gain(scratch_vector(model.ntendon)),
+      tendon_block_force(scratch_vector(model.ntendon)),
       servo_gain(scratch_vector(model.nu)),
       servo_force(scratch_vector(model.nu)),
       servo_mode(static_cast<std::size_t>(model.nu), ServoMode::kExplicit),

@@ -47,15 +47,17 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
 
 // The free motion of a step h: the factor of A = M + implicit terms in data.L, and data.v_free. False as above.
 //
-// Implicit (taken at the end of the step, backward Euler) are springs and dampers of joints, springs, dampers and
-// servos on fixed tendons whose joints lie on one path, and servos on joints: an actuator whose force falls with
-// length (kp) and velocity (kd) of its transmission adds (h kd + h^2 kp) m m' to A, m its moment. All other forces are
-// those of the start.
+// Implicit (taken at the end of the step, backward Euler) are springs and dampers of joints and tendons, and servos: an
+// actuator whose force falls with length (kp) and velocity (kd) of its transmission. What A has entries for (all that
+// acts on one joint, or on a fixed tendon whose joints lie on one path) adds (h kd + h^2 kp) m m' to A, m its moment.
 //   A (v_free - v) = h (smooth_force - h K v)         K the stiffness of all implicit springs and servos
-// Force limits. A servo whose force at the start is near a limit (of the actuator, or of a joint that has no other
-// actuator) gets the mode `near_limits`: kExplicit, the clamped force of the start; or kBounded, then it takes no part
-// in A and v_free, and the caller adds it to the contact problem as a block
-//   Box[h lo, h hi],   R = 1/servo_gain,   b = -(h servo_force / servo_gain + m v).
+// What joins branches or trees cannot be in A, and what is near a force limit (of the actuator, or one that the
+// actuators of a joint or tendon share) must not be. With near_limits = kBounded both are left to the contact problem,
+// take no part in A and v_free, and the caller adds for each a block of one row (servo_block)
+//   Box[h lo, h hi],   R = 1/gain,   b = -(h force / gain + m v),
+// for tendons an equality with R = 1/tendon_block_gain, b = -h tendon_block_force R. With kExplicit they are constant,
+// the clamped force of the start. So are gains of the wrong sign, and actuators that pull at a joint near its force
+// limit by way of a tendon or site.
 // Springs at the middle (SpringRule::kMiddle) are for a state whose configuration is that of the step's start moved by
 // h v/2: there they are taken where the mean of both velocities would have led. That adds h^2 K/4 to A, takes nothing
 // from smooth_force, and loses no energy.
@@ -68,8 +70,13 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
 // Makes implicit servos bounded whose force exceeds its limits if the step ends with v_next. False if there are none.
 bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const ConstVectorRef& v_next, double h,
                             Data& data);
-// The limits of an actuator's force; infinite where there are none. Needs compute_actuation.
-Vector2 servo_range(const Model& model, const Data& data, int actuator);
+// The block of a servo with the mode kBounded, and of those that share it: limits (infinite where there are none),
+// gain and force.
+struct ServoBlock {
+  Vector2 range;
+  double gain = 0.0, force = 0.0;
+};
+ServoBlock servo_block(const Model& model, const Data& data, int actuator);
 
 // The free motion with all forces explicit: the factor of M, and v_free = v + h M^-1 smooth_force. False as above.
 [[nodiscard]] bool compute_explicit_motion(const Model& model, const Parameters& parameters, const State& state,

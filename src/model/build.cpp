@@ -436,6 +436,24 @@ void warn_of_dissipation(Model& m) {
   m.warnings.push_back({origin_of(m, ElementKind::kShape, static_cast<int>(first - m.shapes.begin())), message});
 }
 
+// Forces that grow with the length or the velocity that they drive, which no step can take at its end.
+void warn_of_gains(Model& m) {
+  for (int u = 0; u < m.nu; ++u) {
+    const Actuator& actuator = m.actuators[static_cast<std::size_t>(u)];
+    if (actuator.bias_type != ActuatorBias::kAffine || (actuator.bias[1] <= 0.0 && actuator.bias[2] <= 0.0)) continue;
+    const bool is_kp = actuator.bias[1] > 0.0;
+    const std::string message = fmt::format(
+        "{} gain {:g} has the wrong sign: the force grows with the {} that it drives, so the motion is "
+        "unstable; a servo has a negative one",
+        is_kp ? "position" : "velocity", is_kp ? actuator.bias[1] : actuator.bias[2], is_kp ? "length" : "velocity");
+    const Warning warning{origin_of(m, ElementKind::kActuator, u), message};
+    const auto is_known = [&](const Warning& known) {
+      return known.message == message && known.origin.element == warning.origin.element;
+    };
+    if (std::none_of(m.warnings.begin(), m.warnings.end(), is_known)) m.warnings.push_back(warning);
+  }
+}
+
 }  // namespace
 
 ModelPtr ModelBuilder::build() const {
@@ -455,6 +473,7 @@ ModelPtr ModelBuilder::build() const {
   finish_with_reference_inertia(m, allow_massless_, massless_option_);
   for (std::size_t k = 0; k < m.keyframes.size(); ++k) complete_keyframe(m, m.keyframes[k], static_cast<int>(k));
   warn_of_dissipation(m);
+  warn_of_gains(m);
   return model;
 }
 

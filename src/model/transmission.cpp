@@ -109,6 +109,21 @@ double tendon_length(const Model& model, const Tendon& tendon, const ConstVector
   return length;
 }
 
+bool has_length(const Model& model, const Actuator& actuator) {
+  const auto target = static_cast<std::size_t>(actuator.target);
+  switch (actuator.transmission) {
+    case TransmissionType::kJoint:
+    case TransmissionType::kJointInParent:
+      return model.joints[target].type != JointType::kFree;
+    case TransmissionType::kSite:
+      return actuator.reference_site >= 0;
+    case TransmissionType::kTendon:
+    case TransmissionType::kSliderCrank:
+      return true;
+  }
+  return true;
+}
+
 double transmission_length(const Model& model, const KinematicsView& kinematics, const Actuator& actuator,
                            const ConstVectorRef& q, VectorRef moment) {
   moment.setZero();

@@ -32,6 +32,7 @@ enum class ConstraintKind : std::uint8_t {
   kTendonFriction,
   kEquality,
   kServo,
+  kTendonSpring,
 };
 
 const char* to_string(ConstraintKind kind);

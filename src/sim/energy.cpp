@@ -95,6 +95,7 @@ void EnergyMeter::add_constraint_work(const Model& model, const StepMotion& moti
   constraint_velocity(model, c, motion.after.v, row_velocity_);
   for (int block = 0; block < c.count(); ++block) {
     const KindEntry& kind = entry_of(c.list[at(block)].kind);
+    if (kind.work == Work::kElsewhere) continue;
     const int first = c.blocks.row[at(block)], last = c.blocks.row[at(block + 1)] - 1;
     const bool one_sided = kind.violation == Violation::kOverlap || kind.violation == Violation::kOneSided;
     const bool is_impact = one_sided && c.velocity[last] < -motion.impact_speed;

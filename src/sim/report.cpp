@@ -72,6 +72,8 @@ void StepReport::merge_earlier(const StepReport& earlier) {
   warnings.deep_penetration |= earlier.warnings.deep_penetration;
   warnings.recovery_conflict |= earlier.warnings.recovery_conflict;
   warnings.variational_fallback |= earlier.warnings.variational_fallback;
+  warnings.limit_cycle |= earlier.warnings.limit_cycle;
+  if (cycling_actuator < 0) cycling_actuator = earlier.cycling_actuator;
   times.add(earlier.times);
 }
 

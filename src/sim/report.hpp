@@ -62,7 +62,11 @@ struct StepWarnings {
   bool recovery_conflict = false;
   // The equation of the variational integrator was not solved: Moreau's midpoint rule made the step instead.
   bool variational_fallback = false;
-  bool any() const { return energy_jump || deep_penetration || recovery_conflict || variational_fallback; }
+  // An actuator drives a joint to and fro from step to step (sim/cycle_watch.hpp).
+  bool limit_cycle = false;
+  bool any() const {
+    return energy_jump || deep_penetration || recovery_conflict || variational_fallback || limit_cycle;
+  }
 };
 
 // Each field the worse of both; worst_block is left alone.
@@ -87,6 +91,7 @@ struct StepReport {
   bool recovered = false;          // the configuration was moved out of violations (sim/position_pass.hpp)
   double recovery_residual = 0.0;  // m: certificate of that
   int hindered_block = -1;         // a constraint that asked for more of it than others let it have; -1: none
+  int cycling_actuator = -1;       // one that feeds a limit cycle; -1: none
   EnergyAccount energy;            // zero if SimulatorOptions::watch.energy is off
   StepWarnings warnings;
   StageTimes times;

@@ -168,6 +168,7 @@ void Simulator::reset(const State& state) {
   state.validate(s_->model);
   s_->state = state;
   s_->cache.clear();
+  s_->cycles.clear();
   s_->detector.reset();
   forget_step();
 }

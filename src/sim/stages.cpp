@@ -173,6 +173,8 @@ void account(StepContext& s) {
     worst = std::max(worst, violation_of(s.constraints, block));
   }
   report.warnings.deep_penetration = report.penetration > s.options.watch.penetration;
+  report.cycling_actuator = s.cycles.update(s.data.actuator_velocity, s.actuator_force, s.input.control, s.h);
+  report.warnings.limit_cycle = report.cycling_actuator >= 0;
   report.immovable = static_cast<int>(contacts.size()) - report.contacts;
   fill_contact_forces(s);
   s.sensors_known = false;

@@ -12,6 +12,7 @@
 #include "touchstone/sim/constraints/kind.hpp"
 #include "touchstone/sim/contact_cache.hpp"
 #include "touchstone/sim/contact_force.hpp"
+#include "touchstone/sim/cycle_watch.hpp"
 #include "touchstone/sim/detection/detector.hpp"
 #include "touchstone/sim/energy.hpp"
 #include "touchstone/sim/island_solver.hpp"
@@ -65,6 +66,9 @@ struct StepContext {
   // --- recover ---
   PositionPass pass;
   double energy_before_pass = 0.0;  // J, with the new velocity; only if report.recovered
+
+  // --- account ---
+  CycleWatch cycles;
 
   // --- integrate ---
   State before;            // the state at the start of the step

@@ -74,7 +74,7 @@ enum class Violation : std::uint8_t {
 };
 
 // Whose work the impulses of a kind do, in the account of energy.
-enum class Work : std::uint8_t { kConstraint, kActuator };
+enum class Work : std::uint8_t { kConstraint, kActuator, kElsewhere };
 
 // What a constraint is known by from step to step.
 struct WarmStartKey {

@@ -12,6 +12,7 @@
 #include "touchstone/sim/constraints/servo.hpp"
 #include "touchstone/sim/constraints/tendon_friction.hpp"
 #include "touchstone/sim/constraints/tendon_limit.hpp"
+#include "touchstone/sim/constraints/tendon_spring.hpp"
 
 namespace touchstone {
 namespace {
@@ -22,8 +23,8 @@ constexpr std::array<KindEntry, sizeof...(Kinds)> list_of() {
             &Kinds::soft_law, &Kinds::wrench, &Kinds::key, &Kinds::describe}...}};
 }
 
-constexpr auto kKinds =
-    list_of<ContactKind, JointLimitKind, JointFrictionKind, TendonLimitKind, TendonFrictionKind, LoopKind, ServoKind>();
+constexpr auto kKinds = list_of<ContactKind, JointLimitKind, JointFrictionKind, TendonLimitKind, TendonFrictionKind,
+                                LoopKind, ServoKind, TendonSpringKind>();
 
 constexpr bool kinds_are_in_order() {
   for (std::size_t i = 0; i < kKinds.size(); ++i) {

@@ -14,38 +14,37 @@ void ServoKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
   const double zero = 0.0;
   for (int u = 0; u < model.nu; ++u) {
     if (step.data.servo_mode[at(u)] != ServoMode::kBounded) continue;
-    const Actuator& actuator = model.actuators[at(u)];
-    const Vector2 range = servo_range(model, step.data, u);
+    const ServoBlock block = servo_block(model, step.data, u);
     writer.begin(kKind, u);
-    writer.blocks().add_box(step.h * range[0], step.h * range[1]);
-    double length = 1.0;
-    if (actuator.transmission == TransmissionType::kJoint) {
-      const int dof = model.joint_dof[at(actuator.target)];
-      const double moment = step.data.actuator_moment(dof, u);
-      writer.add_dof(dof, 0, moment);
-      length = step.weights.dof_length[dof] / std::abs(moment);
+    if (std::isinf(block.range[0]) && std::isinf(block.range[1])) {
+      writer.blocks().add_equality(1);
     } else {
-      for (const Tendon::Term& term : model.tendons[at(actuator.target)].terms) {
-        const int dof = model.joint_dof[at(term.joint)];
-        writer.add_dof(dof, 0, step.data.actuator_moment(dof, u));
-      }
-      length = step.weights.tendon_length[actuator.target] / std::abs(actuator.gear[0]);
+      writer.blocks().add_box(step.h * block.range[0], step.h * block.range[1]);
     }
+    double inverse_square = 0.0;  // of the length of the row
+    for (int i = 0; i < model.nv; ++i) {
+      const double moment = step.data.actuator_moment(i, u);
+      if (moment == 0.0) continue;
+      writer.add_dof(i, 0, moment);
+      const double share = moment / step.weights.dof_length[i];
+      inverse_square += share * share;
+    }
+    const double length = 1.0 / std::sqrt(inverse_square);
     writer.end(&zero, &length);
   }
 }
 
 void ServoKind::hard_law(const ConstraintStep& step, int block, Constraints& c) {
   const int u = c.list[at(block)].index, row = c.blocks.row[at(block)];
-  const double gain = step.data.servo_gain[u];
-  c.compliance[row] = 1.0 / gain;
-  c.bias[row] = -(step.h * step.data.servo_force[u] / gain + step.data.actuator_velocity[u]);
+  const ServoBlock servo = servo_block(step.model, step.data, u);
+  c.compliance[row] = 1.0 / servo.gain;
+  c.bias[row] = -(step.h * servo.force / servo.gain + step.data.actuator_velocity[u]);
 }
 
 void ServoKind::soft_law(const ConstraintStep&, int, Constraints&) {}  // servos are explicit in this model
 
 std::string ServoKind::describe(const Model& model, std::span<const Contact>, const Constraint& constraint) {
-  return fmt::format("force limit of actuator '{}'", model.actuators[at(constraint.index)].name);
+  return fmt::format("servo '{}'", model.actuators[at(constraint.index)].name);
 }
 
 }  // namespace touchstone

@@ -1,5 +1,6 @@
-// Servos whose force limits matter in the step: the rate of the transmission, with an impulse in [h lo, h hi]; in
-// between, the impulse is that of the force at the end of the step. Constraint::index is the actuator.
+// Servos whose force limits matter in the step, and those that join branches or trees: the rate of the transmission,
+// with an impulse in [h lo, h hi]; in between, the impulse is that of the force at the end of the step.
+// Constraint::index is the actuator, the first of those that share a limit.
 #pragma once
 
 #include "touchstone/sim/constraints/kind.hpp"

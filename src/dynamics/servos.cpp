@@ -1,0 +1,320 @@
+#include "touchstone/dynamics/servos.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "touchstone/base/index.hpp"
+#include "touchstone/dynamics/forces.hpp"
+#include "touchstone/model/transmission.hpp"
+
+namespace touchstone {
+
+bool is_beyond(double force, const Vector2& range) {
+  constexpr double kSlack = 1e-9;  // rounding is no reason to repeat a step
+  const double slack = kSlack * (1.0 + std::max(std::abs(range[0]), std::abs(range[1])));
+  return force < range[0] - slack || force > range[1] + slack;
+}
+
+namespace {
+
+// The part of the limits' half width within which a force is not expected to reach them in the next step.
+constexpr double kFarFromLimits = 0.9;
+
+const Vector2 kUnlimited(-kInfinity, kInfinity);
+
+bool is_near_limits(double force, const Vector2& range) {
+  return std::abs(force - 0.5 * (range[0] + range[1])) > kFarFromLimits * 0.5 * (range[1] - range[0]);
+}
+
+const Joint& joint_of_dof(const Model& model, int dof) { return model.joints[at(model.dof_joint[at(dof)])]; }
+
+Vector2 own_range(const Actuator& actuator) { return actuator.force_limited ? actuator.force_range : kUnlimited; }
+
+// --- limits that actuators share ---
+
+// The joint with one dof, or the tendon, that an actuator pulls at, if its force is limited.
+bool is_on_one_dof(const Model& model, const Actuator& actuator) {
+  return actuator.transmission == TransmissionType::kJoint && dof_count(model.joints[at(actuator.target)].type) == 1;
+}
+
+bool has_shared_limit(const Model& model, const Actuator& actuator) {
+  if (is_on_one_dof(model, actuator)) return model.joints[at(actuator.target)].actuator_force_limited;
+  return actuator.transmission == TransmissionType::kTendon &&
+         model.tendons[at(actuator.target)].actuator_force_limited;
+}
+
+bool share(const Actuator& a, const Actuator& b) { return a.transmission == b.transmission && a.target == b.target; }
+
+// What the actuators of the joint or tendon of `u` pull with, without its limit, and the limits, less what else acts on
+// that joint. Both in units of the force of u.
+struct SharedForce {
+  double force = 0.0;
+  Vector2 range;
+};
+
+template <typename ForceOf>
+SharedForce shared_force(const Model& model, const Data& data, int u, const ForceOf& force_of) {
+  const Actuator& actuator = model.actuators[at(u)];
+  SharedForce shared;
+  double now = 0.0;  // at the start, of the same actuators
+  for (int k = 0; k < model.nu; ++k) {
+    const Actuator& other = model.actuators[at(k)];
+    if (!share(actuator, other)) continue;
+    shared.force += other.gear[0] / actuator.gear[0] * force_of(k);
+    now += other.gear[0] * data.actuator_force[k];
+  }
+  double rest = 0.0;
+  Vector2 range = kUnlimited;
+  if (actuator.transmission == TransmissionType::kTendon) {
+    // The limit of a tendon is one of the force before the gear.
+    range = model.tendons[at(actuator.target)].actuator_force_range * actuator.gear[0];
+  } else {
+    range = model.joints[at(actuator.target)].actuator_force_range;
+    rest = data.actuation_unlimited[model.joint_dof[at(actuator.target)]] - now;
+  }
+  const double a = (range[0] - rest) / actuator.gear[0], b = (range[1] - rest) / actuator.gear[0];
+  shared.range = {std::min(a, b), std::max(a, b)};
+  return shared;
+}
+
+// Whether an actuator moves nothing.
+bool is_idle(const Model& model, const Data& data, int u) {
+  const Actuator& actuator = model.actuators[at(u)];
+  return is_on_one_dof(model, actuator) ? actuator.gear[0] == 0.0 : data.actuator_moment.col(u).isZero(0.0);
+}
+
+// Whether the limits of joints that the actuator reaches in another way than by itself are far.
+bool is_free_of_joint_limits(const Model& model, const Data& data, int u) {
+  if (is_on_one_dof(model, model.actuators[at(u)])) return true;
+  bool is_free = true;
+  for_dofs(model, data, u, [&](int i) {
+    const Joint& joint = joint_of_dof(model, i);
+    if (!joint.actuator_force_limited) return;
+    is_free = is_free && !is_near_limits(data.actuation_unlimited[i], joint.actuator_force_range);
+  });
+  return is_free;
+}
+
+void make_explicit(int u, Data& data) {
+  data.servo_mode[at(u)] = ServoMode::kExplicit;
+  data.servo_gain[u] = 0.0;
+  data.servo_force[u] = data.actuator_force[u];
+}
+
+// Makes one block of the actuators at the joint or tendon of u: that of the first which is not explicit. Those beyond
+// limits of their own stay there in this step.
+void bound_together(const Model& model, int u, Data& data) {
+  bool first = true;
+  for (int k = 0; k < model.nu; ++k) {
+    if (!share(model.actuators[at(u)], model.actuators[at(k)])) continue;
+    if (k != u && is_beyond(data.actuator_law[k], own_range(model.actuators[at(k)]))) make_explicit(k, data);
+    if (data.servo_mode[at(k)] == ServoMode::kExplicit) continue;
+    data.servo_mode[at(k)] = first ? ServoMode::kBounded : ServoMode::kShared;
+    first = false;
+  }
+}
+
+// Whether the limit that u shares is kept by its block.
+bool is_bounded_together(const Model& model, const Data& data, int u) {
+  if (data.servo_mode[at(u)] != ServoMode::kBounded) return data.servo_mode[at(u)] == ServoMode::kShared;
+  for (int k = 0; k < model.nu; ++k) {
+    const ServoMode mode = data.servo_mode[at(k)];
+    const bool is_apart = mode == ServoMode::kImplicit || mode == ServoMode::kBounded;
+    if (k != u && is_apart && share(model.actuators[at(u)], model.actuators[at(k)])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// --- gains ---
+
+ServoGains servo_gains(const Model& model, const Parameters& parameters, const Data& data, int u) {
+  const Actuator& actuator = model.actuators[at(u)];
+  ServoGains gains;
+  if (actuator.gain_type == ActuatorGain::kAffine) {
+    gains.kp -= parameters.actuator_gain[at(u)][1] * data.actuator_signal[u];
+    gains.kd -= parameters.actuator_gain[at(u)][2] * data.actuator_signal[u];
+  }
+  if (actuator.bias_type == ActuatorBias::kAffine) {
+    gains.kp -= parameters.actuator_bias[at(u)][1];
+    gains.kd -= parameters.actuator_bias[at(u)][2];
+  }
+  if (!has_length(model, actuator)) gains.kp = 0.0;
+  return {std::max(gains.kp, 0.0), std::max(gains.kd, 0.0)};
+}
+
+Vector2 servo_range(const Model& model, int u) {
+  const Actuator& actuator = model.actuators[at(u)];
+  Vector2 range = own_range(actuator);
+  if (!is_on_one_dof(model, actuator) || !has_shared_limit(model, actuator) || actuator.gear[0] == 0.0) return range;
+  const Vector2 joint = model.joints[at(actuator.target)].actuator_force_range / actuator.gear[0];
+  return {std::max(range[0], joint.minCoeff()), std::min(range[1], joint.maxCoeff())};
+}
+
+bool fits_tree(const Model& model, const Data& data, int u) {
+  const Actuator& actuator = model.actuators[at(u)];
+  if (is_on_one_dof(model, actuator)) return true;
+  return actuator.transmission == TransmissionType::kTendon && data.tendon_on_path[at(actuator.target)] != 0;
+}
+
+// --- a step ---
+
+void begin_servos(const Model& model, const Parameters& parameters, double h, ServoMode near_limits, Data& data) {
+  data.servo_force = data.actuator_force;
+  data.servo_gain.setZero();
+  std::fill(data.servo_mode.begin(), data.servo_mode.end(), ServoMode::kExplicit);
+  if (!model.options.actuation_enabled) return;
+  for (int u = 0; u < model.nu; ++u) {
+    const ServoGains gains = servo_gains(model, parameters, data, u);
+    const double gain = h * gains.kd + h * h * gains.kp;
+    if (gain == 0.0 || is_idle(model, data, u) || !is_free_of_joint_limits(model, data, u)) continue;
+    const bool near = is_near_limits(data.actuator_law[u], own_range(model.actuators[at(u)]));
+    const bool needs_block = near || !fits_tree(model, data, u);
+    data.servo_mode[at(u)] = needs_block ? near_limits : ServoMode::kImplicit;
+    if (data.servo_mode[at(u)] == ServoMode::kExplicit) continue;
+    data.servo_gain[u] = gain;
+    data.servo_force[u] = data.actuator_law[u] - h * gains.kp * data.actuator_velocity[u];
+  }
+  for (int u = 0; u < model.nu; ++u) {
+    if (data.servo_mode[at(u)] == ServoMode::kExplicit || !has_shared_limit(model, model.actuators[at(u)])) continue;
+    if (is_bounded_together(model, data, u)) continue;
+    const auto force_now = [&](int k) {
+      const Vector2 range = own_range(model.actuators[at(k)]);
+      return std::clamp(data.actuator_law[k], range[0], range[1]);
+    };
+    const SharedForce shared = shared_force(model, data, u, force_now);
+    if (!is_near_limits(shared.force, shared.range)) continue;
+    near_limits == ServoMode::kBounded ? bound_together(model, u, data) : make_explicit(u, data);
+  }
+}
+
+void sum_servo_actuation(const Model& model, Data& data) {
+  data.servo_actuation = data.actuation;
+  // The limit of a joint was applied to forces of the start; what is not explicit keeps it by itself.
+  for (int u = 0; u < model.nu; ++u) {
+    if (data.servo_mode[at(u)] == ServoMode::kExplicit) continue;
+    for_dofs(model, data, u, [&](int i) {
+      if (joint_of_dof(model, i).actuator_force_limited) data.servo_actuation[i] = data.actuation_unlimited[i];
+    });
+  }
+  for (int u = 0; u < model.nu; ++u) {
+    if (data.servo_mode[at(u)] == ServoMode::kExplicit) continue;
+    const double force = data.servo_mode[at(u)] == ServoMode::kImplicit ? data.servo_force[u] : 0.0;
+    const double change = force - data.actuator_force[u];
+    for_dofs(model, data, u, [&](int i) { data.servo_actuation[i] += data.actuator_moment(i, u) * change; });
+  }
+}
+
+void add_servo_gains(const Model& model, const Data& data, VectorX& rows) {
+  for (int u = 0; u < model.nu; ++u) {
+    if (data.servo_mode[at(u)] != ServoMode::kImplicit) continue;
+    for_dofs(model, data, u, [&](int i) {
+      for_dofs(model, data, u, [&](int j) {
+        if (j > i) return;  // the lower triangle
+        rows[model.row_start[at(i)] + model.row_length[at(j)] - 1] +=
+            data.servo_gain[u] * data.actuator_moment(i, u) * data.actuator_moment(j, u);
+      });
+    });
+  }
+}
+
+namespace {
+
+double rate_of(const Model& model, const Data& data, int u, const ConstVectorRef& v) {
+  double rate = 0.0;
+  for_dofs(model, data, u, [&](int i) { rate += data.actuator_moment(i, u) * v[i]; });
+  return rate;
+}
+
+// The force of a servo that ends the step with v_next, without limits.
+double end_force(const Model& model, const Data& data, int u, const ConstVectorRef& v, const ConstVectorRef& v_next,
+                 double h) {
+  const double change = rate_of(model, data, u, v_next) - rate_of(model, data, u, v);
+  return data.servo_force[u] - data.servo_gain[u] / h * change;
+}
+
+}  // namespace
+
+ServoBlock servo_block(const Model& model, const Data& data, int u) {
+  const Actuator& actuator = model.actuators[at(u)];
+  ServoBlock block{own_range(actuator), data.servo_gain[u], data.servo_force[u]};
+  if (!has_shared_limit(model, actuator)) return block;
+  double constant = 0.0;  // of actuators that are not in the block
+  int members = 0;
+  block.gain = block.force = 0.0;
+  for (int k = 0; k < model.nu; ++k) {
+    const Actuator& other = model.actuators[at(k)];
+    if (!share(actuator, other)) continue;
+    const double ratio = other.gear[0] / actuator.gear[0];
+    if (k != u && data.servo_mode[at(k)] != ServoMode::kShared) {
+      constant +=
+          ratio * (data.servo_mode[at(k)] == ServoMode::kExplicit ? data.actuator_force[k] : data.servo_force[k]);
+      continue;
+    }
+    ++members;
+    block.gain += ratio * ratio * data.servo_gain[k];
+    block.force += ratio * data.servo_force[k];
+  }
+  const SharedForce shared = shared_force(model, data, u, [](int) { return 0.0; });
+  const Vector2 range = shared.range - Vector2(constant, constant);
+  if (members > 1) {
+    block.range = range;
+  } else {
+    block.range = {std::max(block.range[0], range[0]), std::min(block.range[1], range[1])};
+  }
+  block.range[1] = std::max(block.range[0], block.range[1]);
+  return block;
+}
+
+bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const ConstVectorRef& v_next, double h,
+                            Data& data) {
+  bool any = false;
+  for (int u = 0; u < model.nu; ++u) {
+    const ServoMode mode = data.servo_mode[at(u)];
+    if (mode == ServoMode::kExplicit || mode == ServoMode::kShared) continue;
+    if (mode == ServoMode::kImplicit &&
+        is_beyond(end_force(model, data, u, v, v_next, h), own_range(model.actuators[at(u)]))) {
+      data.servo_mode[at(u)] = ServoMode::kBounded;
+      any = true;
+    }
+    if (!has_shared_limit(model, model.actuators[at(u)]) || is_bounded_together(model, data, u)) continue;
+    const auto force_then = [&](int k) {
+      if (data.servo_mode[at(k)] == ServoMode::kExplicit) return data.actuator_force[k];
+      const Vector2 range = own_range(model.actuators[at(k)]);
+      return std::clamp(end_force(model, data, k, v, v_next, h), range[0], range[1]);
+    };
+    const SharedForce shared = shared_force(model, data, u, force_then);
+    if (!is_beyond(shared.force, shared.range)) continue;
+    bound_together(model, u, data);
+    any = true;
+  }
+  return any;
+}
+
+void actuator_impulse(const Model& model, const Data& data, const ConstVectorRef& v, const ConstVectorRef& v_next,
+                      double h, VectorRef impulse) {
+  impulse = h * data.servo_actuation;
+  for (int u = 0; u < model.nu; ++u) {
+    if (data.servo_mode[at(u)] != ServoMode::kImplicit) continue;
+    const double change = rate_of(model, data, u, v_next) - rate_of(model, data, u, v);
+    for_dofs(model, data, u, [&](int i) { impulse[i] -= data.servo_gain[u] * data.actuator_moment(i, u) * change; });
+  }
+}
+
+void applied_actuator_forces(const Model& model, const Data& data, const ConstVectorRef& v,
+                             const ConstVectorRef& v_next, double h, VectorRef force) {
+  for (int u = 0; u < model.nu; ++u) {
+    force[u] = data.servo_force[u];
+    const ServoMode mode = data.servo_mode[at(u)];
+    if (mode == ServoMode::kExplicit) continue;
+    force[u] = end_force(model, data, u, v, v_next, h);
+    if (mode == ServoMode::kImplicit) continue;
+    const Vector2 range =
+        mode == ServoMode::kBounded ? servo_block(model, data, u).range : own_range(model.actuators[at(u)]);
+    force[u] = std::clamp(force[u], range[0], range[1]);
+  }
+}
+
+}  // namespace touchstone
