@@ -78,6 +78,8 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   if (report.cycling_actuator >= 0 && first_cycling.empty()) {
     first_cycling = sim.model().actuators[static_cast<std::size_t>(report.cycling_actuator)].name;
   }
+  recoveries += report.recovered ? 1 : 0;
+  recovery_residual = std::max(recovery_residual, report.recovery_residual);
   variational_fallbacks += report.warnings.variational_fallback ? 1 : 0;
   if (report.status != StepStatus::kOk && first_trouble.empty()) {
     first_trouble =
@@ -146,6 +148,10 @@ std::string statistics_table(const RunStatistics& s) {
   row("penetration", fmt::format("{:.2g} mm", 1e3 * s.penetration),
       fmt::format("deepest of all steps; {:.2g} mm in the second half of the time", 1e3 * s.late_penetration));
   if (s.violation > 0.0) row("limits, equalities", fmt::format("{:.1e}", s.violation), "largest error, m or rad");
+  if (s.recoveries > 0) {
+    row("position pass", fmt::format("{:.3g} %", 100.0 * s.recoveries / std::max(1, s.steps)),
+        fmt::format("of steps left violations; certificate of the pass, worst: {:.1e} m", s.recovery_residual));
+  }
   row("energy", fmt::format("{:+.4g} J", s.last_energy - s.first_energy),
       fmt::format("from {:.4g} J to {:.4g} J; range {:.4g} J", s.first_energy, s.last_energy,
                   s.highest_energy - s.lowest_energy));
@@ -217,6 +223,7 @@ nlohmann::ordered_json statistics_json(const RunStatistics& s) {
                              {"penetration", s.penetration},
                              {"penetration_second_half", s.late_penetration},
                              {"violation", s.violation},
+                             {"position_pass", {{"steps", s.recoveries}, {"residual_worst", s.recovery_residual}}},
                              {"energy",
                               {{"first", s.first_energy},
                                {"last", s.last_energy},

@@ -48,6 +48,7 @@ ModelPtr everything() {
   </worldbody>
   <tendon>
     <fixed name="t" limited="true" range="-0.01 0.01" frictionloss="0.2"><joint joint="a" coef="0.7"/><joint joint="b" coef="-0.4"/></fixed>
+    <fixed name="across" stiffness="40" damping="3" springlength="0.7"><joint joint="b" coef="0.6"/><joint joint="d" coef="-1.1"/></fixed>
     <fixed name="s"><joint joint="c" coef="1.3"/></fixed>
   </tendon>
   <equality>
@@ -60,6 +61,7 @@ ModelPtr everything() {
   <actuator>
     <position name="servo" joint="a" kp="500" kv="10" gear="1.5" forcerange="-0.1 0.1"/>
     <position name="puller" tendon="t" kp="500" kv="10" forcerange="-0.1 0.1"/>
+    <position name="joins" tendon="across" kp="30" kv="1"/>
   </actuator>
 </mujoco>)");
 }
@@ -229,7 +231,7 @@ void expect_transmission_rates(const Case& one_case, std::set<ConstraintKind>& s
       double expected = 0.0;
       if (one.kind == ConstraintKind::kJointFriction) {
         expected = s.v[one.index];
-      } else if (one.kind == ConstraintKind::kTendonFriction) {
+      } else if (one.kind == ConstraintKind::kTendonFriction || one.kind == ConstraintKind::kTendonSpring) {
         expected = rate(&Data::tendon_length);
       } else if (one.kind == ConstraintKind::kServo) {
         expected = rate(&Data::actuator_length);
@@ -246,7 +248,8 @@ void expect_transmission_rates(const Case& one_case, std::set<ConstraintKind>& s
 TEST(ConstraintKinds, RowsOfFrictionAndServosAreTheRatesOfTheirTransmissions) {
   std::set<ConstraintKind> seen;
   for (const Case& one : cases()) expect_transmission_rates(one, seen);
-  EXPECT_EQ(seen, (std::set{ConstraintKind::kJointFriction, ConstraintKind::kTendonFriction, ConstraintKind::kServo}));
+  EXPECT_EQ(seen, (std::set{ConstraintKind::kJointFriction, ConstraintKind::kTendonFriction, ConstraintKind::kServo,
+                            ConstraintKind::kTendonSpring}));
 }
 
 Contact random_contact(int a, int b, int dimension, std::mt19937_64& random) {
