@@ -80,8 +80,9 @@ void bind_accounts(nb::module_& m) {
       .def_ro("potential", &EnergyAccount::potential, "After the step: gravity and springs.")
       .def_ro("actuators", &EnergyAccount::actuators, "Work of actuators and gravity compensation.")
       .def_ro("applied", &EnergyAccount::applied, "Work of applied forces and wrenches.")
-      .def_ro("dampers", &EnergyAccount::dampers, "Work of dampers; not positive.")
+      .def_ro("dampers", &EnergyAccount::dampers, "Work of dampers.")
       .def_ro("constraints", &EnergyAccount::constraints, "Work of contacts, limits, dry friction and equalities.")
+      .def_ro("inelastic", &EnergyAccount::inelastic, "Lost in impacts.")
       .def_ro("stabilisation", &EnergyAccount::stabilisation, "Added by bringing violated constraints back.")
       .def_prop_ro("total", &EnergyAccount::total, "Kinetic and potential, after the step.")
       .def_prop_ro("error", &EnergyAccount::error, "What no force did: the error of the time step.")
@@ -116,6 +117,9 @@ void bind_step_report(nb::module_& m) {
       .def_ro("shift", &StepReport::shift, "Compliance that the solver had to add; 0: the problem as assembled.")
       .def_ro("recovered", &StepReport::recovered, "The configuration was moved out of violations after the step.")
       .def_ro("recovery_residual", &StepReport::recovery_residual, "m: the certificate of that.")
+      .def_ro(
+          "hindered_block", &StepReport::hindered_block,
+          "A constraint that asked for more of it than others let it have, see Simulator.describe_hindered; -1: none.")
       .def_ro("energy", &StepReport::energy)
       .def_prop_ro(
           "energy_jump", [](const StepReport& r) { return r.warnings.energy_jump; },

@@ -56,8 +56,8 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
 // take no part in A and v_free, and the caller adds for each a block of one row (servo_block)
 //   Box[h lo, h hi],   R = 1/gain,   b = -(h force / gain + m v),
 // for tendons an equality with R = 1/tendon_block_gain, b = -h tendon_block_force R. With kExplicit they are constant,
-// the clamped force of the start. So are gains of the wrong sign, and actuators that pull at a joint near its force
-// limit by way of a tendon or site.
+// the clamped force of the start. So are gains of the wrong sign, and actuators with different gears near the limit of
+// one tendon.
 // Springs at the middle (SpringRule::kMiddle) are for a state whose configuration is that of the step's start moved by
 // h v/2: there they are taken where the mean of both velocities would have led. That adds h^2 K/4 to A, takes nothing
 // from smooth_force, and loses no energy.
@@ -93,11 +93,12 @@ ServoBlock servo_block(const Model& model, const Data& data, int actuator);
                                    TreeFactor& factor);
 
 // What actuators and dampers did in a step of compute_free_motion that ended with the velocity v_next: generalised
-// impulses (nv; bounded servos not included), and the forces of all actuators (nu) as applied.
+// impulses (nv; servos that are blocks are not included, tendons that are blocks if asked for), and the forces of all
+// actuators (nu) as applied.
 void actuator_impulse(const Model& model, const Data& data, const ConstVectorRef& v, const ConstVectorRef& v_next,
                       double h, VectorRef impulse);
 void damper_impulse(const Model& model, const Parameters& parameters, const Data& data, const ConstVectorRef& v_next,
-                    double h, VectorRef impulse);
+                    double h, VectorRef impulse, bool with_blocks = true);
 void applied_actuator_forces(const Model& model, const Data& data, const ConstVectorRef& v,
                              const ConstVectorRef& v_next, double h, VectorRef force);
 

@@ -53,8 +53,9 @@ void begin_tendon_block(const Model& model, const Parameters& parameters, double
   }
 }
 
-void begin_tendon_terms(const Model& model, const Parameters& parameters, double h, const SpringTerms& springs,
-                        bool blocks, Data& data) {
+void begin_tendon_terms(const Model& model, const Parameters& parameters, double h, SpringRule rule, bool blocks,
+                        Data& data) {
+  const SpringTerms springs = spring_terms(rule, h);
   data.tendon_block_gain.setZero();
   data.tendon_block_force.setZero();
   for (int t = 0; t < model.ntendon; ++t) {
@@ -62,7 +63,9 @@ void begin_tendon_terms(const Model& model, const Parameters& parameters, double
     if (data.tendon_on_path[at(t)] == 0) {
       const Vector2& band = parameters.tendon_spring_length[at(t)];
       const double length = data.tendon_length[t];
-      const double stretch = model.options.springs_enabled ? length - std::clamp(length, band[0], band[1]) : 0.0;
+      // The variational rule solves for springs in its own way.
+      const bool has_spring = model.options.springs_enabled && rule == SpringRule::kEnd;
+      const double stretch = has_spring ? length - std::clamp(length, band[0], band[1]) : 0.0;
       if (blocks) begin_tendon_block(model, parameters, h, stretch, data, t);
       continue;
     }
@@ -86,8 +89,7 @@ bool compute_free_motion(const Model& model, const Parameters& parameters, const
                          double h, Data& data, ServoMode near_limits, SpringRule springs, Kinematics kinematics) {
   compute_smooth_force(model, parameters, state, input, h, data, kinematics);
   begin_joint_terms(model, parameters, state, h, spring_terms(springs, h), data);
-  const bool blocks = near_limits == ServoMode::kBounded && springs == SpringRule::kEnd;
-  begin_tendon_terms(model, parameters, h, spring_terms(springs, h), blocks, data);
+  begin_tendon_terms(model, parameters, h, springs, near_limits == ServoMode::kBounded, data);
   begin_servos(model, parameters, h, near_limits, data);
   data.passive_force = data.smooth_force - data.actuation;
   return repeat_free_motion(model, state, h, data);
@@ -165,7 +167,9 @@ bool factorize_stiff(const Model& model, const Parameters& parameters, double ti
   }
   for (int t = 0; t < model.ntendon && model.options.springs_enabled; ++t) {
     const double k = time * time * parameters.tendon_stiffness[t];
-    if (!(k > 0.0) || data.tendon_on_path[at(t)] == 0) continue;
+    const Vector2& band = parameters.tendon_spring_length[at(t)];
+    const bool is_slack = data.tendon_length[t] >= band[0] && data.tendon_length[t] <= band[1];
+    if (!(k > 0.0) || is_slack || data.tendon_on_path[at(t)] == 0) continue;
     any = true;
     for (const Tendon::Term& a : model.tendons[at(t)].terms) {
       for (const Tendon::Term& b : model.tendons[at(t)].terms) {
@@ -190,13 +194,13 @@ bool factorize_stiff(const Model& model, const Parameters& parameters, double ti
 }
 
 void damper_impulse(const Model& model, const Parameters& parameters, const Data& data, const ConstVectorRef& v_next,
-                    double h, VectorRef impulse) {
+                    double h, VectorRef impulse, bool with_blocks) {
   impulse.setZero();
   if (!model.options.dampers_enabled) return;
   impulse = -h * parameters.dof_damping.cwiseProduct(v_next);
   for (int t = 0; t < model.ntendon; ++t) {
     const double d = parameters.tendon_damping[t];
-    if (d == 0.0) continue;
+    if (d == 0.0 || (!with_blocks && data.tendon_block_gain[t] > 0.0)) continue;
     double rate = 0.0;
     for (const Tendon::Term& term : model.tendons[at(t)].terms) {
       rate += term.coefficient * v_next[model.joint_dof[at(term.joint)]];

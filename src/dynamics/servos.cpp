@@ -33,18 +33,25 @@ Vector2 own_range(const Actuator& actuator) { return actuator.force_limited ? ac
 
 // --- limits that actuators share ---
 
-// The joint with one dof, or the tendon, that an actuator pulls at, if its force is limited.
-bool is_on_one_dof(const Model& model, const Actuator& actuator) {
-  return actuator.transmission == TransmissionType::kJoint && dof_count(model.joints[at(actuator.target)].type) == 1;
-}
-
+// Whether the joint with one dof, or the tendon, that an actuator pulls at has a limit for the sum of its actuators.
 bool has_shared_limit(const Model& model, const Actuator& actuator) {
   if (is_on_one_dof(model, actuator)) return model.joints[at(actuator.target)].actuator_force_limited;
   return actuator.transmission == TransmissionType::kTendon &&
          model.tendons[at(actuator.target)].actuator_force_limited;
 }
 
-bool share(const Actuator& a, const Actuator& b) { return a.transmission == b.transmission && a.target == b.target; }
+// Whether two actuators pull at the same joint or tendon.
+bool share(const Model& model, const Actuator& a, const Actuator& b) {
+  if (a.target != b.target) return false;
+  if (is_on_one_dof(model, a)) return is_on_one_dof(model, b);
+  return a.transmission == b.transmission;
+}
+
+// What the force of another actuator is in units of that of one which shares its limit. The limit of a joint is one of
+// the joint's force, that of a tendon one of the sum of what actuators say.
+double ratio_of(const Actuator& other, const Actuator& actuator) {
+  return actuator.transmission == TransmissionType::kTendon ? 1.0 : other.gear[0] / actuator.gear[0];
+}
 
 // What the actuators of the joint or tendon of `u` pull with, without its limit, and the limits, less what else acts on
 // that joint. Both in units of the force of u.
@@ -60,19 +67,16 @@ SharedForce shared_force(const Model& model, const Data& data, int u, const Forc
   double now = 0.0;  // at the start, of the same actuators
   for (int k = 0; k < model.nu; ++k) {
     const Actuator& other = model.actuators[at(k)];
-    if (!share(actuator, other)) continue;
-    shared.force += other.gear[0] / actuator.gear[0] * force_of(k);
+    if (!share(model, actuator, other)) continue;
+    shared.force += ratio_of(other, actuator) * force_of(k);
     now += other.gear[0] * data.actuator_force[k];
   }
-  double rest = 0.0;
-  Vector2 range = kUnlimited;
   if (actuator.transmission == TransmissionType::kTendon) {
-    // The limit of a tendon is one of the force before the gear.
-    range = model.tendons[at(actuator.target)].actuator_force_range * actuator.gear[0];
-  } else {
-    range = model.joints[at(actuator.target)].actuator_force_range;
-    rest = data.actuation_unlimited[model.joint_dof[at(actuator.target)]] - now;
+    shared.range = model.tendons[at(actuator.target)].actuator_force_range;
+    return shared;
   }
+  const Vector2& range = model.joints[at(actuator.target)].actuator_force_range;
+  const double rest = data.actuation_unlimited[model.joint_dof[at(actuator.target)]] - now;
   const double a = (range[0] - rest) / actuator.gear[0], b = (range[1] - rest) / actuator.gear[0];
   shared.range = {std::min(a, b), std::max(a, b)};
   return shared;
@@ -84,16 +88,36 @@ bool is_idle(const Model& model, const Data& data, int u) {
   return is_on_one_dof(model, actuator) ? actuator.gear[0] == 0.0 : data.actuator_moment.col(u).isZero(0.0);
 }
 
-// Whether the limits of joints that the actuator reaches in another way than by itself are far.
-bool is_free_of_joint_limits(const Model& model, const Data& data, int u) {
-  if (is_on_one_dof(model, model.actuators[at(u)])) return true;
-  bool is_free = true;
+// Whether a joint is near its force limit that the actuator pulls at by way of a tendon or site.
+bool is_near_joint_limits(const Model& model, const Data& data, int u) {
+  if (is_on_one_dof(model, model.actuators[at(u)])) return false;
+  bool is_near = false;
   for_dofs(model, data, u, [&](int i) {
     const Joint& joint = joint_of_dof(model, i);
     if (!joint.actuator_force_limited) return;
-    is_free = is_free && !is_near_limits(data.actuation_unlimited[i], joint.actuator_force_range);
+    is_near = is_near || is_near_limits(data.actuation_unlimited[i], joint.actuator_force_range);
   });
-  return is_free;
+  return is_near;
+}
+
+// What such joints leave for the force of the actuator.
+Vector2 joint_range(const Model& model, const Data& data, int u) {
+  Vector2 range = kUnlimited;
+  if (is_on_one_dof(model, model.actuators[at(u)])) return range;
+  for_dofs(model, data, u, [&](int i) {
+    const Joint& joint = joint_of_dof(model, i);
+    const double moment = data.actuator_moment(i, u);
+    if (!joint.actuator_force_limited || moment == 0.0) return;
+    const Vector2 rest = (joint.actuator_force_range - Vector2::Constant(data.servo_actuation[i])) / moment;
+    range = {std::max(range[0], rest.minCoeff()), std::min(range[1], rest.maxCoeff())};
+  });
+  return range;
+}
+
+// The part of a range that another leaves; where nothing is left, the point of the other that is nearest.
+Vector2 within(const Vector2& range, const Vector2& other) {
+  const double high = std::max(other[0], other[1]);
+  return {std::clamp(range[0], other[0], high), std::clamp(range[1], other[0], high)};
 }
 
 void make_explicit(int u, Data& data) {
@@ -102,13 +126,23 @@ void make_explicit(int u, Data& data) {
   data.servo_force[u] = data.actuator_force[u];
 }
 
+// Actuators with different gears on one tendon have no common force.
+bool can_share_block(const Model& model, int u) {
+  const Actuator& actuator = model.actuators[at(u)];
+  if (actuator.transmission != TransmissionType::kTendon) return true;
+  return std::none_of(model.actuators.begin(), model.actuators.end(), [&](const Actuator& other) {
+    return share(model, actuator, other) && other.gear[0] != actuator.gear[0];
+  });
+}
+
 // Makes one block of the actuators at the joint or tendon of u: that of the first which is not explicit. Those beyond
-// limits of their own stay there in this step.
+// limits of their own stay there in this step, and so do all where there can be no such block.
 void bound_together(const Model& model, int u, Data& data) {
+  const bool is_common = can_share_block(model, u);
   bool first = true;
   for (int k = 0; k < model.nu; ++k) {
-    if (!share(model.actuators[at(u)], model.actuators[at(k)])) continue;
-    if (k != u && is_beyond(data.actuator_law[k], own_range(model.actuators[at(k)]))) make_explicit(k, data);
+    if (!share(model, model.actuators[at(u)], model.actuators[at(k)])) continue;
+    if (!is_common || is_beyond(data.actuator_law[k], own_range(model.actuators[at(k)]))) make_explicit(k, data);
     if (data.servo_mode[at(k)] == ServoMode::kExplicit) continue;
     data.servo_mode[at(k)] = first ? ServoMode::kBounded : ServoMode::kShared;
     first = false;
@@ -121,7 +155,7 @@ bool is_bounded_together(const Model& model, const Data& data, int u) {
   for (int k = 0; k < model.nu; ++k) {
     const ServoMode mode = data.servo_mode[at(k)];
     const bool is_apart = mode == ServoMode::kImplicit || mode == ServoMode::kBounded;
-    if (k != u && is_apart && share(model.actuators[at(u)], model.actuators[at(k)])) return false;
+    if (k != u && is_apart && share(model, model.actuators[at(u)], model.actuators[at(k)])) return false;
   }
   return true;
 }
@@ -169,8 +203,9 @@ void begin_servos(const Model& model, const Parameters& parameters, double h, Se
   for (int u = 0; u < model.nu; ++u) {
     const ServoGains gains = servo_gains(model, parameters, data, u);
     const double gain = h * gains.kd + h * h * gains.kp;
-    if (gain == 0.0 || is_idle(model, data, u) || !is_free_of_joint_limits(model, data, u)) continue;
-    const bool near = is_near_limits(data.actuator_law[u], own_range(model.actuators[at(u)]));
+    if (gain == 0.0 || is_idle(model, data, u)) continue;
+    const bool near =
+        is_near_limits(data.actuator_law[u], own_range(model.actuators[at(u)])) || is_near_joint_limits(model, data, u);
     const bool needs_block = near || !fits_tree(model, data, u);
     data.servo_mode[at(u)] = needs_block ? near_limits : ServoMode::kImplicit;
     if (data.servo_mode[at(u)] == ServoMode::kExplicit) continue;
@@ -235,19 +270,49 @@ double end_force(const Model& model, const Data& data, int u, const ConstVectorR
   return data.servo_force[u] - data.servo_gain[u] / h * change;
 }
 
+// Whether the block of u is that of u alone.
+bool is_alone(const Model& model, const Data& data, int u) {
+  for (int k = 0; k < model.nu; ++k) {
+    const Actuator& other = model.actuators[at(k)];
+    if (data.servo_mode[at(k)] == ServoMode::kShared && share(model, model.actuators[at(u)], other)) return false;
+  }
+  return true;
+}
+
+// The forces of a block with several actuators, each by itself, so that they add up to what the limit allows.
+void scale_shared(const Model& model, const Data& data, int u, VectorRef force) {
+  const ServoBlock block = servo_block(model, data, u);
+  const auto is_member = [&](int k) {
+    const bool in_block = k == u || data.servo_mode[at(k)] == ServoMode::kShared;
+    return in_block && share(model, model.actuators[at(u)], model.actuators[at(k)]);
+  };
+  double total = 0.0;
+  for (int k = 0; k < model.nu; ++k) {
+    if (is_member(k)) total += ratio_of(model.actuators[at(k)], model.actuators[at(u)]) * force[k];
+  }
+  const double allowed = std::clamp(total, block.range[0], block.range[1]);
+  if (allowed == total) return;
+  for (int k = 0; k < model.nu; ++k) {
+    if (is_member(k)) force[k] *= allowed / total;
+  }
+}
+
 }  // namespace
 
 ServoBlock servo_block(const Model& model, const Data& data, int u) {
   const Actuator& actuator = model.actuators[at(u)];
   ServoBlock block{own_range(actuator), data.servo_gain[u], data.servo_force[u]};
-  if (!has_shared_limit(model, actuator)) return block;
+  if (!has_shared_limit(model, actuator)) {
+    block.range = within(block.range, joint_range(model, data, u));
+    return block;
+  }
   double constant = 0.0;  // of actuators that are not in the block
   int members = 0;
   block.gain = block.force = 0.0;
   for (int k = 0; k < model.nu; ++k) {
     const Actuator& other = model.actuators[at(k)];
-    if (!share(actuator, other)) continue;
-    const double ratio = other.gear[0] / actuator.gear[0];
+    if (!share(model, actuator, other)) continue;
+    const double ratio = ratio_of(other, actuator);
     if (k != u && data.servo_mode[at(k)] != ServoMode::kShared) {
       constant +=
           ratio * (data.servo_mode[at(k)] == ServoMode::kExplicit ? data.actuator_force[k] : data.servo_force[k]);
@@ -259,12 +324,10 @@ ServoBlock servo_block(const Model& model, const Data& data, int u) {
   }
   const SharedForce shared = shared_force(model, data, u, [](int) { return 0.0; });
   const Vector2 range = shared.range - Vector2(constant, constant);
-  if (members > 1) {
-    block.range = range;
-  } else {
-    block.range = {std::max(block.range[0], range[0]), std::min(block.range[1], range[1])};
+  block.range = members > 1 ? range : within(block.range, range);
+  if (actuator.transmission == TransmissionType::kTendon) {
+    block.range = within(block.range, joint_range(model, data, u));
   }
-  block.range[1] = std::max(block.range[0], block.range[1]);
   return block;
 }
 
@@ -274,10 +337,14 @@ bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const C
   for (int u = 0; u < model.nu; ++u) {
     const ServoMode mode = data.servo_mode[at(u)];
     if (mode == ServoMode::kExplicit || mode == ServoMode::kShared) continue;
-    if (mode == ServoMode::kImplicit &&
-        is_beyond(end_force(model, data, u, v, v_next, h), own_range(model.actuators[at(u)]))) {
-      data.servo_mode[at(u)] = ServoMode::kBounded;
-      any = true;
+    if (mode == ServoMode::kImplicit) {
+      const double force = end_force(model, data, u, v, v_next, h);
+      // Its own part of servo_actuation is not the rest that joint_range is about.
+      const Vector2 joints = joint_range(model, data, u) + Vector2::Constant(data.servo_force[u]);
+      if (is_beyond(force, own_range(model.actuators[at(u)])) || is_beyond(force, joints)) {
+        data.servo_mode[at(u)] = ServoMode::kBounded;
+        any = true;
+      }
     }
     if (!has_shared_limit(model, model.actuators[at(u)]) || is_bounded_together(model, data, u)) continue;
     const auto force_then = [&](int k) {
@@ -311,9 +378,12 @@ void applied_actuator_forces(const Model& model, const Data& data, const ConstVe
     if (mode == ServoMode::kExplicit) continue;
     force[u] = end_force(model, data, u, v, v_next, h);
     if (mode == ServoMode::kImplicit) continue;
-    const Vector2 range =
-        mode == ServoMode::kBounded ? servo_block(model, data, u).range : own_range(model.actuators[at(u)]);
+    const Vector2 range = mode == ServoMode::kBounded && is_alone(model, data, u) ? servo_block(model, data, u).range
+                                                                                  : own_range(model.actuators[at(u)]);
     force[u] = std::clamp(force[u], range[0], range[1]);
+  }
+  for (int u = 0; u < model.nu; ++u) {
+    if (data.servo_mode[at(u)] == ServoMode::kBounded && !is_alone(model, data, u)) scale_shared(model, data, u, force);
   }
 }
 

@@ -6,12 +6,19 @@
 
 namespace touchstone {
 
+// Whether an actuator pulls at one joint with one dof.
+inline bool is_on_one_dof(const Model& model, const Actuator& actuator) {
+  const bool at_joint =
+      actuator.transmission == TransmissionType::kJoint || actuator.transmission == TransmissionType::kJointInParent;
+  return at_joint && dof_count(model.joints[static_cast<std::size_t>(actuator.target)].type) == 1;
+}
+
 // Calls use(dof) for the dofs that an actuator moves. Needs compute_actuation.
 template <typename Use>
 void for_dofs(const Model& model, const Data& data, int actuator, Use use) {
   const Actuator& a = model.actuators[static_cast<std::size_t>(actuator)];
   const auto target = static_cast<std::size_t>(a.target);
-  if (a.transmission == TransmissionType::kJoint && dof_count(model.joints[target].type) == 1) {
+  if (is_on_one_dof(model, a)) {
     use(model.joint_dof[target]);
   } else if (a.transmission == TransmissionType::kTendon) {
     for (const Tendon::Term& term : model.tendons[target].terms) {

@@ -175,7 +175,7 @@ bool VariationalStep::evaluate(const Step& step) {
 
   v_end_ = state.v;
   if (!explicit_dampers) v_end_ = 2.0 * w_ - state.v;
-  damper_impulse(model, parameters, data, v_end_, h, impulse_);
+  damper_impulse(model, parameters, data, v_end_, h, impulse_, false);
   actuator_impulse(model, data, state.v, v_end_, h, scratch_);
   impulse_ += scratch_ + applied_;
   gravity_force(model, parameters, work_, scratch_);

@@ -127,7 +127,7 @@ class ConstraintWriter {
   std::size_t first_value_ = 0;  // in J, of the block that is being written
 };
 
-// Y = D^-1/2 L^-T J' for all blocks, with the factor of A in data (compute_free_motion): G = Y' Y.
+// Y = D^-1/2 L^-T J' for all blocks, with the factor L' D L of A (compute_free_motion): G = Y' Y.
 void solve_constraint_rows(const Model& model, const VectorX& L, const VectorX& D_inverse, Constraints& constraints);
 
 // c = J v.

@@ -85,14 +85,12 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
   passive_compensation(model, parameters, data, impulse_);
   e.actuators += motion.h * impulse_.dot(mean_);
 
-  add_constraint_work(model, motion, e);
+  add_constraint_work(motion, e);
   return e;
 }
 
-void EnergyMeter::add_constraint_work(const Model& model, const StepMotion& motion, EnergyAccount& e) {
+void EnergyMeter::add_constraint_work(const StepMotion& motion, EnergyAccount& e) {
   const Constraints& c = motion.constraints;
-  if (row_velocity_.size() < c.rows()) row_velocity_.resize(2 * c.rows());
-  constraint_velocity(model, c, motion.after.v, row_velocity_);
   for (int block = 0; block < c.count(); ++block) {
     const KindEntry& kind = entry_of(c.list[at(block)].kind);
     if (kind.work == Work::kElsewhere) continue;
@@ -100,7 +98,8 @@ void EnergyMeter::add_constraint_work(const Model& model, const StepMotion& moti
     const bool one_sided = kind.violation == Violation::kOverlap || kind.violation == Violation::kOneSided;
     const bool is_impact = one_sided && c.velocity[last] < -motion.impact_speed;
     for (int r = first; r <= last; ++r) {
-      const double before = 0.5 * motion.lambda[r] * c.velocity[r], after = 0.5 * motion.lambda[r] * row_velocity_[r];
+      const double before = 0.5 * motion.lambda[r] * c.velocity[r],
+                   after = 0.5 * motion.lambda[r] * motion.next_velocity[r];
       // A constraint that is being brought back does positive work on that account alone, also while it slows down.
       const double stabilisation = c.recovery[r] != 0.0 ? std::max(0.0, before) + std::max(0.0, after) : 0.0;
       const double rest = before + after - stabilisation;

@@ -20,8 +20,9 @@ struct StepMotion {
   const Input& input;
   double h;
   const Constraints& constraints;
-  const VectorX& lambda;  // at least nrow
-  double impact_speed;    // m/s or rad/s: contacts and limits that close faster are impacts
+  const VectorX& lambda;         // at least nrow
+  const VectorX& next_velocity;  // at least nrow: of the rows, with the velocity after the step
+  double impact_speed;           // m/s or rad/s: contacts and limits that close faster are impacts
 };
 
 class EnergyMeter {
@@ -46,7 +47,7 @@ class EnergyMeter {
                         const Data& data);
 
  private:
-  void add_constraint_work(const Model& model, const StepMotion& motion, EnergyAccount& e);
+  void add_constraint_work(const StepMotion& motion, EnergyAccount& e);
   Energies energies(const Model& model, const Parameters& parameters, const State& state);
 
   Data data_;
@@ -55,7 +56,7 @@ class EnergyMeter {
   VectorX q_;
   std::vector<Transform> mocap_;
   std::vector<BodyInertia> inertia_;
-  VectorX impulse_, mean_, row_velocity_;
+  VectorX impulse_, mean_;
 };
 
 // Whether the step added energy that no force did: more than `share` of the kinetic energy.

@@ -20,13 +20,13 @@ enum class ConstraintModel : std::uint8_t {
   kMujoco,  // MuJoCo's softened ones: solref, solimp, impratio and the cone of the model (sim/models/soft.hpp)
 };
 
-// How violated constraints are brought back, and when contacts bounce.
 // How violated contacts, limits and equalities of the hard model are brought back.
 enum class Stabilisation : std::uint8_t {
   kPosition,   // the configuration is moved after the step (sim/position_pass.hpp)
   kBaumgarte,  // the contact problem asks for a velocity
 };
 
+// How violated constraints are brought back, and when contacts bounce.
 struct StabilisationOptions {
   Stabilisation method = Stabilisation::kPosition;
   double time_constant = 0.004;  // s, kPosition: violations fall to 1/e in this time

@@ -25,6 +25,9 @@ constexpr double kHindered = 0.5;   // share of its way that a row must be denie
 constexpr double kNoticed = 0.5;    // of the slop: how far beyond it a violation must be for that
 // Violations approach the slop, or zero, without end: so near, by this share of the slop, they are left alone.
 constexpr double kNear = 0.01;
+constexpr double kLeastNear = 1e-9, kLeastNoticed = 1e-5;  // m: for a slop of zero
+
+double near_of(const StabilisationOptions& options) { return std::max(kNear * options.slop, kLeastNear); }
 
 void ensure_rows(VectorX& v, int rows) {
   if (v.size() < rows) v.resize(2 * rows);
@@ -32,11 +35,28 @@ void ensure_rows(VectorX& v, int rows) {
 
 }  // namespace
 
-PositionPass::PositionPass()
-    : solver_(make_solver("auto")), solver_options_(solver_->make_options()), workspace_(solver_->make_workspace()) {
+PositionPass::PositionPass() : solver_(make_solver("auto")), solver_options_(solver_->make_options()) {
   solver_options_->relative_tolerance = kTolerance;
   solver_options_->warm_start = false;
   solver_options_->validation = Validation::kData;
+}
+
+// After the step; the error of an equality.
+double PositionPass::gap(const Step& step, int row) const {
+  return step.constraints.position[at(row)] + step.remaining * step.next_velocity[row];
+}
+
+bool PositionPass::asks(const Step& step, int block) const {
+  const Constraints& c = step.constraints;
+  const int first = c.blocks.row[at(block)], last = c.blocks.row[at(block + 1)] - 1;
+  if (c.recovers[at(last)] == 0) return false;
+  const double near = near_of(step.options);
+  if (entry_of(c.list[at(block)].kind).violation != Violation::kTwoSided)
+    return -gap(step, last) - step.options.slop > near;
+  for (int row = first; row <= last; ++row) {
+    if (std::abs(gap(step, row)) * c.row_length[at(row)] > near) return true;
+  }
+  return false;
 }
 
 // Rows [row, row + rows) of a block's Jacobian and of Y, as a block of its own.
@@ -66,13 +86,13 @@ void PositionPass::copy_parts(const Constraints& from, int block, int row, int r
 // A contact or limit.
 void PositionPass::add_row(const Step& step, int block, int row) {
   const Constraints& c = step.constraints;
-  const double gap = c.position[at(row)] + step.remaining * next_velocity_[row];
-  const double excess = -gap - step.options.slop;
+  const double distance = gap(step, row);
   rows_.blocks.add_nonnegative();
   copy_parts(c, block, row - c.blocks.row[at(block)], 1);
-  way_.push_back(excess > kNear * step.options.slop ? excess : 0.0);
-  one_sided_ = one_sided_ || way_.back() > 0.0;
-  rows_.bias[rows_.rows() - 1] = std::max(0.0, gap);
+  const bool asks_for_it = asks(step, block);
+  way_.push_back(asks_for_it ? -distance - step.options.slop : 0.0);
+  rows_.bias[rows_.rows() - 1] = std::max(0.0, distance);
+  one_sided_ = one_sided_ || asks_for_it;
 }
 
 // An equality.
@@ -81,33 +101,47 @@ void PositionPass::add_rows(const Step& step, int block) {
   const int m = c.blocks.size(block);
   rows_.blocks.add_equality(m);
   copy_parts(c, block, 0, m);
+  const double near = near_of(step.options);
   for (int r = 0; r < m; ++r) {
     const int row = c.blocks.row[at(block)] + r;
-    const double error = c.position[at(row)] + step.remaining * next_velocity_[row];
-    way_.push_back(std::abs(error) * c.row_length[at(row)] > kNear * step.options.slop ? -error : 0.0);
+    const double error = gap(step, row);
+    way_.push_back(std::abs(error) * c.row_length[at(row)] > near ? -error : 0.0);
     rows_.bias[rows_.rows() - m + r] = 0.0;
   }
 }
 
-// The rows of all constraints that can be brought back. Returns whether one of them asks for it.
+// Compliant contacts and limits are not brought back, but nothing is pushed into them.
+void PositionPass::add_block(const Step& step, int block) {
+  const Constraints& c = step.constraints;
+  const int last = c.blocks.row[at(block + 1)] - 1;
+  const Violation violation = entry_of(c.list[at(block)].kind).violation;
+  if (violation == Violation::kNone) return;
+  if (violation != Violation::kTwoSided) return add_row(step, block, last);
+  if (c.recovers[at(last)] != 0) add_rows(step, block);
+}
+
+// The rows of all islands in which one asks for a way. Returns false if there are none.
 bool PositionPass::gather(const Step& step) {
   const Constraints& c = step.constraints;
-  ensure_rows(next_velocity_, c.rows());
-  constraint_velocity(step.model, c, step.v_next, next_velocity_);
-  rows_.clear();
-  rows_.Y.clear();
-  block_of_.clear();
-  way_.clear();
-  one_sided_ = false;
-  if (rows_.all_dofs.size() < c.all_dofs.size()) rows_.all_dofs = c.all_dofs;
-  for (VectorX* v : {&rows_.bias, &rows_.free_velocity, &rows_.compliance, &rows_.recovery}) ensure_rows(*v, c.rows());
-  for (int block = 0; block < c.count(); ++block) {
-    const int last = c.blocks.row[at(block + 1)] - 1;
-    if (c.recovers[at(last)] == 0) continue;
-    entry_of(c.list[at(block)].kind).violation == Violation::kTwoSided ? add_rows(step, block)
-                                                                       : add_row(step, block, last);
+  bool any = false;
+  for (int i = 0; i < step.islands.count(); ++i) {
+    const std::vector<int>& blocks = step.islands[i].blocks;
+    if (std::none_of(blocks.begin(), blocks.end(), [&](int block) { return asks(step, block); })) continue;
+    if (!any) {
+      any = true;
+      rows_.clear();
+      rows_.Y.clear();
+      block_of_.clear();
+      way_.clear();
+      one_sided_ = false;
+      if (rows_.all_dofs.size() < c.all_dofs.size()) rows_.all_dofs = c.all_dofs;
+      for (VectorX* v : {&rows_.bias, &rows_.free_velocity, &rows_.compliance, &rows_.recovery}) {
+        ensure_rows(*v, c.rows());
+      }
+    }
+    for (int block : blocks) add_block(step, block);
   }
-  return std::any_of(way_.begin(), way_.end(), [](double way) { return way != 0.0; });
+  return any;
 }
 
 // The metric with springs and servos, if there are any.
@@ -166,66 +200,89 @@ bool PositionPass::set_ways(const Step& step, const TreeIsland& island) {
 }
 
 // Small islands: a guess of what is active is right at once, or nearly. Returns false if it is not.
-bool PositionPass::pivot(const ContactProblem& problem) {
+bool PositionPass::pivot(const ContactProblem& problem, Work& work) {
   const int n = problem.nrow();
   if (n > kMostPivotRows) return false;
   const BlockSparseMatrix& G = problem.dual.G_sparse;
-  pivoting_.resize(n);
-  for (int c = 0; c < n; ++c) std::fill_n(pivoting_.column(c), n, 0.0);
+  PrincipalPivoting& pivoting = work.pivoting;
+  pivoting.resize(n);
+  for (int c = 0; c < n; ++c) std::fill_n(pivoting.column(c), n, 0.0);
   for (int i = 0; i < problem.nblock(); ++i) {
     const int row = problem.blocks.row[at(i)], m = problem.blocks.size(i);
     for (int k = G.start[at(i)]; k < G.start[at(i + 1)]; ++k) {
       const int column = G.col_begin[at(G.col[at(k)])], columns = G.col_size(G.col[at(k)]);
-      for (int c = 0; c < columns; ++c) std::copy_n(G.data(k) + c * m, m, pivoting_.column(column + c) + row);
+      for (int c = 0; c < columns; ++c) std::copy_n(G.data(k) + c * m, m, pivoting.column(column + c) + row);
     }
-    for (int r = 0; r < m && problem.blocks.type[at(i)] == BlockType::kEquality; ++r) pivoting_.set_free(row + r);
+    for (int r = 0; r < m && problem.blocks.type[at(i)] == BlockType::kEquality; ++r) pivoting.set_free(row + r);
   }
   const double tolerance = kPivotTolerance * problem.dual.g.lpNorm<Eigen::Infinity>();
-  solution_.lambda.resize(n);
-  return pivoting_.solve(problem.dual.g.data(), tolerance, kMostGuesses, solution_.lambda.data());
+  work.solution.lambda.resize(n);
+  return pivoting.solve(problem.dual.g.data(), tolerance, kMostGuesses, work.solution.lambda.data());
 }
 
-// Returns false if the island has no answer that is good enough; it is not moved then.
-bool PositionPass::solve_island(const Step& step, TreeIsland& island) {
+// Returns false if the island has no answer that is good enough; it is not moved then, and hindered.
+bool PositionPass::solve_island(const Step& step, const TreeIsland& island, Work& work) {
   const ContactProblem& problem = island.problem;
-  if (!pivot(problem)) {
-    solution_.lambda.setZero(problem.nrow());
-    solver_->solve(problem, *solver_options_, *workspace_, solution_);
+  if (!pivot(problem, work)) {
+    if (work.workspace == nullptr) work.workspace = solver_->make_workspace();
+    work.solution.lambda.setZero(problem.nrow());
+    solver_->solve(problem, *solver_options_, *work.workspace, work.solution);
   }
-  const Residuals residuals = certify(problem, solution_.lambda, certificate_);
+  const VectorX& lambda = work.solution.lambda;
+  const Residuals residuals = certify(problem, lambda, work.certificate);
   residual_ = std::max(residual_, residuals.natv);
-  if (!(residuals.natv_relative <= kUsable)) return false;
+  const bool is_usable = residuals.natv_relative <= kUsable;
+  const double noticed = std::max(kNoticed * step.options.slop, kLeastNoticed);
   for (int k = 0; k < problem.nblock(); ++k) {
     const int block = island.blocks[at(k)], from = problem.blocks.row[at(k)], to = rows_.blocks.row[at(block)];
     for (int r = 0; r < problem.blocks.size(k); ++r) {
-      lambda_[to + r] = solution_.lambda[from + r];
-      const double denied = rows_.compliance[to + r] * std::abs(lambda_[to + r]);
+      lambda_[to + r] = is_usable ? lambda[from + r] : 0.0;
       const double way = std::abs(way_[at(to + r)]);
+      const double denied = is_usable ? rows_.compliance[to + r] * std::abs(lambda[from + r]) : way;
       const double violation = way / scale_ * rows_.row_length[at(to + r)];
-      if (violation > kNoticed * step.options.slop && denied > kHindered * way) hindered_ = block_of_[at(block)];
+      if (violation > noticed && denied > kHindered * way) hindered_ = block_of_[at(block)];
     }
   }
-  return true;
+  return is_usable;
+}
+
+// No dof farther than what was looked at; islands are scaled as a whole, which keeps what their rows promise.
+void PositionPass::limit_motion(const Step& step) {
+  const Model& model = step.model;
+  farthest_ = 0.0;
+  for (int i = 0; i < islands_.count(); ++i) {
+    const auto for_dofs = [&](auto&& visit) {
+      for (int tree : islands_[i].trees) {
+        for (int dof = model.tree_first_dof[at(tree)]; dof < model.tree_first_dof[at(tree + 1)]; ++dof) visit(dof);
+      }
+    };
+    double motion = 0.0;
+    for_dofs([&](int dof) { motion = std::max(motion, std::abs(displacement_[dof]) * step.dof_length[dof]); });
+    farthest_ = std::max(farthest_, std::min(motion, step.reach));
+    if (motion > step.reach) for_dofs([&](int dof) { displacement_[dof] *= step.reach / motion; });
+  }
 }
 
 bool PositionPass::run(const Step& step) {
-  residual_ = 0.0;
+  residual_ = farthest_ = 0.0;
   hindered_ = -1;
   if (!gather(step)) return false;
   const bool is_stiff = stiffen(step);
   measure_rows();
   lambda_.setZero(std::max<Eigen::Index>(lambda_.size(), rows_.rows()));
   islands_.find(step.model, rows_, true);
+  while (work_.size() < at(islands_.count())) work_.push_back(std::make_unique<Work>());
   bool moved = false;
   for (int i = 0; i < islands_.count(); ++i) {
     if (!set_ways(step, islands_[i])) continue;
     islands_.build_problem(i, step.model, rows_, 0.0, scratch_);
-    moved = solve_island(step, islands_[i]) || moved;
+    moved = solve_island(step, islands_[i], *work_[at(i)]) || moved;
   }
   if (!moved) return false;
   displacement_.setZero(step.model.nv);
   add_constraint_force(step.model, rows_, lambda_, displacement_);
   is_stiff ? solve(step.model, stiff_, displacement_) : solve(step.model, step.data, displacement_);
+  limit_motion(step);
   return displacement_.allFinite();
 }
 

@@ -1,21 +1,29 @@
 // Brings violated contacts, limits and equalities back after a step: moves the configuration, not the velocity.
 //
-// With phi the gap (or the error f) after the step, linearised, the displacement d is the least one in the metric of A,
+// With phi the gap (or the error f) after the step, linearised, the displacement d is the least one in a metric A,
 //     min 1/2 d' A d   subject to   J_n d >= share (-phi - slop)   for violated contacts and limits,
 //                                   J_n d >= -max(0, phi)          for all others that are near,
 //                                   J d = -share f                 for equalities,
 // share = 1 - exp(-h / time constant), in an island where a row would move by more than recovery_speed h all the
 // smaller. A little slack in every row makes it soluble whatever the rows ask for: where they contradict each other the
-// sum of the squared violations that are left is the least, and it never grows. No friction, no servos: nothing holds a
-// body in a place where it cannot be. It is a contact problem of NonNegative and Equality blocks on rows and a factor
-// that the step has, in metres instead of metres a second, and has a certificate. Cost: nothing where nothing is
-// violated; else one solve for each island with a violation.
+// sum of the squared violations that are left is the least, and it never grows. No friction and no forces: nothing
+// holds a body in a place where it cannot be. It is a contact problem of NonNegative and Equality blocks on rows that
+// the step has, in metres instead of metres a second, and has a certificate.
+//
+// A is that of the step, or M + T^2 K with all springs and servos where contacts or limits are violated. Else a robot
+// in the ground would bend its light legs instead of being lifted, and jump as they stretch again. A body on a spring
+// of frequency w that is lifted by x bends it by x / (T w)^2, which carries no weight as long as x < g T^2.
+//
+// What is not near enough to be a row can be run into. So no dof moves farther than `reach` in a step; while a pass
+// moves things far, the next steps look for contacts and limits that much farther.
+// Cost: a look at the gaps where nothing is violated; else one solve for each island with a violation.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "touchstone/contact/certify.hpp"
+#include "touchstone/dynamics/data.hpp"
 #include "touchstone/math/principal_pivoting.hpp"
 #include "touchstone/sim/constraints.hpp"
 #include "touchstone/sim/islands.hpp"
@@ -33,37 +41,50 @@ class PositionPass {
     const Parameters& parameters;
     const Data& data;                // with the factor of A
     const Constraints& constraints;  // with Y
-    const VectorX& v_next;
-    double h;          // s
-    double remaining;  // s: how long v_next acts on the configuration that the constraints were assembled at
+    const TreeIslands& islands;      // of them
+    const VectorX& next_velocity;    // of their rows, after the step
+    const VectorX& dof_length;       // m
+    double h;                        // s
+    double remaining;  // s: how long next_velocity acts on the configuration that the constraints were assembled at
+    double reach;      // m: how far beyond the surfaces and limits the step has looked
     const StabilisationOptions& options;
   };
 
-  // Whether anything is violated and can be moved: then displacement() is what to add to the configuration.
+  // Whether anything is violated and was moved: then displacement() is what to add to the configuration.
   bool run(const Step& step);
   const VectorX& displacement() const { return displacement_; }  // nv
+  double farthest() const { return farthest_; }                  // m: the largest motion of a dof
 
   double residual() const { return residual_; }  // m: natv of the islands' problems, the worst
   // A block that asks for more than others let it have, of Step::constraints; -1: none.
   int hindered() const { return hindered_; }
 
  private:
+  // What belongs to one island, by number.
+  struct Work {
+    PrincipalPivoting pivoting;
+    std::unique_ptr<SolverWorkspace> workspace;  // of `auto`, if it was needed
+    Solution solution;
+    CertificateWorkspace certificate;
+  };
+
+  double gap(const Step& step, int row) const;
+  bool asks(const Step& step, int block) const;
   bool gather(const Step& step);
+  void add_block(const Step& step, int block);
   void add_row(const Step& step, int block, int row);
   void add_rows(const Step& step, int block);
   void copy_parts(const Constraints& from, int block, int row, int rows);
   bool stiffen(const Step& step);
   void measure_rows();
   bool set_ways(const Step& step, const TreeIsland& island);
-  bool pivot(const ContactProblem& problem);
-  bool solve_island(const Step& step, TreeIsland& island);
+  bool pivot(const ContactProblem& problem, Work& work);
+  bool solve_island(const Step& step, const TreeIsland& island, Work& work);
+  void limit_motion(const Step& step);
 
   std::unique_ptr<ContactSolver> solver_;
   std::unique_ptr<SolverOptions> solver_options_;
-  std::unique_ptr<SolverWorkspace> workspace_;
-  PrincipalPivoting pivoting_;
-  Solution solution_;
-  CertificateWorkspace certificate_;
+  std::vector<std::unique_ptr<Work>> work_;
   TreeIslands islands_;
   TreeIslands::Scratch scratch_;
   Constraints rows_;           // of the pass
@@ -72,9 +93,8 @@ class PositionPass {
   bool one_sided_ = false;     // a contact or limit asks for a way
   TreeFactor stiff_;           // of the metric with springs and servos
   double scale_ = 0.0;         // of the island at hand: the share of its violations that is asked for
-  VectorX next_velocity_;      // of the step's rows
   VectorX lambda_, displacement_;
-  double residual_ = 0.0;
+  double residual_ = 0.0, farthest_ = 0.0;
   int hindered_ = -1;
 };
 

@@ -90,7 +90,7 @@ struct StepReport {
   double shift = 0.0;              // compliance that the solver had to add; 0: the problem as assembled
   bool recovered = false;          // the configuration was moved out of violations (sim/position_pass.hpp)
   double recovery_residual = 0.0;  // m: certificate of that
-  int hindered_block = -1;         // a constraint that asked for more of it than others let it have; -1: none
+  int hindered_block = -1;         // of the last substep: a constraint that others stood against; -1: none
   int cycling_actuator = -1;       // one that feeds a limit cycle; -1: none
   EnergyAccount energy;            // zero if SimulatorOptions::watch.energy is off
   StepWarnings warnings;

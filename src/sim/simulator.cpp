@@ -17,6 +17,9 @@ struct SimulatorSnapshot {
   Input input;
   ContactCache cache;
   CollisionDetector detector;
+  CycleWatch cycles;
+  std::vector<Transform> mocap;  // of the step before; none if there was no step
+  double recovery_reach;
 };
 
 Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
@@ -167,9 +170,7 @@ void Simulator::reset(std::string_view keyframe) { reset(s_->model.keyframe(keyf
 void Simulator::reset(const State& state) {
   state.validate(s_->model);
   s_->state = state;
-  s_->cache.clear();
-  s_->cycles.clear();
-  s_->detector.reset();
+  s_->forget();
   forget_step();
 }
 
@@ -185,8 +186,9 @@ void Simulator::forget_step() {
 const State& Simulator::Snapshot::state() const { return data_->state; }
 
 Simulator::Snapshot Simulator::save() const {
-  return Snapshot(
-      std::make_shared<SimulatorSnapshot>(SimulatorSnapshot{s_->state, s_->input, s_->cache, s_->detector}));
+  return Snapshot(std::make_shared<SimulatorSnapshot>(
+      SimulatorSnapshot{s_->state, s_->input, s_->cache, s_->detector, s_->cycles,
+                        s_->has_before ? s_->before.mocap : std::vector<Transform>(), s_->recovery_reach}));
 }
 
 void Simulator::restore(const Snapshot& snapshot) {
@@ -195,6 +197,10 @@ void Simulator::restore(const Snapshot& snapshot) {
   s_->input = snapshot.data_->input;
   s_->cache = snapshot.data_->cache;
   s_->detector = snapshot.data_->detector;
+  s_->cycles = snapshot.data_->cycles;
+  s_->has_before = !snapshot.data_->mocap.empty();
+  s_->before.mocap = snapshot.data_->mocap;
+  s_->recovery_reach = snapshot.data_->recovery_reach;
   forget_step();
 }
 

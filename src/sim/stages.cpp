@@ -4,12 +4,27 @@
 
 #include "touchstone/base/clock.hpp"
 #include "touchstone/base/index.hpp"
+#include "touchstone/math/so3.hpp"
 #include "touchstone/model/configuration.hpp"
 #include "touchstone/sim/assemble.hpp"
 #include "touchstone/sim/constraints/contact.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
 
 namespace touchstone::stage {
+namespace {
+
+// How the user has moved mocap bodies since the step before.
+void find_mocap_velocity(StepContext& s) {
+  s.mocap_velocity.assign(at(s.model.nmocap), {});
+  for (std::size_t k = 0; k < s.mocap_velocity.size() && s.has_before; ++k) {
+    const Transform &old = s.before.mocap[k], &now = s.state.mocap[k];
+    const Vector3 turn = so3_log((now.rotation * old.rotation.conjugate()).normalized());
+    s.mocap_velocity[k] = {Vec3(now.position), Vec3(Vector3((now.position - old.position) / s.h)),
+                           Vec3(Vector3(turn / s.h))};
+  }
+}
+
+}  // namespace
 
 void begin(StepContext& s, double ahead) {
   s.remaining = ahead > 0.0 ? (1.0 - ahead) * s.h : s.h;
@@ -17,6 +32,7 @@ void begin(StepContext& s, double ahead) {
   s.report.time = s.state.time;  // unless the step comes to its end
   s.contact_forces.clear();
   s.work = s.state;
+  find_mocap_velocity(s);
   if (ahead > 0.0) touchstone::integrate(s.model, s.state.q, s.state.v, ahead * s.h, s.work.q);
 }
 
@@ -31,7 +47,8 @@ bool free_motion(StepContext& s, SpringRule springs) {
 
 void detect(StepContext& s) {
   const Stopwatch watch;
-  if (s.model.options.contacts_enabled) s.detector.detect(s.parameters, s.data, s.options.swept_margin ? s.h : 0.0);
+  if (s.model.options.contacts_enabled)
+    s.detector.detect(s.parameters, s.data, s.options.swept_margin ? s.h : 0.0, s.recovery_reach);
   s.report.times.collision = watch.seconds();
 }
 
@@ -84,16 +101,40 @@ void integrate(StepContext& s) {
   s.report.times.integrate = watch.seconds();
 }
 
+namespace {
+
+void compute_row_velocity(StepContext& s) {
+  if (s.row_velocity.size() < s.constraints.rows()) s.row_velocity.resize(2 * s.constraints.rows());
+  constraint_velocity(s.model, s.constraints, s.v_next, s.row_velocity);
+}
+
+}  // namespace
+
 void recover(StepContext& s) {
-  if (s.options.stabilisation.method != Stabilisation::kPosition || !s.rules.is_exact) return;
-  if (s.constraints.count() == 0 || !s.work.q.allFinite() || !s.v_next.allFinite()) return;
-  const PositionPass::Step step{s.model,  s.parameters, s.data,      s.constraints,
-                                s.v_next, s.h,          s.remaining, s.options.stabilisation};
-  if (!s.pass.run(step)) return;
-  s.report.recovered = true;
+  // Margins are for both bodies of a contact; farther is a motion that the next step looks ahead for.
+  const double margin = s.detector.margin(), reach = std::max(s.recovery_reach, 0.5 * margin);
+  s.recovery_reach = 0.0;
+  compute_row_velocity(s);
+  const StabilisationOptions& options = s.options.stabilisation;
+  if (options.method != Stabilisation::kPosition || !s.rules.is_exact || s.constraints.count() == 0) return;
+  if (!s.work.q.allFinite() || !s.v_next.allFinite()) return;
+  const bool moved = s.pass.run({.model = s.model,
+                                 .parameters = s.parameters,
+                                 .data = s.data,
+                                 .constraints = s.constraints,
+                                 .islands = s.solver.islands(),
+                                 .next_velocity = s.row_velocity,
+                                 .dof_length = s.weights.dof_length,
+                                 .h = s.h,
+                                 .remaining = s.remaining,
+                                 .reach = reach,
+                                 .options = options});
   s.report.recovery_residual = s.pass.residual();
   s.report.hindered_block = s.pass.hindered();
   s.report.warnings.recovery_conflict = s.report.warnings.recovery_conflict || s.pass.hindered() >= 0;
+  if (!moved) return;
+  s.report.recovered = true;
+  if (s.pass.farthest() > 0.25 * margin) s.recovery_reach = options.recovery_speed * s.h;
   if (s.options.watch.energy) {
     s.work.v = s.v_next;
     const Energies energies = s.meter.measure(s.model, s.parameters, s.work);
@@ -116,6 +157,7 @@ void finish_motion(StepContext& s) {
   }
   s.work.time = s.state.time + s.h;
   s.before = s.state;
+  s.has_before = true;
   s.state = s.work;
   s.rules.read_forces(s);
 }
@@ -148,8 +190,8 @@ void watch_energy(StepContext& s) {
     s.meter.move_to(s.model, s.parameters, s.state);
     s.report.times.dynamics += watch.restart();
   }
-  const StepMotion motion{
-      s.before, s.state, s.input, s.h, s.constraints, s.lambda, s.options.stabilisation.restitution_threshold};
+  const StepMotion motion{s.before,      s.state,  s.input,        s.h,
+                          s.constraints, s.lambda, s.row_velocity, s.options.stabilisation.restitution_threshold};
   s.report.energy = s.meter.account(s.model, s.parameters, motion, s.at_start(), s.data);
   if (s.report.recovered) s.report.energy.stabilisation += s.report.energy.total() - s.energy_before_pass;
   const double g_h = s.parameters.gravity.norm() * s.h;
@@ -173,7 +215,7 @@ void account(StepContext& s) {
     worst = std::max(worst, violation_of(s.constraints, block));
   }
   report.warnings.deep_penetration = report.penetration > s.options.watch.penetration;
-  report.cycling_actuator = s.cycles.update(s.data.actuator_velocity, s.actuator_force, s.input.control, s.h);
+  report.cycling_actuator = s.cycles.update(s.model, s.data.actuator_velocity, s.actuator_force, s.input.control, s.h);
   report.warnings.limit_cycle = report.cycling_actuator >= 0;
   report.immovable = static_cast<int>(contacts.size()) - report.contacts;
   fill_contact_forces(s);

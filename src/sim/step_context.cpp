@@ -38,6 +38,18 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
       acceleration(VectorX::Zero(model.nv)),
       actuator_force(VectorX::Zero(model.nu)),
       meter(model),
-      total_mass(model.total_mass()) {}
+      total_mass(model.total_mass()) {
+  forget();
+}
+
+void StepContext::forget() {
+  cache.clear();
+  cycles.clear();
+  detector.reset();
+  has_before = false;
+  // A state that was put together may be deep in violations.
+  const bool recovers = rules.is_exact && options.stabilisation.method == Stabilisation::kPosition;
+  recovery_reach = recovers ? options.stabilisation.recovery_speed * h : 0.0;
+}
 
 }  // namespace touchstone

@@ -44,6 +44,7 @@ struct StepContext {
   State work;              // where forces are evaluated, and in the end the new state
   double remaining = 0.0;  // s: how long the new velocity acts on the configuration of `work`
   StepReport report;
+  std::vector<MocapVelocity> mocap_velocity;  // nmocap
 
   // --- free_motion ---
   Data data;
@@ -65,21 +66,25 @@ struct StepContext {
 
   // --- recover ---
   PositionPass pass;
+  VectorX row_velocity;             // at least nrow: after the step
+  double recovery_reach = 0.0;      // m: how much farther this step looks, because the one before moved bodies far
   double energy_before_pass = 0.0;  // J, with the new velocity; only if report.recovered
 
-  // --- account ---
-  CycleWatch cycles;
-
   // --- integrate ---
-  State before;            // the state at the start of the step
-  VectorX acceleration;    // nv
-  VectorX actuator_force;  // nu: as applied
+  State before;             // the state at the start of the step
+  bool has_before = false;  // there was a step since the last reset
+  VectorX acceleration;     // nv
+  VectorX actuator_force;   // nu: as applied
 
   // --- account ---
   std::vector<ContactForce> contact_forces;
   EnergyMeter meter;
+  CycleWatch cycles;
   double total_mass;
   bool sensors_known = true;  // false: a step has been made since they were read
+
+  // Everything about earlier steps, for a state that does not come from them.
+  void forget();
 
   // Whether forces are evaluated at the start of the step.
   bool at_start() const { return remaining == h; }
@@ -88,7 +93,15 @@ struct StepContext {
   }
   // The step as its constraints see it; after free_motion and detect.
   ConstraintStep constraint_step() const {
-    return {{model, data, contacts(), rules}, parameters, work, weights, h, remaining, options.stabilisation};
+    return {{model, data, contacts(), rules},
+            parameters,
+            work,
+            weights,
+            h,
+            remaining,
+            options.stabilisation,
+            recovery_reach,
+            mocap_velocity};
   }
 };
 

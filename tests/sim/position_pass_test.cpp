@@ -54,7 +54,7 @@ TEST(PositionPass, ADeepBoxRisesWithoutVelocity) {
       EXPECT_NEAR(sim.state().q[2], 0.1, kRest) << depth << ' ' << h;
       EXPECT_FALSE(sim.report().warnings.any());
       if (h == 0.0005) reference = middle;
-      EXPECT_NEAR(middle, reference, 0.35 * reference + 1e-5) << depth << ' ' << h;  // 16 ms after the start
+      EXPECT_NEAR(middle, reference, 0.2 * reference + 1e-5) << depth << ' ' << h;  // 16 ms after the start
     }
   }
 }
@@ -140,6 +140,65 @@ TEST(PositionPass, EqualitiesCloseAtALimitedSpeed) {
       before = sim.report().violation;
     }
     EXPECT_LT(before, 3e-6) << kind;
+  }
+}
+
+// What a mocap body holds has its velocity, and carries others along; a jump has none.
+TEST(PositionPass, AMocapBodyLendsItsVelocity) {
+  for (const char* hold : {"<weld body1='hand' body2='tray'/>", "<weld body1='tray' body2='hand'/>",
+                           "<connect body1='hand' body2='tray' anchor='.2 0 0'/><connect body1='hand' body2='tray' "
+                           "anchor='-.2 0 0'/><connect body1='hand' body2='tray' anchor='0 .2 0'/>"}) {
+    const ModelPtr model = load_mjcf_string(fmt::format(
+        "<mujoco><worldbody><body name='hand' mocap='true' pos='0 0 .5'/><body name='tray' pos='0 0 .5'><freejoint/>"
+        "<geom type='box' size='.2 .2 .01' mass='.5' friction='1'/></body><body pos='0 0 .56'><freejoint/><geom "
+        "type='box' size='.05 .05 .05' mass='.2' friction='1'/></body></worldbody><equality>{}</equality></mujoco>",
+        hold));
+    Simulator sim(model, options_of(0.002));
+    for (int step = 0; step < 500; ++step) {
+      const double v = 0.5 * std::min(1.0, 0.004 * step);
+      sim.state().mocap[0].position.x() += 0.002 * v;
+      ASSERT_EQ(sim.step().status, StepStatus::kOk) << step;
+      ASSERT_NEAR(sim.state().v[0], v, 1e-6) << step;
+      ASSERT_NEAR(sim.state().q[0], sim.state().mocap[0].position.x(), 1e-5) << step;
+    }
+    EXPECT_NEAR(sim.state().q[7], sim.state().q[0], 1e-3);  // what lies on the tray
+    const double before = sim.state().q[0];
+    sim.state().mocap[0].position.x() += 0.1;  // 50 m/s
+    sim.step();
+    EXPECT_NEAR(sim.state().v[0], 0.0, 1e-6);
+    EXPECT_NEAR(sim.state().q[0], before + 0.002, 2e-3);
+  }
+}
+
+// A lever that is lifted near its pivot runs far at its tip: it is not turned into what is there.
+TEST(PositionPass, NothingIsRunInto) {
+  for (const double h : {0.002, 0.005}) {
+    Simulator sim(
+        load_mjcf_string("<mujoco><option gravity='0 0 0'/><worldbody><geom type='box' pos='.05 0 -.015' size='.01 .1 "
+                         ".01'/><geom type='box' pos='1 0 .03' size='.05 .1 .01'/><body><joint axis='0 -1 0'/><geom "
+                         "type='capsule' fromto='0 0 0 1 0 0' size='.01' mass='1'/></body></worldbody></mujoco>"),
+        options_of(h));
+    double deepest = 0.0;
+    for (int step = 0; step < 300; ++step) {
+      ASSERT_EQ(sim.step().status, StepStatus::kOk);
+      // The upper box is 10 mm from the tip, and the block asks for 5 mm at 5 cm: they contradict each other.
+      for (const ContactForce& f : sim.contacts()) {
+        if (f.contact->position.x() > 0.5) deepest = std::max(deepest, -f.contact->distance);
+      }
+    }
+    EXPECT_LT(deepest, 0.006) << h;
+    EXPECT_TRUE(sim.report().warnings.recovery_conflict);
+  }
+}
+
+// Violations of zero slop are those of rounding.
+TEST(PositionPass, NeedsNoSlop) {
+  SimulatorOptions options = options_of(0.002);
+  options.stabilisation.slop = 0.0;
+  Simulator sim(on_ground(box_at(0, 0, 0.1) + box_at(0.01, 0, 0.3)), options);
+  for (int step = 0; step < 500; ++step) {
+    ASSERT_FALSE(sim.step().warnings.any()) << step;
+    ASSERT_EQ(sim.report().status, StepStatus::kOk);
   }
 }
 

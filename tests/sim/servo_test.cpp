@@ -192,6 +192,67 @@ TEST(Servos, ShareTheLimitOfTheirTendon) {
   EXPECT_NEAR(sim.state().q[0] - 2.0 * sim.state().q[1], 0.3, 1e-3);
 }
 
+// What a joint feels, for actuators with limits of their own at a joint or tendon with a limit: as if all were explicit
+// and did not move.
+TEST(Servos, LimitsOfTheirOwnAndSharedOnes) {
+  struct Case {
+    const char *tendon, *joint, *actuators;
+    double control[2], force;
+  };
+  const char* limited = "actuatorfrclimited='true' actuatorfrcrange='-5 5'";
+  const Case cases[] = {
+      {"", limited, "<motor joint='a'/><position joint='a' kp='1000' forcerange='-2 2'/>", {10, 0}, 5.0},
+      {"", limited, "<motor joint='a'/><position joint='a' kp='1000' forcerange='-2 2'/>", {-10, 0}, -5.0},
+      {"", limited, "<position joint='a' kp='100' forcerange='-3 3'/><position joint='a' kp='10'/>", {0.1, 0.16}, 4.6},
+      {"", limited, "<position jointinparent='a' kp='100'/><position joint='a' kp='10'/>", {0.1, 0.16}, 5.0},
+      {limited, "", "<position tendon='t' kp='4'/><position tendon='t' kp='4'/>", {1, 1}, 5.0},
+      {limited, "", "<position tendon='t' kp='4'/><position tendon='t' kp='4' gear='4'/>", {1, 1}, 12.5},
+      {limited, "", "<position tendon='t' kp='4' gear='4'/><position tendon='t' kp='4'/>", {1, 1}, 12.5},
+      {"", limited, "<position tendon='t' kp='100' gear='2'/>", {1, 0}, 5.0},
+  };
+  for (const Case& one : cases) {
+    Simulator sim(two_sliders(one.tendon, one.actuators, one.joint), options_of(1e-5, 1e-6));
+    for (int u = 0; u < sim.model().nu; ++u) sim.input().control[u] = one.control[u];
+    ASSERT_EQ(sim.step().status, StepStatus::kOk);
+    EXPECT_NEAR(2.0 * sim.state().v[0] / 1e-5, one.force, 0.01) << one.actuators;
+    EXPECT_TRUE(one.tendon[0] == 0 || std::abs(sim.actuator_forces().sum() - 5.0) < 0.01) << one.actuators;
+  }
+}
+
+// A tendon servo that pulls at a joint with a force limit stays stable there.
+TEST(ServosAcrossTrees, KeepTheLimitsOfJoints) {
+  const ModelPtr model = load_mjcf_string(
+      "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='a' type='slide' axis='1 0 0' damping='.1' "
+      "actuatorfrclimited='true' actuatorfrcrange='-4 4'/><geom size='.01' mass='.01'/></body><body pos='0 1 0'><joint "
+      "name='b' type='slide' axis='1 0 0' damping='.1'/><geom size='.01' mass='.01'/></body></worldbody><tendon><fixed "
+      "name='t'><joint joint='a' coef='1'/><joint joint='b' coef='-2'/></fixed></tendon><actuator><position tendon='t' "
+      "kp='3000' kv='50'/></actuator></mujoco>");
+  Simulator sim(model, options_of(0.002, 1e-6));
+  sim.input().control[0] = 0.3;
+  double before = 0.0;
+  for (int k = 0; k < 1000; ++k) {
+    ASSERT_EQ(sim.step().status, StepStatus::kOk);
+    ASSERT_LT(std::abs(0.01 * (sim.state().v[0] - before) / 0.002 + 0.1 * sim.state().v[0]), 4.0 + 1e-6) << k;
+    before = sim.state().v[0];
+  }
+  EXPECT_LT(sim.state().v.norm(), 1e-3);
+  EXPECT_NEAR(sim.state().q[0] - 2.0 * sim.state().q[1], 0.3, 1e-3);
+}
+
+// The variational rule takes dampers across trees at the end of the step, and where it cannot solve for a spring,
+// Moreau's rule does.
+TEST(TendonSpringsAcrossTrees, AreStableWithTheVariationalRule) {
+  for (const char* tendon : {"damping='3000'", "stiffness='3e6' springlength='0.2'", "stiffness='3000' damping='5'"}) {
+    SimulatorOptions options = options_of(0.005, 1e-6);
+    options.integrator = Integrator::kVariational;
+    Simulator sim(two_sliders(tendon, ""), options);
+    sim.state().v << 1.0, -0.5;
+    for (int k = 0; k < 1000; ++k) ASSERT_EQ(sim.step().status, StepStatus::kOk) << tendon << k;
+    EXPECT_LT(sim.state().v.norm(), 1000.0) << tendon;
+    EXPECT_LT(sim.report().energy.kinetic, 1.125 + 0.5 * 3e6 * 0.04 + 1.0) << tendon;
+  }
+}
+
 // Grippers whose fingers a tendon servo closes, with any gain at any step: they come to rest, on what they hold or on
 // their limits, and the servo puts no energy in beyond what it spends on the way.
 TEST(Servos, GrippersComeToRestAtAnyGain) {

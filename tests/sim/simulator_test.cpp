@@ -157,6 +157,25 @@ TEST(Simulator, DoesNotAllocateOnceWarm) {
   }
 }
 
+// Squeezed bodies in islands of different sizes: the position pass is at work in every step.
+TEST(Simulator, APositionPassDoesNotAllocateOnceWarm) {
+  if (!test::AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
+  const ModelPtr model = load_mjcf_string(
+      "<mujoco><option gravity='0 0 0'/><worldbody><geom type='box' pos='-1 0 0' size='.5 9 1'/><geom type='box' "
+      "pos='1 "
+      "0 0' size='.5 9 1'/><body><joint type='slide'/><geom type='box' size='.51 .1 .1'/></body><body pos='0 2 "
+      "0'><joint "
+      "type='slide' axis='1 0 0'/><joint type='slide' axis='0 1 0'/><geom size='.51'/></body></worldbody></mujoco>");
+  SimulatorOptions options;
+  options.solver = "nbgs";
+  Simulator sim(model, options);
+  sim.step(50);
+  ASSERT_TRUE(sim.report().warnings.recovery_conflict);
+  const test::AllocationGuard guard;
+  sim.step(50);
+  EXPECT_EQ(guard.allocations(), 0u);
+}
+
 TEST(Simulator, IslandsDoNotChangeTheMotion) {
   SimulatorOptions together;
   together.islands = false;

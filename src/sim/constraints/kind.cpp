@@ -8,7 +8,7 @@ namespace touchstone {
 
 bool ConstraintStep::reaches(double gap, double rate, double free_rate) const {
   if (!rules.looks_ahead) return gap < 0.0;
-  return gap + 2.0 * h * std::min({rate, free_rate, 0.0}) <= stabilisation.slop;
+  return gap + 2.0 * h * std::min({rate, free_rate, 0.0}) <= stabilisation.slop + reach;
 }
 
 PairWrench wrench_of(const PairRows& rows, const double* impulse) {

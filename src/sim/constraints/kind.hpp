@@ -27,6 +27,14 @@ struct ConstraintScene {
   const ConstraintRules& rules;
 };
 
+// How a mocap body moves, by the change of its pose from step to step.
+struct MocapVelocity {
+  Vec3 position;  // of its origin
+  Vec3 linear, angular;
+
+  Vec3 at(Vec3 point) const { return linear + cross(angular, point - position); }
+};
+
 // One step as its constraints see it. `data` is that of compute_free_motion for the same state and step (kinematics,
 // velocities, v_free).
 struct ConstraintStep : ConstraintScene {
@@ -36,6 +44,8 @@ struct ConstraintStep : ConstraintScene {
   double h;          // s
   double remaining;  // s: how long the next velocity will act on the configuration `state`; h for Euler's rule
   const StabilisationOptions& stabilisation;
+  double reach = 0.0;  // m: how much farther than the slop limits are looked for
+  std::span<const MocapVelocity> mocap_velocity = {};
 
   // Whether a limit with this gap and these rates (before the step, and after it without constraints) takes part.
   // Twice the way of a step: the constraint may speed things up, and one that stays open costs little.

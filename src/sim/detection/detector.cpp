@@ -65,7 +65,7 @@ void CollisionDetector::update_poses(const Data& data, double h) {
     if (c.fixed && placed_) continue;
     const int proxy = static_cast<int>(i);
     poses_[i] = data.X_WB[at(c.body)] * c.X_BS;
-    const double margin = options_.margin + c.reach;
+    const double margin = margin_ + c.reach;
     if (c.half_space) {
       const Vec3 n = plane_normal(poses_[i]);
       broad_.update_half_space(proxy, n, dot(n, poses_[i].p) + margin);
@@ -91,7 +91,9 @@ std::span<const Contact> CollisionDetector::detect(const Parameters& parameters,
   return detect(parameters, data, 0.0);
 }
 
-std::span<const Contact> CollisionDetector::detect(const Parameters& parameters, const Data& data, double h) {
+std::span<const Contact> CollisionDetector::detect(const Parameters& parameters, const Data& data, double h,
+                                                   double extra) {
+  margin_ = options_.margin + extra;
   update_poses(data, h);
   broad_.find_pairs(*shapes_);
   if (caches_.size() < at(broad_.slot_count())) caches_.resize(2 * at(broad_.slot_count()));
@@ -134,7 +136,7 @@ void CollisionDetector::collide_pair(const BroadPhase::Pair& pair, const Paramet
   prototype.body_a = a.body;
   prototype.body_b = b.body;
   prototype.margin = shapes_->margin(a.shape, b.shape);
-  const double reach = options_.margin + prototype.margin + shapes_->gap(a.shape, b.shape);
+  const double reach = margin_ + prototype.margin + shapes_->gap(a.shape, b.shape);
   double sweep = 0.0;
   if (h > 0.0) {
     const Sweep &p = sweeps_[at(pair.a)], &q = sweeps_[at(pair.b)];

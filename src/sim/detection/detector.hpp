@@ -46,11 +46,13 @@ class CollisionDetector {
   // The same, for a step of `h` seconds with the velocities in `data` (forward_velocity): whatever can touch within
   // the step is reported, at its distance now, so that nothing passes through anything however fast it is. A contact
   // beyond the margin is left out if the surfaces do not approach fast enough to meet in time.
-  std::span<const Contact> detect(const Parameters& parameters, const Data& data, double h);
+  // The margin is larger by `extra`.
+  std::span<const Contact> detect(const Parameters& parameters, const Data& data, double h, double extra = 0.0);
 
   std::span<const Contact> contacts() const { return contacts_; }
   const CollisionCounts& counts() const { return counts_; }
   const CollisionModel& shapes() const { return *shapes_; }
+  double margin() const { return options_.margin; }
 
   // Forgets everything about earlier calls: the next one gives what a new detector would.
   void reset();
@@ -76,6 +78,7 @@ class CollisionDetector {
 
   std::shared_ptr<const CollisionModel> shapes_;
   CollisionOptions options_;
+  double margin_ = 0.0;  // of the call at hand
   BroadPhase broad_;
   bool placed_ = false;            // the fixed proxies are where they belong
   std::vector<Pose> poses_;        // X_WS by collider

@@ -10,10 +10,14 @@ void VariationalMidpoint::step(StepContext& s) {
   stage::begin(s, 0.5);
   if (!stage::free_motion(s, SpringRule::kMiddle)) return;
   refine(s);
+  const bool is_refined = !s.report.warnings.variational_fallback;
+  if (!is_refined && !stage::free_motion(s)) return;  // Moreau's rule, with all of it implicit
   stage::detect(s);
   stage::assemble(s);
   stage::solve(s);
-  stage::bound_servos(s, [&] { refine(s); });
+  stage::bound_servos(s, [&] {
+    if (is_refined) refine(s);
+  });
   integrate(s);
   stage::account(s);
 }
