@@ -127,6 +127,34 @@ std::string stage_shares(const RunStatistics& s) {
   return text;
 }
 
+// One row for each kind of warning that was given.
+template <typename Row>
+void add_warnings(const RunStatistics& s, const Row& row) {
+  const auto warn = [&row](int count, const std::string& note) {
+    row("warnings", styled(std::to_string(count), Style::kWarning), note);
+  };
+  if (s.energy_jumps + s.deep_penetrations > 0) {
+    warn(s.energy_jumps + s.deep_penetrations,
+         fmt::format("steps with an energy jump: {}, with a deep penetration: {}; try a smaller time step",
+                     s.energy_jumps, s.deep_penetrations));
+  }
+  if (s.recovery_conflicts > 0) {
+    warn(s.recovery_conflicts,
+         fmt::format("steps in which violated constraints asked for contradicting recoveries; look for bodies that are "
+                     "squeezed{}{}",
+                     s.first_hindered.empty() ? "" : ": first ", s.first_hindered));
+  }
+  if (s.limit_cycles > 0) {
+    warn(s.limit_cycles,
+         fmt::format("steps in which an actuator fed a limit cycle: first '{}'; lower its gains or the time step",
+                     s.first_cycling));
+  }
+  if (s.variational_fallbacks > 0) {
+    warn(s.variational_fallbacks,
+         "steps made by Moreau's rule because the variational one was not solved; try a smaller time step");
+  }
+}
+
 }  // namespace
 
 std::string statistics_table(const RunStatistics& s) {
@@ -163,26 +191,7 @@ std::string statistics_table(const RunStatistics& s) {
                   "stabilisation {:.2g}, lost in impacts {:.3g} J",
                   100.0 * s.energy_error / range, s.work.actuators, s.work.applied, s.work.dampers, s.work.constraints,
                   s.work.stabilisation, s.work.inelastic));
-  if (s.energy_jumps + s.deep_penetrations > 0) {
-    row("warnings", styled(std::to_string(s.energy_jumps + s.deep_penetrations), Style::kWarning),
-        fmt::format("steps with an energy jump: {}, with a deep penetration: {}; try a smaller time step",
-                    s.energy_jumps, s.deep_penetrations));
-  }
-  if (s.recovery_conflicts > 0) {
-    row("warnings", styled(std::to_string(s.recovery_conflicts), Style::kWarning),
-        fmt::format("steps in which violated constraints asked for contradicting recoveries; look for bodies that are "
-                    "squeezed{}{}",
-                    s.first_hindered.empty() ? "" : ": first ", s.first_hindered));
-  }
-  if (s.limit_cycles > 0) {
-    row("warnings", styled(std::to_string(s.limit_cycles), Style::kWarning),
-        fmt::format("steps in which an actuator fed a limit cycle: first '{}'; lower its gains or the time step",
-                    s.first_cycling));
-  }
-  if (s.variational_fallbacks > 0) {
-    row("warnings", styled(std::to_string(s.variational_fallbacks), Style::kWarning),
-        "steps made by Moreau's rule because the variational one was not solved; try a smaller time step");
-  }
+  add_warnings(s, row);
   row("iterations", fmt::format("{:.1f}", static_cast<double>(s.iterations) / std::max(1, s.steps)),
       fmt::format("mean; at most {}", s.most_iterations));
   if (!s.solver_stages.empty())

@@ -14,7 +14,8 @@ constexpr int kSmall = 12;              // blocks: below, parts are not worth th
 constexpr int kWarmGuessSweeps = 3, kColdGuessSweeps = 4;
 constexpr double kFrictions[] = {10.0, 30.0, 1e2, 3e2, 1e3, 1e4, 1e6};  // on the way to more
 constexpr double kCompliances[] = {1e-8, 1e-6, 1e-4, 1e-2};
-constexpr double kGoodEnough = 1e-6;  // relative natv that no compliance improves on, however strict the tolerance
+constexpr double kNeedsNoCompliance =
+    1e-6;  // relative natv that no compliance improves on, however strict the tolerance
 
 struct Outcome {
   double natv = 0.0;   // m/s, largest of all parts
@@ -26,7 +27,7 @@ void solve_part(const AutoOptions& options, const PipelineSettings& settings, Pi
                 Solution& solution, Outcome& outcome) {
   double value = run_pipeline(settings, part);
   outcome.infeasible = outcome.infeasible || part.infeasible;
-  const bool good = value <= std::max(settings.tolerance, kGoodEnough * part.dual.velocity_scale);
+  const bool good = value <= std::max(settings.tolerance, kNeedsNoCompliance * part.dual.velocity_scale);
   if (!good && settings.thorough && options.allow_compliance) {
     part.kept = part.lambda;
     bool shifted = false;
