@@ -1,8 +1,8 @@
 // Small linear complementarity problems with a symmetric positive definite matrix: x and w = A x + b with
 //     0 <= x_i, 0 <= w_i, x_i w_i = 0   for bounded rows,      w_i = 0   for free ones.
 // Block principal pivoting: guess which x are not zero, solve for them, exchange all that have the wrong sign; when
-// that stops making progress, only the last of them, which ends for every such matrix (Murty 1974; Judice and Pires 1994).
-// Cost: a Cholesky factorisation for each guess, mostly one to three. Memory is kept from problem to problem.
+// that stops making progress, only the last of them, which ends for every such matrix (Murty 1974; Judice and Pires
+// 1994). Cost: a Cholesky factorisation for each guess, mostly one to three. Memory is kept from problem to problem.
 #pragma once
 
 #include <vector>
