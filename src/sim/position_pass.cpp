@@ -7,6 +7,7 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
+#include "touchstone/math/vec3.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
@@ -18,16 +19,19 @@ constexpr double kLeastYield = 1e-5;  // of the row whose bodies give way most: 
 constexpr double kStiffTime = 0.3;    // s: T, good for 0.9 m
 constexpr double kTolerance = 1e-6;   // of the solve, relative to the largest way
 constexpr double kPivotTolerance = 1e-9;
-constexpr int kMostPivotRows = 96;  // of an island that is solved by pivoting, larger ones by `auto`
-constexpr int kMostGuesses = 20;    // of active rows
-constexpr double kUsable = 1e-2;    // natv relative to the largest way, above which an island stays where it is
-constexpr double kHindered = 0.5;   // share of its way that a row must be denied to be called hindered
-constexpr double kNoticed = 0.5;    // of the slop: how far beyond it a violation must be for that
+constexpr std::size_t kMostPivotRows = 96;  // of an island that is solved by pivoting, larger ones by `auto`
+constexpr int kMostGuesses = 20;            // of active rows
+constexpr double kUsable = 1e-2;            // natv relative to the largest way, above which an island stays where it is
+constexpr double kHindered = 0.5;           // share of its way that a row must be denied to be called hindered
+constexpr double kNoticed = 0.5;            // of the slop: how far beyond it a violation must be for that
 // Violations approach the slop, or zero, without end: so near, by this share of the slop, they are left alone.
-constexpr double kNear = 0.01;
+constexpr double kNear = 0.1, kNearEquality = 0.01;
 constexpr double kLeastNear = 1e-9, kLeastNoticed = 1e-5;  // m: for a slop of zero
+constexpr double kFar = 100.0;  // ways of an island: how far a surface must be for the pass not to reach it
 
-double near_of(const StabilisationOptions& options) { return std::max(kNear * options.slop, kLeastNear); }
+double near_of(const StabilisationOptions& options, Violation violation) {
+  return std::max((violation == Violation::kTwoSided ? kNearEquality : kNear) * options.slop, kLeastNear);
+}
 
 void ensure_rows(VectorX& v, int rows) {
   if (v.size() < rows) v.resize(2 * rows);
@@ -50,9 +54,9 @@ bool PositionPass::asks(const Step& step, int block) const {
   const Constraints& c = step.constraints;
   const int first = c.blocks.row[at(block)], last = c.blocks.row[at(block + 1)] - 1;
   if (c.recovers[at(last)] == 0) return false;
-  const double near = near_of(step.options);
-  if (entry_of(c.list[at(block)].kind).violation != Violation::kTwoSided)
-    return -gap(step, last) - step.options.slop > near;
+  const Violation violation = entry_of(c.list[at(block)].kind).violation;
+  const double near = near_of(step.options, violation);
+  if (violation != Violation::kTwoSided) return -gap(step, last) - step.options.slop > near;
   for (int row = first; row <= last; ++row) {
     if (std::abs(gap(step, row)) * c.row_length[at(row)] > near) return true;
   }
@@ -101,7 +105,7 @@ void PositionPass::add_rows(const Step& step, int block) {
   const int m = c.blocks.size(block);
   rows_.blocks.add_equality(m);
   copy_parts(c, block, 0, m);
-  const double near = near_of(step.options);
+  const double near = near_of(step.options, Violation::kTwoSided);
   for (int r = 0; r < m; ++r) {
     const int row = c.blocks.row[at(block)] + r;
     const double error = gap(step, row);
@@ -111,13 +115,29 @@ void PositionPass::add_rows(const Step& step, int block) {
 }
 
 // Compliant contacts and limits are not brought back, but nothing is pushed into them.
-void PositionPass::add_block(const Step& step, int block) {
+void PositionPass::add_block(const Step& step, int block, double far) {
   const Constraints& c = step.constraints;
   const int last = c.blocks.row[at(block + 1)] - 1;
   const Violation violation = entry_of(c.list[at(block)].kind).violation;
   if (violation == Violation::kNone) return;
-  if (violation != Violation::kTwoSided) return add_row(step, block, last);
+  if (violation != Violation::kTwoSided) {
+    if (gap(step, last) * c.row_length[at(last)] <= far) add_row(step, block, last);
+    return;
+  }
   if (c.recovers[at(last)] != 0) add_rows(step, block);
+}
+
+// Of the blocks of an island, m; what is much farther away is out of reach.
+double PositionPass::longest_way(const Step& step, const std::vector<int>& blocks) const {
+  const Constraints& c = step.constraints;
+  double longest = 0.0;
+  for (int block : blocks) {
+    if (!asks(step, block)) continue;
+    for (int row = c.blocks.row[at(block)]; row < c.blocks.row[at(block + 1)]; ++row) {
+      longest = std::max(longest, std::abs(gap(step, row)) * c.row_length[at(row)]);
+    }
+  }
+  return longest;
 }
 
 // The rows of all islands in which one asks for a way. Returns false if there are none.
@@ -139,7 +159,8 @@ bool PositionPass::gather(const Step& step) {
         ensure_rows(*v, c.rows());
       }
     }
-    for (int block : blocks) add_block(step, block);
+    const double longest = longest_way(step, blocks);
+    for (int block : blocks) add_block(step, block, kFar * longest);
   }
   return any;
 }
@@ -199,47 +220,121 @@ bool PositionPass::set_ways(const Step& step, const TreeIsland& island) {
   return true;
 }
 
-// Small islands: a guess of what is active is right at once, or nearly. Returns false if it is not.
-bool PositionPass::pivot(const ContactProblem& problem, Work& work) {
-  const int n = problem.nrow();
-  if (n > kMostPivotRows) return false;
-  const BlockSparseMatrix& G = problem.dual.G_sparse;
-  PrincipalPivoting& pivoting = work.pivoting;
-  pivoting.resize(n);
-  for (int c = 0; c < n; ++c) std::fill_n(pivoting.column(c), n, 0.0);
-  for (int i = 0; i < problem.nblock(); ++i) {
-    const int row = problem.blocks.row[at(i)], m = problem.blocks.size(i);
-    for (int k = G.start[at(i)]; k < G.start[at(i + 1)]; ++k) {
-      const int column = G.col_begin[at(G.col[at(k)])], columns = G.col_size(G.col[at(k)]);
-      for (int c = 0; c < columns; ++c) std::copy_n(G.data(k) + c * m, m, pivoting.column(column + c) + row);
-    }
-    for (int r = 0; r < m && problem.blocks.type[at(i)] == BlockType::kEquality; ++r) pivoting.set_free(row + r);
+// G = Y' Y + R of an island, densely, in work.pivoting. Needs set_ways.
+void PositionPass::build_dense(const Step& step, const TreeIsland& island, Work& work) {
+  const Model& model = step.model;
+  int width = 0;
+  tree_offset_.resize(at(model.ntree));
+  for (int tree : island.trees) {
+    tree_offset_[at(tree)] = width - model.tree_first_dof[at(tree)];
+    width += model.tree_first_dof[at(tree + 1)] - model.tree_first_dof[at(tree)];
   }
-  const double tolerance = kPivotTolerance * problem.dual.g.lpNorm<Eigen::Infinity>();
-  work.solution.lambda.resize(n);
-  return pivoting.solve(problem.dual.g.data(), tolerance, kMostGuesses, work.solution.lambda.data());
+  width = (width + 3) / 4 * 4;
+  const int n = static_cast<int>(work.row.size());
+  packed_.assign(at(n) * at(width), 0.0);
+  double* row = packed_.data();
+  for (int block : island.blocks) {
+    const Constraint& constraint = rows_.list[at(block)];
+    const int stride = rows_.stride(block), m = rows_.blocks.size(block);
+    for (int p = 0; p < constraint.part_count; ++p) {
+      const TreePart& part = rows_.parts[at(constraint.first_part + p)];
+      const double* Y = rows_.Y.data() + part.start;
+      const int* dof = rows_.dofs(model, part);
+      for (int k = 0; k < part.count; ++k, Y += stride) {
+        const int at_dof = tree_offset_[at(part.tree)] + dof[k];
+        for (int r = 0; r < m; ++r) row[at(r * width + at_dof)] = Y[r];
+      }
+    }
+    row += at(m * width);
+  }
+  work.pivoting.resize(n);
+  for (int i = 0; i < n; ++i) {
+    const double* a = packed_.data() + at(i * width);
+    for (int j = 0; j <= i; ++j) {
+      const double* b = packed_.data() + at(j * width);
+      Lanes sum{};
+      for (int k = 0; k < width; k += 4) sum += load_lanes(a + k) * load_lanes(b + k);
+      const double product = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+      work.pivoting.column(j)[i] = work.pivoting.column(i)[j] = product;
+    }
+    work.pivoting.column(i)[i] += rows_.compliance[work.row[at(i)]];
+    if (work.is_equality[at(i)] != 0) work.pivoting.set_free(i);
+  }
+}
+
+// Small islands: a guess of what is active is right at once, or nearly. Returns false if it is not.
+bool PositionPass::pivot(const Step& step, const TreeIsland& island, Work& work) {
+  work.row.clear();
+  work.is_equality.clear();
+  for (int block : island.blocks) {
+    const bool is_equality = rows_.blocks.type[at(block)] == BlockType::kEquality;
+    for (int row = rows_.blocks.row[at(block)]; row < rows_.blocks.row[at(block + 1)]; ++row) {
+      work.row.push_back(row);
+      work.is_equality.push_back(is_equality ? 1 : 0);
+    }
+    if (work.row.size() > kMostPivotRows) return false;
+  }
+  build_dense(step, island, work);
+  double longest = 0.0;
+  work.bias.clear();
+  for (int row : work.row) {
+    work.bias.push_back(rows_.bias[row]);
+    longest = std::max(longest, std::abs(way_[at(row)]));
+  }
+  work.lambda.resize(work.row.size());
+  if (!work.pivoting.solve(work.bias.data(), kPivotTolerance * longest, kMostGuesses, work.lambda.data())) return false;
+  const double residual = dense_residual(work);
+  if (!(residual <= kTolerance * longest)) return false;
+  residual_ = std::max(residual_, residual);
+  return true;
+}
+
+// How far the answer is from its conditions, m: the same measure as natv.
+double PositionPass::dense_residual(Work& work) const {
+  const std::size_t n = work.row.size();
+  work.velocity.assign(work.bias.begin(), work.bias.end());
+  for (std::size_t j = 0; j < n; ++j) {
+    const double* column = work.pivoting.column(static_cast<int>(j));
+    for (std::size_t i = 0; i < n; ++i) work.velocity[i] += column[i] * work.lambda[j];
+  }
+  double worst = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double length = rows_.row_length[at(work.row[i])], u = work.velocity[i];
+    const double impulse = work.lambda[i] * work.pivoting.column(static_cast<int>(i))[i];
+    const double error = std::abs(work.is_equality[i] != 0 ? u : std::min(impulse, u)) * length;
+    if (!(error <= worst)) worst = error;  // NaN wins
+  }
+  return worst;
+}
+
+// Larger ones by `auto`. Returns false if there is no answer that is good enough.
+bool PositionPass::solve_by_auto(const TreeIsland& island, Work& work) {
+  const ContactProblem& problem = island.problem;
+  if (work.workspace == nullptr) work.workspace = solver_->make_workspace();
+  work.solution.lambda.setZero(problem.nrow());
+  solver_->solve(problem, *solver_options_, *work.workspace, work.solution);
+  const Residuals residuals = certify(problem, work.solution.lambda, work.certificate);
+  residual_ = std::max(residual_, residuals.natv);
+  work.lambda.assign(work.solution.lambda.begin(), work.solution.lambda.end());
+  return residuals.natv_relative <= kUsable;
 }
 
 // Returns false if the island has no answer that is good enough; it is not moved then, and hindered.
-bool PositionPass::solve_island(const Step& step, const TreeIsland& island, Work& work) {
-  const ContactProblem& problem = island.problem;
-  if (!pivot(problem, work)) {
-    if (work.workspace == nullptr) work.workspace = solver_->make_workspace();
-    work.solution.lambda.setZero(problem.nrow());
-    solver_->solve(problem, *solver_options_, *work.workspace, work.solution);
+bool PositionPass::solve_island(const Step& step, int index, Work& work) {
+  const TreeIsland& island = islands_[index];
+  bool is_usable = pivot(step, island, work);
+  if (!is_usable) {
+    islands_.build_problem(index, step.model, rows_, 0.0, scratch_);
+    is_usable = solve_by_auto(island, work);
   }
-  const VectorX& lambda = work.solution.lambda;
-  const Residuals residuals = certify(problem, lambda, work.certificate);
-  residual_ = std::max(residual_, residuals.natv);
-  const bool is_usable = residuals.natv_relative <= kUsable;
   const double noticed = std::max(kNoticed * step.options.slop, kLeastNoticed);
-  for (int k = 0; k < problem.nblock(); ++k) {
-    const int block = island.blocks[at(k)], from = problem.blocks.row[at(k)], to = rows_.blocks.row[at(block)];
-    for (int r = 0; r < problem.blocks.size(k); ++r) {
-      lambda_[to + r] = is_usable ? lambda[from + r] : 0.0;
-      const double way = std::abs(way_[at(to + r)]);
-      const double denied = is_usable ? rows_.compliance[to + r] * std::abs(lambda[from + r]) : way;
-      const double violation = way / scale_ * rows_.row_length[at(to + r)];
+  std::size_t local = 0;
+  for (int block : island.blocks) {
+    for (int row = rows_.blocks.row[at(block)]; row < rows_.blocks.row[at(block + 1)]; ++row, ++local) {
+      lambda_[row] = is_usable ? work.lambda[local] : 0.0;
+      const double way = std::abs(way_[at(row)]);
+      const double denied = is_usable ? rows_.compliance[row] * std::abs(lambda_[row]) : way;
+      const double violation = way / scale_ * rows_.row_length[at(row)];
       if (violation > noticed && denied > kHindered * way) hindered_ = block_of_[at(block)];
     }
   }
@@ -275,8 +370,7 @@ bool PositionPass::run(const Step& step) {
   bool moved = false;
   for (int i = 0; i < islands_.count(); ++i) {
     if (!set_ways(step, islands_[i])) continue;
-    islands_.build_problem(i, step.model, rows_, 0.0, scratch_);
-    moved = solve_island(step, islands_[i], *work_[at(i)]) || moved;
+    moved = solve_island(step, i, *work_[at(i)]) || moved;
   }
   if (!moved) return false;
   displacement_.setZero(step.model.nv);

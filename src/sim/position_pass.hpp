@@ -63,6 +63,9 @@ class PositionPass {
   // What belongs to one island, by number.
   struct Work {
     PrincipalPivoting pivoting;
+    std::vector<int> row;           // of the island's rows: that of the pass
+    std::vector<char> is_equality;  // of the same
+    std::vector<double> bias, lambda, velocity;
     std::unique_ptr<SolverWorkspace> workspace;  // of `auto`, if it was needed
     Solution solution;
     CertificateWorkspace certificate;
@@ -71,15 +74,19 @@ class PositionPass {
   double gap(const Step& step, int row) const;
   bool asks(const Step& step, int block) const;
   bool gather(const Step& step);
-  void add_block(const Step& step, int block);
+  double longest_way(const Step& step, const std::vector<int>& blocks) const;
+  void add_block(const Step& step, int block, double far);
   void add_row(const Step& step, int block, int row);
   void add_rows(const Step& step, int block);
   void copy_parts(const Constraints& from, int block, int row, int rows);
   bool stiffen(const Step& step);
   void measure_rows();
   bool set_ways(const Step& step, const TreeIsland& island);
-  bool pivot(const ContactProblem& problem, Work& work);
-  bool solve_island(const Step& step, const TreeIsland& island, Work& work);
+  void build_dense(const Step& step, const TreeIsland& island, Work& work);
+  bool pivot(const Step& step, const TreeIsland& island, Work& work);
+  double dense_residual(Work& work) const;
+  bool solve_by_auto(const TreeIsland& island, Work& work);
+  bool solve_island(const Step& step, int island, Work& work);
   void limit_motion(const Step& step);
 
   std::unique_ptr<ContactSolver> solver_;
@@ -87,12 +94,14 @@ class PositionPass {
   std::vector<std::unique_ptr<Work>> work_;
   TreeIslands islands_;
   TreeIslands::Scratch scratch_;
-  Constraints rows_;           // of the pass
-  std::vector<int> block_of_;  // of its blocks: the block of the step
-  std::vector<double> way_;    // of its rows: the one that is asked for, 0 if none
-  bool one_sided_ = false;     // a contact or limit asks for a way
-  TreeFactor stiff_;           // of the metric with springs and servos
-  double scale_ = 0.0;         // of the island at hand: the share of its violations that is asked for
+  Constraints rows_;              // of the pass
+  std::vector<int> tree_offset_;  // ntree: where the dofs of a tree are in a packed row
+  AlignedVector packed_;          // rows of Y of an island, densely
+  std::vector<int> block_of_;     // of its blocks: the block of the step
+  std::vector<double> way_;       // of its rows: the one that is asked for, 0 if none
+  bool one_sided_ = false;        // a contact or limit asks for a way
+  TreeFactor stiff_;              // of the metric with springs and servos
+  double scale_ = 0.0;            // of the island at hand: the share of its violations that is asked for
   VectorX lambda_, displacement_;
   double residual_ = 0.0, farthest_ = 0.0;
   int hindered_ = -1;
