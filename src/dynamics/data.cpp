@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "touchstone/model/transmission.hpp"
+
 namespace touchstone {
 
 namespace {
@@ -77,6 +79,16 @@ Data::Data(const Model& model)
       servo_mode(static_cast<std::size_t>(model.nu), ServoMode::kExplicit),
       servo_actuation(scratch_vector(model.nv)),
       passive_force(scratch_vector(model.nv)) {
+  for (const Actuator& actuator : model.actuators) {
+    const bool at_dof = is_on_one_dof(model, actuator);
+    const bool at_tendon = actuator.transmission == TransmissionType::kTendon;
+    const auto target = static_cast<std::size_t>(actuator.target);
+    const bool limited = at_dof ? model.joints[target].actuator_force_limited
+                                : at_tendon && model.tendons[target].actuator_force_limited;
+    actuator_dof.push_back(at_dof ? model.joint_dof[target] : -1);
+    actuator_range.push_back(actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity));
+    shares_limit.push_back(limited ? 1 : 0);
+  }
   for (const Tendon& tendon : model.tendons) tendon_on_path.push_back(is_on_path(model, tendon) ? 1 : 0);
 }
 

@@ -84,15 +84,18 @@ struct Data {
   VectorX scratch;              // nv
 
   // --- compute_free_motion: what is implicit in A besides M (forces.hpp) ---
-  VectorX joint_gain;                 // nv: h D + h^2 K of dampers and springs of joints
-  VectorX tendon_gain;                // ntendon: the same of tendons; 0: explicit, or a block
-  VectorX tendon_block_gain;          // ntendon: the same of those that are a block of the contact problem, else 0
-  VectorX tendon_block_force;         // ntendon: and the force of their spring at the start
-  VectorX servo_gain;                 // nu: h kd + h^2 kp of an actuator that is not explicit, else 0
-  VectorX servo_force;                // nu: force with the velocity of the start and the position a step ahead
-  std::vector<ServoMode> servo_mode;  // nu
-  VectorX servo_actuation;            // nv: generalised force of the actuators in the step, without their gains
-  VectorX passive_force;              // nv: smooth_force without actuators
+  VectorX joint_gain;                     // nv: h D + h^2 K of dampers and springs of joints
+  VectorX tendon_gain;                    // ntendon: the same of tendons; 0: explicit, or a block
+  VectorX tendon_block_gain;              // ntendon: the same of those that are a block of the contact problem, else 0
+  VectorX tendon_block_force;             // ntendon: and the force of their spring at the start
+  VectorX servo_gain;                     // nu: h kd + h^2 kp of an actuator that is not explicit, else 0
+  VectorX servo_force;                    // nu: force with the velocity of the start and the position a step ahead
+  std::vector<ServoMode> servo_mode;      // nu
+  VectorX servo_actuation;                // nv: generalised force of the actuators in the step, without their gains
+  VectorX passive_force;                  // nv: smooth_force without actuators
+  std::vector<int> actuator_dof;          // nu: the dof of an actuator at one joint with one dof, else -1
+  std::vector<Vector2> actuator_range;    // nu: of its force, infinite if not limited
+  std::vector<std::int8_t> shares_limit;  // nu: its joint or tendon limits the sum of its actuators
   std::vector<std::int8_t> tendon_on_path;  // ntendon: its joints lie on one path, so M has entries for it
 };
 

@@ -143,7 +143,7 @@ bool factorize_damped(const Model& model, const Parameters& parameters, bool joi
     }
     add_tendon_armature(model, data.tendon_gain, L);
     for (int u = 0; u < model.nu && model.options.actuation_enabled; ++u) {
-      if (!fits_tree(model, data, u) || is_beyond(data.actuator_law[u], servo_range(model, u))) continue;
+      if (!fits_tree(model, data, u) || is_beyond(data.actuator_law[u], servo_range(model, data, u))) continue;
       data.servo_gain[u] = h * servo_gains(model, parameters, data, u).kd;
       if (data.servo_gain[u] > 0.0) data.servo_mode[at(u)] = ServoMode::kImplicit;
     }
@@ -181,7 +181,7 @@ bool factorize_stiff(const Model& model, const Parameters& parameters, double ti
   for (int u = 0; u < model.nu && model.options.actuation_enabled; ++u) {
     if (!fits_tree(model, data, u)) continue;
     const double k = time * time * servo_gains(model, parameters, data, u).kp;
-    if (!(k > 0.0) || is_beyond(data.actuator_law[u], servo_range(model, u))) continue;
+    if (!(k > 0.0) || is_beyond(data.actuator_law[u], servo_range(model, data, u))) continue;
     any = true;
     for_dofs(model, data, u, [&](int i) {
       for_dofs(model, data, u, [&](int j) {

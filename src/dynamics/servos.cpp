@@ -29,16 +29,7 @@ bool is_near_limits(double force, const Vector2& range) {
 
 const Joint& joint_of_dof(const Model& model, int dof) { return model.joints[at(model.dof_joint[at(dof)])]; }
 
-Vector2 own_range(const Actuator& actuator) { return actuator.force_limited ? actuator.force_range : kUnlimited; }
-
 // --- limits that actuators share ---
-
-// Whether the joint with one dof, or the tendon, that an actuator pulls at has a limit for the sum of its actuators.
-bool has_shared_limit(const Model& model, const Actuator& actuator) {
-  if (is_on_one_dof(model, actuator)) return model.joints[at(actuator.target)].actuator_force_limited;
-  return actuator.transmission == TransmissionType::kTendon &&
-         model.tendons[at(actuator.target)].actuator_force_limited;
-}
 
 // Whether two actuators pull at the same joint or tendon.
 bool share(const Model& model, const Actuator& a, const Actuator& b) {
@@ -85,12 +76,12 @@ SharedForce shared_force(const Model& model, const Data& data, int u, const Forc
 // Whether an actuator moves nothing.
 bool is_idle(const Model& model, const Data& data, int u) {
   const Actuator& actuator = model.actuators[at(u)];
-  return is_on_one_dof(model, actuator) ? actuator.gear[0] == 0.0 : data.actuator_moment.col(u).isZero(0.0);
+  return data.actuator_dof[at(u)] >= 0 ? actuator.gear[0] == 0.0 : data.actuator_moment.col(u).isZero(0.0);
 }
 
 // Whether a joint is near its force limit that the actuator pulls at by way of a tendon or site.
 bool is_near_joint_limits(const Model& model, const Data& data, int u) {
-  if (is_on_one_dof(model, model.actuators[at(u)])) return false;
+  if (data.actuator_dof[at(u)] >= 0) return false;
   bool is_near = false;
   for_dofs(model, data, u, [&](int i) {
     const Joint& joint = joint_of_dof(model, i);
@@ -103,7 +94,7 @@ bool is_near_joint_limits(const Model& model, const Data& data, int u) {
 // What such joints leave for the force of the actuator.
 Vector2 joint_range(const Model& model, const Data& data, int u) {
   Vector2 range = kUnlimited;
-  if (is_on_one_dof(model, model.actuators[at(u)])) return range;
+  if (data.actuator_dof[at(u)] >= 0) return range;
   for_dofs(model, data, u, [&](int i) {
     const Joint& joint = joint_of_dof(model, i);
     const double moment = data.actuator_moment(i, u);
@@ -142,7 +133,7 @@ void bound_together(const Model& model, int u, Data& data) {
   bool first = true;
   for (int k = 0; k < model.nu; ++k) {
     if (!share(model, model.actuators[at(u)], model.actuators[at(k)])) continue;
-    if (!is_common || is_beyond(data.actuator_law[k], own_range(model.actuators[at(k)]))) make_explicit(k, data);
+    if (!is_common || is_beyond(data.actuator_law[k], data.actuator_range[at(k)])) make_explicit(k, data);
     if (data.servo_mode[at(k)] == ServoMode::kExplicit) continue;
     data.servo_mode[at(k)] = first ? ServoMode::kBounded : ServoMode::kShared;
     first = false;
@@ -179,17 +170,17 @@ ServoGains servo_gains(const Model& model, const Parameters& parameters, const D
   return {std::max(gains.kp, 0.0), std::max(gains.kd, 0.0)};
 }
 
-Vector2 servo_range(const Model& model, int u) {
+Vector2 servo_range(const Model& model, const Data& data, int u) {
   const Actuator& actuator = model.actuators[at(u)];
-  Vector2 range = own_range(actuator);
-  if (!is_on_one_dof(model, actuator) || !has_shared_limit(model, actuator) || actuator.gear[0] == 0.0) return range;
+  Vector2 range = data.actuator_range[at(u)];
+  if (data.actuator_dof[at(u)] < 0 || data.shares_limit[at(u)] == 0 || actuator.gear[0] == 0.0) return range;
   const Vector2 joint = model.joints[at(actuator.target)].actuator_force_range / actuator.gear[0];
   return {std::max(range[0], joint.minCoeff()), std::min(range[1], joint.maxCoeff())};
 }
 
 bool fits_tree(const Model& model, const Data& data, int u) {
   const Actuator& actuator = model.actuators[at(u)];
-  if (is_on_one_dof(model, actuator)) return true;
+  if (data.actuator_dof[at(u)] >= 0) return true;
   return actuator.transmission == TransmissionType::kTendon && data.tendon_on_path[at(actuator.target)] != 0;
 }
 
@@ -205,7 +196,7 @@ void begin_servos(const Model& model, const Parameters& parameters, double h, Se
     const double gain = h * gains.kd + h * h * gains.kp;
     if (gain == 0.0 || is_idle(model, data, u)) continue;
     const bool near =
-        is_near_limits(data.actuator_law[u], own_range(model.actuators[at(u)])) || is_near_joint_limits(model, data, u);
+        is_near_limits(data.actuator_law[u], data.actuator_range[at(u)]) || is_near_joint_limits(model, data, u);
     const bool needs_block = near || !fits_tree(model, data, u);
     data.servo_mode[at(u)] = needs_block ? near_limits : ServoMode::kImplicit;
     if (data.servo_mode[at(u)] == ServoMode::kExplicit) continue;
@@ -213,10 +204,10 @@ void begin_servos(const Model& model, const Parameters& parameters, double h, Se
     data.servo_force[u] = data.actuator_law[u] - h * gains.kp * data.actuator_velocity[u];
   }
   for (int u = 0; u < model.nu; ++u) {
-    if (data.servo_mode[at(u)] == ServoMode::kExplicit || !has_shared_limit(model, model.actuators[at(u)])) continue;
+    if (data.servo_mode[at(u)] == ServoMode::kExplicit || data.shares_limit[at(u)] == 0) continue;
     if (is_bounded_together(model, data, u)) continue;
     const auto force_now = [&](int k) {
-      const Vector2 range = own_range(model.actuators[at(k)]);
+      const Vector2 range = data.actuator_range[at(k)];
       return std::clamp(data.actuator_law[k], range[0], range[1]);
     };
     const SharedForce shared = shared_force(model, data, u, force_now);
@@ -257,16 +248,18 @@ void add_servo_gains(const Model& model, const Data& data, VectorX& rows) {
 
 namespace {
 
-double rate_of(const Model& model, const Data& data, int u, const ConstVectorRef& v) {
-  double rate = 0.0;
-  for_dofs(model, data, u, [&](int i) { rate += data.actuator_moment(i, u) * v[i]; });
-  return rate;
+// Of the rate of a transmission in the step.
+double change_of_rate(const Model& model, const Data& data, int u, const ConstVectorRef& v,
+                      const ConstVectorRef& v_next) {
+  double change = 0.0;
+  for_dofs(model, data, u, [&](int i) { change += data.actuator_moment(i, u) * (v_next[i] - v[i]); });
+  return change;
 }
 
 // The force of a servo that ends the step with v_next, without limits.
 double end_force(const Model& model, const Data& data, int u, const ConstVectorRef& v, const ConstVectorRef& v_next,
                  double h) {
-  const double change = rate_of(model, data, u, v_next) - rate_of(model, data, u, v);
+  const double change = change_of_rate(model, data, u, v, v_next);
   return data.servo_force[u] - data.servo_gain[u] / h * change;
 }
 
@@ -301,8 +294,8 @@ void scale_shared(const Model& model, const Data& data, int u, VectorRef force) 
 
 ServoBlock servo_block(const Model& model, const Data& data, int u) {
   const Actuator& actuator = model.actuators[at(u)];
-  ServoBlock block{own_range(actuator), data.servo_gain[u], data.servo_force[u]};
-  if (!has_shared_limit(model, actuator)) {
+  ServoBlock block{data.actuator_range[at(u)], data.servo_gain[u], data.servo_force[u]};
+  if (data.shares_limit[at(u)] == 0) {
     block.range = within(block.range, joint_range(model, data, u));
     return block;
   }
@@ -341,15 +334,15 @@ bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const C
       const double force = end_force(model, data, u, v, v_next, h);
       // Its own part of servo_actuation is not the rest that joint_range is about.
       const Vector2 joints = joint_range(model, data, u) + Vector2::Constant(data.servo_force[u]);
-      if (is_beyond(force, own_range(model.actuators[at(u)])) || is_beyond(force, joints)) {
+      if (is_beyond(force, data.actuator_range[at(u)]) || is_beyond(force, joints)) {
         data.servo_mode[at(u)] = ServoMode::kBounded;
         any = true;
       }
     }
-    if (!has_shared_limit(model, model.actuators[at(u)]) || is_bounded_together(model, data, u)) continue;
+    if (data.shares_limit[at(u)] == 0 || is_bounded_together(model, data, u)) continue;
     const auto force_then = [&](int k) {
       if (data.servo_mode[at(k)] == ServoMode::kExplicit) return data.actuator_force[k];
-      const Vector2 range = own_range(model.actuators[at(k)]);
+      const Vector2 range = data.actuator_range[at(k)];
       return std::clamp(end_force(model, data, k, v, v_next, h), range[0], range[1]);
     };
     const SharedForce shared = shared_force(model, data, u, force_then);
@@ -365,7 +358,7 @@ void actuator_impulse(const Model& model, const Data& data, const ConstVectorRef
   impulse = h * data.servo_actuation;
   for (int u = 0; u < model.nu; ++u) {
     if (data.servo_mode[at(u)] != ServoMode::kImplicit) continue;
-    const double change = rate_of(model, data, u, v_next) - rate_of(model, data, u, v);
+    const double change = change_of_rate(model, data, u, v, v_next);
     for_dofs(model, data, u, [&](int i) { impulse[i] -= data.servo_gain[u] * data.actuator_moment(i, u) * change; });
   }
 }
@@ -379,7 +372,7 @@ void applied_actuator_forces(const Model& model, const Data& data, const ConstVe
     force[u] = end_force(model, data, u, v, v_next, h);
     if (mode == ServoMode::kImplicit) continue;
     const Vector2 range = mode == ServoMode::kBounded && is_alone(model, data, u) ? servo_block(model, data, u).range
-                                                                                  : own_range(model.actuators[at(u)]);
+                                                                                  : data.actuator_range[at(u)];
     force[u] = std::clamp(force[u], range[0], range[1]);
   }
   for (int u = 0; u < model.nu; ++u) {

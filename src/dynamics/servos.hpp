@@ -6,22 +6,14 @@
 
 namespace touchstone {
 
-// Whether an actuator pulls at one joint with one dof.
-inline bool is_on_one_dof(const Model& model, const Actuator& actuator) {
-  const bool at_joint =
-      actuator.transmission == TransmissionType::kJoint || actuator.transmission == TransmissionType::kJointInParent;
-  return at_joint && dof_count(model.joints[static_cast<std::size_t>(actuator.target)].type) == 1;
-}
-
 // Calls use(dof) for the dofs that an actuator moves. Needs compute_actuation.
 template <typename Use>
 void for_dofs(const Model& model, const Data& data, int actuator, Use use) {
+  const int dof = data.actuator_dof[static_cast<std::size_t>(actuator)];
+  if (dof >= 0) return use(dof);
   const Actuator& a = model.actuators[static_cast<std::size_t>(actuator)];
-  const auto target = static_cast<std::size_t>(a.target);
-  if (is_on_one_dof(model, a)) {
-    use(model.joint_dof[target]);
-  } else if (a.transmission == TransmissionType::kTendon) {
-    for (const Tendon::Term& term : model.tendons[target].terms) {
+  if (a.transmission == TransmissionType::kTendon) {
+    for (const Tendon::Term& term : model.tendons[static_cast<std::size_t>(a.target)].terms) {
       use(model.joint_dof[static_cast<std::size_t>(term.joint)]);
     }
   } else {
@@ -41,7 +33,7 @@ ServoGains servo_gains(const Model& model, const Parameters& parameters, const D
 bool fits_tree(const Model& model, const Data& data, int actuator);
 
 // The limits of one actuator: its own, and those of its joint as if it had that to itself.
-Vector2 servo_range(const Model& model, int actuator);
+Vector2 servo_range(const Model& model, const Data& data, int actuator);
 bool is_beyond(double force, const Vector2& range);
 
 // Gains, forces and modes of all actuators at the start of a step.

@@ -109,6 +109,12 @@ double tendon_length(const Model& model, const Tendon& tendon, const ConstVector
   return length;
 }
 
+bool is_on_one_dof(const Model& model, const Actuator& actuator) {
+  const bool at_joint =
+      actuator.transmission == TransmissionType::kJoint || actuator.transmission == TransmissionType::kJointInParent;
+  return at_joint && dof_count(model.joints[static_cast<std::size_t>(actuator.target)].type) == 1;
+}
+
 bool has_length(const Model& model, const Actuator& actuator) {
   const auto target = static_cast<std::size_t>(actuator.target);
   switch (actuator.transmission) {

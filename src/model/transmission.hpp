@@ -20,6 +20,9 @@ double tendon_length(const Model& model, const Tendon& tendon, const ConstVector
 // Whether the length of a transmission tells where it is. That of free joints and of sites without a reference is zero.
 bool has_length(const Model& model, const Actuator& actuator);
 
+// Whether an actuator pulls at one joint with one dof.
+bool is_on_one_dof(const Model& model, const Actuator& actuator);
+
 // Length of the actuator's transmission and its gradient by the configuration (tangent space, nv entries).
 double transmission_length(const Model& model, const KinematicsView& kinematics, const Actuator& actuator,
                            const ConstVectorRef& q, VectorRef moment);

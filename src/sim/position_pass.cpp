@@ -96,7 +96,7 @@ void PositionPass::add_row(const Step& step, int block, int row) {
   const bool asks_for_it = asks(step, block);
   way_.push_back(asks_for_it ? -distance - step.options.slop : 0.0);
   rows_.bias[rows_.rows() - 1] = std::max(0.0, distance);
-  one_sided_ = one_sided_ || asks_for_it;
+  if (asks_for_it) longest_ = std::max(longest_, way_.back());
 }
 
 // An equality.
@@ -153,7 +153,7 @@ bool PositionPass::gather(const Step& step) {
       rows_.Y.clear();
       block_of_.clear();
       way_.clear();
-      one_sided_ = false;
+      longest_ = 0.0;
       if (rows_.all_dofs.size() < c.all_dofs.size()) rows_.all_dofs = c.all_dofs;
       for (VectorX* v : {&rows_.bias, &rows_.free_velocity, &rows_.compliance, &rows_.recovery}) {
         ensure_rows(*v, c.rows());
@@ -167,7 +167,9 @@ bool PositionPass::gather(const Step& step) {
 
 // The metric with springs and servos, if there are any.
 bool PositionPass::stiffen(const Step& step) {
-  if (!one_sided_ || !factorize_stiff(step.model, step.parameters, kStiffTime, step.data, stiff_)) return false;
+  // What moves by less than the slop in all rises no farther.
+  if (longest_ <= step.options.slop || !factorize_stiff(step.model, step.parameters, kStiffTime, step.data, stiff_))
+    return false;
   solve_constraint_rows(step.model, stiff_.L, stiff_.D_inverse, rows_);
   return true;
 }
@@ -208,8 +210,8 @@ bool PositionPass::set_ways(const Step& step, const TreeIsland& island) {
     if (yields > 0.0) least = std::min(least, yields);
   });
   if (longest == 0.0 || most == 0.0) return false;
-  const double share = -std::expm1(-step.h / step.options.time_constant);
-  scale_ = std::min(share, step.options.recovery_speed * step.h / longest);
+  const double share = -std::expm1(-step.time / step.options.time_constant);
+  scale_ = std::min(share, step.options.recovery_speed * step.time / longest);
   const double slack = kSlack * std::max(least, kLeastYield * most);
   for_rows([&](int row) {
     const double length = rows_.row_length[at(row)];

@@ -19,7 +19,7 @@ struct SimulatorSnapshot {
   CollisionDetector detector;
   CycleWatch cycles;
   std::vector<Transform> mocap;  // of the step before; none if there was no step
-  double recovery_reach;
+  double since_pass, recovery_reach;
 };
 
 Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
@@ -186,9 +186,9 @@ void Simulator::forget_step() {
 const State& Simulator::Snapshot::state() const { return data_->state; }
 
 Simulator::Snapshot Simulator::save() const {
-  return Snapshot(std::make_shared<SimulatorSnapshot>(
-      SimulatorSnapshot{s_->state, s_->input, s_->cache, s_->detector, s_->cycles,
-                        s_->has_before ? s_->before.mocap : std::vector<Transform>(), s_->recovery_reach}));
+  return Snapshot(std::make_shared<SimulatorSnapshot>(SimulatorSnapshot{
+      s_->state, s_->input, s_->cache, s_->detector, s_->cycles,
+      s_->has_before ? s_->before.mocap : std::vector<Transform>(), s_->since_pass, s_->recovery_reach}));
 }
 
 void Simulator::restore(const Snapshot& snapshot) {
@@ -200,6 +200,7 @@ void Simulator::restore(const Snapshot& snapshot) {
   s_->cycles = snapshot.data_->cycles;
   s_->has_before = !snapshot.data_->mocap.empty();
   s_->before.mocap = snapshot.data_->mocap;
+  s_->since_pass = snapshot.data_->since_pass;
   s_->recovery_reach = snapshot.data_->recovery_reach;
   forget_step();
 }

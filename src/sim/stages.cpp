@@ -111,13 +111,17 @@ void compute_row_velocity(StepContext& s) {
 }  // namespace
 
 void recover(StepContext& s) {
-  // Margins are for both bodies of a contact; farther is a motion that the next step looks ahead for.
-  const double margin = s.detector.margin(), reach = std::max(s.recovery_reach, 0.5 * margin);
-  s.recovery_reach = 0.0;
+  if (s.constraints.count() == 0 || !s.work.q.allFinite() || !s.v_next.allFinite()) return;
   compute_row_velocity(s);
   const StabilisationOptions& options = s.options.stabilisation;
-  if (options.method != Stabilisation::kPosition || !s.rules.is_exact || s.constraints.count() == 0) return;
-  if (!s.work.q.allFinite() || !s.v_next.allFinite()) return;
+  if (options.method != Stabilisation::kPosition || !s.rules.is_exact) return;
+  // Short steps need no pass each.
+  const double interval = std::max(s.h, 0.5 * options.time_constant);
+  s.since_pass = std::min(s.since_pass + s.h, interval);
+  if (s.since_pass < interval - 0.5 * s.h) return;
+  // Margins are for both bodies of a contact; farther is a motion that the next steps look ahead for.
+  const double margin = s.detector.margin(), reach = std::max(s.recovery_reach, 0.5 * margin);
+  s.recovery_reach = 0.0;
   const bool moved = s.pass.run({.model = s.model,
                                  .parameters = s.parameters,
                                  .data = s.data,
@@ -125,7 +129,7 @@ void recover(StepContext& s) {
                                  .islands = s.solver.islands(),
                                  .next_velocity = s.row_velocity,
                                  .dof_length = s.weights.dof_length,
-                                 .h = s.h,
+                                 .time = s.since_pass,
                                  .remaining = s.remaining,
                                  .reach = reach,
                                  .options = options});
@@ -133,8 +137,9 @@ void recover(StepContext& s) {
   s.report.hindered_block = s.pass.hindered();
   s.report.warnings.recovery_conflict = s.report.warnings.recovery_conflict || s.pass.hindered() >= 0;
   if (!moved) return;
+  s.since_pass = 0.0;
   s.report.recovered = true;
-  if (s.pass.farthest() > 0.25 * margin) s.recovery_reach = options.recovery_speed * s.h;
+  if (s.pass.farthest() > 0.25 * margin) s.recovery_reach = options.recovery_speed * interval;
   if (s.options.watch.energy) {
     s.work.v = s.v_next;
     const Energies energies = s.meter.measure(s.model, s.parameters, s.work);

@@ -49,7 +49,8 @@ void StepContext::forget() {
   has_before = false;
   // A state that was put together may be deep in violations.
   const bool recovers = rules.is_exact && options.stabilisation.method == Stabilisation::kPosition;
-  recovery_reach = recovers ? options.stabilisation.recovery_speed * h : 0.0;
+  since_pass = std::max(h, 0.5 * options.stabilisation.time_constant);
+  recovery_reach = recovers ? options.stabilisation.recovery_speed * since_pass : 0.0;
 }
 
 }  // namespace touchstone

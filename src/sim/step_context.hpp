@@ -67,6 +67,7 @@ struct StepContext {
   // --- recover ---
   PositionPass pass;
   VectorX row_velocity;             // at least nrow: after the step
+  double since_pass = 0.0;          // s: how long there was none that moved anything, as far as it matters
   double recovery_reach = 0.0;      // m: how much farther this step looks, because the one before moved bodies far
   double energy_before_pass = 0.0;  // J, with the new velocity; only if report.recovered
 

@@ -141,7 +141,7 @@ struct Outcome {
   double residual = 0.0;     // m: certificate of the pass, the worst
   double growth = 0.0;       // of the sum of squared violations in a pass, relative, the worst
   double deepest = kFar;     // m: contacts, errors of equalities and limits; the least of the last steps
-  bool is_hindered = false;  // at the end
+  bool is_hindered = false;  // in the last steps
 };
 
 double squares(const Constraints& c, const VectorX& rate, const std::vector<double>& from, double slop) {
@@ -187,10 +187,11 @@ Outcome play(Simulator& sim) {
     outcome.residual = std::max(outcome.residual, report.recovery_residual);
     outcome.growth = std::max(outcome.growth, growth_in_pass(sim));
     // A body that arrives in the last step may be deeper: gaps are linearised.
-    if (k > steps - 20) outcome.deepest = std::min(outcome.deepest, std::max(report.penetration, report.violation));
+    if (k <= steps - 20) continue;
+    outcome.deepest = std::min(outcome.deepest, std::max(report.penetration, report.violation));
+    outcome.is_hindered = outcome.is_hindered || report.warnings.recovery_conflict;
+    EXPECT_EQ(report.warnings.recovery_conflict, !sim.describe_hindered().empty());
   }
-  outcome.is_hindered = sim.report().warnings.recovery_conflict;
-  EXPECT_EQ(outcome.is_hindered, !sim.describe_hindered().empty());
   return outcome;
 }
 
