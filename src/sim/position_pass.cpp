@@ -16,10 +16,10 @@ namespace {
 
 constexpr double kSlack = 1e-5;       // compliance of all rows, relative to the one whose bodies give way least
 constexpr double kLeastYield = 1e-5;  // of the row whose bodies give way most: what counts as giving way
-constexpr double kStiffTime = 0.3;    // s: T, good for 0.9 m
+constexpr double kStiffTime = 1.0;    // s: T, good for 9.8 m
 constexpr double kTolerance = 1e-6;   // of the solve, relative to the largest way
 constexpr double kPivotTolerance = 1e-9;
-constexpr std::size_t kMostPivotRows = 96;  // of an island that is solved by pivoting, larger ones by `auto`
+constexpr std::size_t kMostPivotRows = 96;  // of an island that is solved by pivoting
 constexpr int kMostGuesses = 20;            // of active rows
 constexpr double kUsable = 1e-2;            // natv relative to the largest way, above which an island stays where it is
 constexpr double kHindered = 0.5;           // share of its way that a row must be denied to be called hindered
@@ -39,7 +39,8 @@ void ensure_rows(VectorX& v, int rows) {
 
 }  // namespace
 
-PositionPass::PositionPass() : solver_(make_solver("auto")), solver_options_(solver_->make_options()) {
+PositionPass::PositionPass()
+    : solver_(make_solver(SimulatorOptions().solver)), solver_options_(solver_->make_options()) {
   solver_options_->relative_tolerance = kTolerance;
   solver_options_->warm_start = false;
   solver_options_->validation = Validation::kData;
@@ -309,8 +310,8 @@ double PositionPass::dense_residual(Work& work) const {
   return worst;
 }
 
-// Larger ones by `auto`. Returns false if there is no answer that is good enough.
-bool PositionPass::solve_by_auto(const TreeIsland& island, Work& work) {
+// Larger ones by the default solver. Returns false if there is no answer that is good enough.
+bool PositionPass::solve_by_default(const TreeIsland& island, Work& work) {
   const ContactProblem& problem = island.problem;
   if (work.workspace == nullptr) work.workspace = solver_->make_workspace();
   work.solution.lambda.setZero(problem.nrow());
@@ -327,7 +328,7 @@ bool PositionPass::solve_island(const Step& step, int index, Work& work) {
   bool is_usable = pivot(step, island, work);
   if (!is_usable) {
     islands_.build_problem(index, step.model, rows_, 0.0, scratch_);
-    is_usable = solve_by_auto(island, work);
+    is_usable = solve_by_default(island, work);
   }
   const double noticed = std::max(kNoticed * step.options.slop, kLeastNoticed);
   std::size_t local = 0;

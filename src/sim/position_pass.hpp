@@ -67,7 +67,7 @@ class PositionPass {
     std::vector<int> row;           // of the island's rows: that of the pass
     std::vector<char> is_equality;  // of the same
     std::vector<double> bias, lambda, velocity;
-    std::unique_ptr<SolverWorkspace> workspace;  // of `auto`, if it was needed
+    std::unique_ptr<SolverWorkspace> workspace;  // of solver_, if it was needed
     Solution solution;
     CertificateWorkspace certificate;
   };
@@ -86,11 +86,11 @@ class PositionPass {
   void build_dense(const Step& step, const TreeIsland& island, Work& work);
   bool pivot(const Step& step, const TreeIsland& island, Work& work);
   double dense_residual(Work& work) const;
-  bool solve_by_auto(const TreeIsland& island, Work& work);
+  bool solve_by_default(const TreeIsland& island, Work& work);
   bool solve_island(const Step& step, int island, Work& work);
   void limit_motion(const Step& step);
 
-  std::unique_ptr<ContactSolver> solver_;
+  std::unique_ptr<ContactSolver> solver_;  // of large islands
   std::unique_ptr<SolverOptions> solver_options_;
   std::vector<std::unique_ptr<Work>> work_;
   TreeIslands islands_;

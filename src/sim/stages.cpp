@@ -111,6 +111,7 @@ void compute_row_velocity(StepContext& s) {
 }  // namespace
 
 void recover(StepContext& s) {
+  if (s.constraints.count() == 0) s.recovery_reach = 0.0;
   if (s.constraints.count() == 0 || !s.work.q.allFinite() || !s.v_next.allFinite()) return;
   compute_row_velocity(s);
   const StabilisationOptions& options = s.options.stabilisation;

@@ -202,6 +202,29 @@ TEST(PositionPass, NeedsNoSlop) {
   }
 }
 
+// The old way: a violated row asks for the velocity that undoes a share of it in the step (001, eq. 89 to 93).
+TEST(PositionPass, BaumgarteAsksForAVelocity) {
+  SimulatorOptions options = options_of(0.01);
+  options.stabilisation.method = Stabilisation::kBaumgarte;
+  options.stabilisation.erp = 0.2;
+  for (const double depth : {1e-4, 0.005, 0.2}) {
+    Simulator sim(on_ground(box_at(0, 0, 0.3 - depth, 0.3), "0 0 0"), options);
+    ASSERT_EQ(sim.step().status, StepStatus::kOk);
+    const double share = 0.2 * std::max(0.0, depth - options.stabilisation.slop) / 0.01;
+    EXPECT_NEAR(sim.state().v[2], std::min(share, options.stabilisation.recovery_speed), 1e-6) << depth;
+    EXPECT_FALSE(sim.report().recovered);
+  }
+  Simulator sim(
+      load_mjcf_string("<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='a' type='slide'/><geom "
+                       "size='.1'/></body><body pos='1 0 0'><joint name='b' type='slide' ref='-0.01'/><geom "
+                       "size='.1'/></body></worldbody><equality><joint joint1='a' joint2='b'/></equality>"
+                       "</mujoco>"),
+      options);
+  sim.state().q[1] = sim.state().q[0] + 0.01;
+  const double error = sim.step().violation;
+  EXPECT_NEAR(std::abs(sim.state().v[0] - sim.state().v[1]), 0.2 * error / 0.01, 1e-6);
+}
+
 // Where nothing is violated nothing is done.
 TEST(PositionPass, RestsWhereNothingIsViolated) {
   SceneRun run(make_scene("stack"));
