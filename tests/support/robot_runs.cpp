@@ -250,9 +250,13 @@ RunFigures run(const RobotSetup& setup, const SimulatorOptions& options, double 
     }
     if (2 * i >= steps) figures.penetration = std::max(figures.penetration, report.penetration);
     const EnergyAccount& e = report.energy;
-    if (i == 0) lowest_balance = lowest = highest = e.before();
+    if (i == 0) lowest = highest = e.before();
     work += e.actuators + e.applied + e.stabilisation;
-    const double balance = e.total() - work;
+    // The velocity of Euler's rule leads from one configuration to the next: its kinetic energy belongs halfway, and
+    // goes with the mean of both potentials. With the potential at the end the sum would sway by h/2 v' grad V. What
+    // the position pass adds comes after that motion.
+    const double after_motion = e.potential - e.stabilisation;
+    const double balance = e.kinetic + 0.5 * (e.potential_before + after_motion) + e.stabilisation - work;
     figures.energy_growth = std::max(figures.energy_growth, balance - lowest_balance);
     lowest_balance = std::min(lowest_balance, balance);
     lowest = std::min(lowest, e.total());
