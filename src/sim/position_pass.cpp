@@ -194,8 +194,8 @@ void PositionPass::measure_rows() {
   }
 }
 
-// The way that each row of an island asks for, and its slack. Both are the same for all rows in metres, but for the
-// length of the way: then the squares of the violations, added up, cannot grow. Returns false if nothing is asked for.
+// The way that each row of an island asks for, and its slack. Both are the same share of all violations in metres: then
+// the squares of the violations, added up, cannot grow. Returns false if nothing is asked for.
 bool PositionPass::set_ways(const Step& step, const TreeIsland& island) {
   double longest = 0.0, least = std::numeric_limits<double>::infinity(), most = 0.0;
   const auto for_rows = [&](auto&& visit) {
@@ -203,21 +203,27 @@ bool PositionPass::set_ways(const Step& step, const TreeIsland& island) {
       for (int row = rows_.blocks.row[at(block)]; row < rows_.blocks.row[at(block + 1)]; ++row) visit(row);
     }
   };
+  share_.resize(at(rows_.rows()));
+  for (int block : island.blocks) {
+    const bool is_equality = rows_.blocks.type[at(block)] == BlockType::kEquality;
+    const double share = is_equality ? 1.0 : -std::expm1(-step.time / step.options.time_constant);
+    for (int row = rows_.blocks.row[at(block)]; row < rows_.blocks.row[at(block + 1)]; ++row) share_[at(row)] = share;
+  }
   for_rows([&](int row) {
     const double length = rows_.row_length[at(row)];
-    longest = std::max(longest, std::abs(way_[at(row)]) * length);
+    longest = std::max(longest, share_[at(row)] * std::abs(way_[at(row)]) * length);
     const double yields = rows_.compliance[row] * length * length;
     most = std::max(most, yields);
     if (yields > 0.0) least = std::min(least, yields);
   });
   if (longest == 0.0 || most == 0.0) return false;
-  const double share = -std::expm1(-step.time / step.options.time_constant);
-  scale_ = std::min(share, step.options.recovery_speed * step.time / longest);
+  const double scale = std::min(1.0, step.options.recovery_speed * step.time / longest);
   const double slack = kSlack * std::max(least, kLeastYield * most);
   for_rows([&](int row) {
     const double length = rows_.row_length[at(row)];
-    rows_.compliance[row] = slack / (length * length);
-    way_[at(row)] *= scale_;
+    share_[at(row)] *= scale;
+    rows_.compliance[row] = slack * share_[at(row)] / (length * length);
+    way_[at(row)] *= share_[at(row)];
     if (way_[at(row)] != 0.0) rows_.bias[row] = -way_[at(row)];
   });
   return true;
@@ -337,7 +343,7 @@ bool PositionPass::solve_island(const Step& step, int index, Work& work) {
       lambda_[row] = is_usable ? work.lambda[local] : 0.0;
       const double way = std::abs(way_[at(row)]);
       const double denied = is_usable ? rows_.compliance[row] * std::abs(lambda_[row]) : way;
-      const double violation = way / scale_ * rows_.row_length[at(row)];
+      const double violation = way / share_[at(row)] * rows_.row_length[at(row)];
       if (violation > noticed && denied > kHindered * way) hindered_ = block_of_[at(block)];
     }
   }

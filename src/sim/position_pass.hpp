@@ -3,13 +3,13 @@
 // With phi the gap (or the error f) after the step, linearised, the displacement d is the least one in a metric A,
 //     min 1/2 d' A d   subject to   J_n d >= share (-phi - slop)   for violated contacts and limits,
 //                                   J_n d >= -max(0, phi)          for all others that are near,
-//                                   J d = -share f                 for equalities,
-// share = 1 - exp(-t / time constant), in an island where a row would move by more than recovery_speed t all the
-// smaller, t the time since the last pass: a step, or half the time constant if that is longer. A little slack in every
-// row makes it soluble whatever the rows ask for: where they contradict each other the sum of the squared violations
-// that are left is the least, and it never grows. No friction and no forces: nothing holds a body in a place where it
-// cannot be. It is a contact problem of NonNegative and Equality blocks on rows that the step has, in metres instead of
-// metres a second, and has a certificate.
+//                                   J d = -f                       for equalities,
+// share = 1 - exp(-t / time constant), in an island where a row would move by more than recovery_speed t all ways are
+// that much shorter, t the time since the last pass: a step, or half the time constant if that is longer and no
+// equality is there to drift. A little slack in every row makes it soluble whatever the rows ask for: where they
+// contradict each other the sum of the squared violations that are left is the least, and it never grows. No friction
+// and no forces: nothing holds a body in a place where it cannot be. It is a contact problem of NonNegative and
+// Equality blocks on rows that the step has, in metres instead of metres a second, and has a certificate.
 //
 // A is that of the step, or M + T^2 K with all springs and servos where contacts or limits are violated. Else a robot
 // in the ground would bend its light legs instead of being lifted, and jump as they stretch again. A body on a spring
@@ -100,9 +100,9 @@ class PositionPass {
   AlignedVector packed_;          // rows of Y of an island, densely
   std::vector<int> block_of_;     // of its blocks: the block of the step
   std::vector<double> way_;       // of its rows: the one that is asked for, 0 if none
+  std::vector<double> share_;     // of the same: that of the violation
   double longest_ = 0.0;          // m: way that a contact or limit asks for
   TreeFactor stiff_;              // of the metric with springs and servos
-  double scale_ = 0.0;            // of the island at hand: the share of its violations that is asked for
   VectorX lambda_, displacement_;
   double residual_ = 0.0, farthest_ = 0.0;
   int hindered_ = -1;

@@ -134,12 +134,12 @@ TEST_F(Cases, Rolling) {
   EXPECT_NEAR(sim.state().v[0], exact, 2e-3);
 }
 
-TEST_F(Cases, RingConnect) { expect_closed("ring_connect", 5.0, 2e-3); }
-TEST_F(Cases, RingWeld) { expect_closed("ring_weld", 5.0, 5e-4); }
-TEST_F(Cases, FourbarSlow) { expect_closed("fourbar_slow", 5.0, 5e-5); }
+TEST_F(Cases, RingConnect) { expect_closed("ring_connect", 5.0, 2e-4); }
+TEST_F(Cases, RingWeld) { expect_closed("ring_weld", 5.0, 4e-5); }
+TEST_F(Cases, FourbarSlow) { expect_closed("fourbar_slow", 5.0, 1e-5); }
 
 TEST_F(Cases, FourbarFast) {
-  expect_closed("fourbar_fast", 5.0, 2e-3);
+  expect_closed("fourbar_fast", 5.0, 8e-4);
   double before = 0.0;
   for (const double h : {1e-3, 5e-4, 2.5e-4}) {
     Simulator sim = start("fourbar_fast", h);
