@@ -13,7 +13,7 @@ constexpr double kWorthReducing = 0.9;  // share of the blocks below which parts
 constexpr int kSmall = 12;              // blocks: below, parts are not worth their cost
 constexpr int kWarmGuessSweeps = 3, kColdGuessSweeps = 4;
 constexpr double kFrictions[] = {10.0, 30.0, 1e2, 3e2, 1e3, 1e4, 1e6};  // on the way to more
-constexpr double kCompliances[] = {1e-8, 1e-6, 1e-4, 1e-2};
+constexpr double kCompliances[] = {1e-4, 1e-2};
 constexpr double kNeedsNoCompliance =
     1e-6;  // relative natv that no compliance improves on, however strict the tolerance
 

@@ -12,20 +12,21 @@ constexpr int kBatch = 8;                          // sweeps between two looks a
 constexpr int kModeSteps = 10, kFewModeSteps = 3;  // usually, and from a cold start where factorisations are dear
 constexpr double kPromising = 1e-2;                // natv relative to the velocity scale: the modes are nearly right
 constexpr double kDamping = 1e-4, kRetryDamping = 1e-2;  // of Newton with guessed modes
-constexpr int kRetries = 2, kRetrySweeps = 4;
+constexpr int kRetries = 1, kRetrySweeps = 4;
 constexpr double kGoodEnough = 1e-3;  // natv relative to the velocity scale: the splitting method hands over to modes
 // Rounds of a large problem: one Newton step with guessed modes, repair of regions, sweeps.
+constexpr int kManyRows = 1500;  // below, a region is as large as the problem
 constexpr int kMostRounds = 40, kRoundsOfPatience = 12, kRoundSweeps = 10;
 constexpr double kRoundProgress = 0.5;  // of natv in so many rounds
 constexpr double kRoundDamping = 30.0;  // epsilon for each unit of natv relative to the velocity scale,
 constexpr double kMostRoundDamping = 0.1;
-constexpr int kWarmSmoothingSteps = 10, kSmoothingSteps = 50, kInteriorSteps = 60;
+constexpr int kSmoothingSteps = 50, kInteriorSteps = 60;
 constexpr double kInteriorStart = 3.0, kFarStart = 30.0, kFartherStart = 300.0;  // how far inside the cones
 constexpr double kRestartBarrier = 100.0;                                        // of the squared residual
 constexpr int kSweptSweeps = 2, kRestartSweeps = 60, kLastSweeps = 4000;
 // The proximal loop: shift of the scaled diagonal, and the steps that a problem with it may take.
 constexpr double kFirstShift = 1e-2, kMostShift = 1e3, kShiftUp = 5.0, kShiftDown = 0.5;
-constexpr int kProximalRounds = 100, kProximalSmoothing = 15, kProximalInterior = 40, kQuick = 6;
+constexpr int kProximalRounds = 100, kProximalSteps = 200, kProximalSmoothing = 15, kProximalInterior = 40, kQuick = 6;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
 constexpr double kLarge = 1e5;       // scaled impulse that is looked at more closely
@@ -52,7 +53,7 @@ class Pipeline {
  private:
   bool done() const { return w_.best_natv <= settings_.tolerance; }
   bool promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
-  bool small() const { return w_.system.is_dense(); }
+  bool small() const { return w_.system.is_dense() && dual_.nrow() <= NewtonSystem::kLargestDense; }
   bool exhausted() const { return done() || w_.steps >= settings_.max_steps || settings_.deadline.passed(); }
   double look();
   void sweep(int count);
@@ -71,7 +72,6 @@ class Pipeline {
   void damped_modes();
   void try_rounds();
   void try_splitting();
-  void short_smoothing() { try_smoothing(0.0, kWarmSmoothingSteps); }
   void sweep_where_steps_are_dear();
   void interior() { try_interior(kInteriorStart, kInteriorSteps); }
   void smoothing() { try_smoothing(0.0, kSmoothingSteps); }
@@ -170,7 +170,7 @@ void Pipeline::try_modes(bool minimum_norm, double damping) {
 // For a large problem, where some mode is always wrong. The step is taken even if natv, which is that of the worst
 // block, grows: what it spoils is local, and so is the repair.
 void Pipeline::try_rounds() {
-  if (exhausted() || dual_.nrow() <= NewtonSystem::kLargestDense) return;
+  if (exhausted() || dual_.nrow() <= kManyRows) return;
   w_.lambda = w_.best;
   w_.u = w_.best_u;
   double value = w_.best_natv, mark = value;
@@ -298,7 +298,8 @@ void Pipeline::proximal_loop() {
   w_.shifted = dual_;
   double eps = kFirstShift, previous = 0.0;
   w_.centre = w_.best;
-  for (int outer = 0; outer < kProximalRounds && !exhausted(); ++outer) {
+  const int most = w_.steps + kProximalSteps;
+  for (int outer = 0; outer < kProximalRounds && w_.steps < most && !exhausted(); ++outer) {
     for (int i = 0; i < dual_.nblock(); ++i) {
       const int m = dual_.blocks.size(i);
       double* block = w_.shifted.G.data(w_.shifted.diagonal[i]);
@@ -377,7 +378,6 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"damped modes", &Pipeline::small, &Pipeline::damped_modes},
     {"warm rounds", &Pipeline::warm, &Pipeline::try_rounds},
     {"splitting", &Pipeline::cold, &Pipeline::try_splitting},
-    {"warm smoothing", &Pipeline::warm, &Pipeline::short_smoothing},
     {"long sweeps", &Pipeline::cold, &Pipeline::sweep_where_steps_are_dear},
     {"interior point", &Pipeline::always, &Pipeline::interior, &Pipeline::diverges},
     {"smoothing", &Pipeline::always, &Pipeline::smoothing},

@@ -175,6 +175,7 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
   steps_ = 0;
   guess(dual, mode_lambda, mode_u);
   double before = best;
+  int slow = 0;
   for (int k = 0; k < settings.max_steps && !settings.deadline.passed(); ++k) {
     compute_velocity(dual, point_, point_u_);
     const bool pull = settings.minimum_norm && k == 0;
@@ -196,6 +197,8 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
     }
     if (!(best > settings.tolerance)) break;
     if (!(value <= settings.patience * before)) break;
+    slow = value <= 0.5 * before ? 0 : slow + 1;
+    if (slow == 2) break;
     before = value;
     guess(dual, point_, point_u_);
   }

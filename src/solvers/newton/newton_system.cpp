@@ -8,13 +8,18 @@ namespace {
 
 constexpr int kSmallest = 24;        // rows: below, nothing is cheaper than a dense matrix
 constexpr double kFullShare = 0.15;  // of entries that are not empty, above which a small matrix counts as dense
+constexpr int kLargestFull = 200;    // rows: up to here a matrix counts as dense if it is
+constexpr double kHalfFull = 0.5;    // so full
 constexpr int kMostFailures = 3;     // of joint space, one after the other
 
 bool is_small_and_full(const DualProblem& dual) {
   const double n = dual.nrow();
-  if (n > NewtonSystem::kLargestDense) return false;
-  return n <= kSmallest || static_cast<double>(dual.G.values.size()) >= kFullShare * n * n;
+  const double share = static_cast<double>(dual.G.values.size()) / (n * n);
+  if (n > NewtonSystem::kLargestDense) return n <= kLargestFull && share >= kHalfFull;
+  return n <= kSmallest || share >= kFullShare;
 }
+
+double dense_cost(double rows) { return rows * rows * rows / 3.0; }
 
 }  // namespace
 
@@ -26,13 +31,14 @@ void NewtonSystem::prepare(const DualProblem& dual, const JointSpace& space) {
   is_dense_ = is_small_and_full(dual);
   if (!space.may_help(dual.nrow())) return;
   joint_.prepare(dual, space);
-  lu_.analyze(dual.G);
-  in_joint_space_ = joint_.symbolic().multiplications() < kWorthJointSpace * lu_.symbolic().multiplications();
+  if (!is_dense_) lu_.analyze(dual.G);
+  const double contact_space = is_dense_ ? dense_cost(dual.nrow()) : lu_.symbolic().multiplications();
+  in_joint_space_ = joint_.symbolic().multiplications() < kWorthJointSpace * contact_space;
 }
 
 double NewtonSystem::cost() const {
-  if (is_dense_) return std::pow(dense_.size(), 3) / 3.0;
-  return (in_joint_space_ ? joint_.symbolic() : lu_.symbolic()).multiplications();
+  if (in_joint_space_) return joint_.symbolic().multiplications();
+  return is_dense_ ? dense_cost(dense_.size()) : lu_.symbolic().multiplications();
 }
 
 bool NewtonSystem::factorize(std::span<const HeldBlock> held) {
@@ -59,10 +65,6 @@ bool NewtonSystem::factorize_in_contact_space() {
 }
 
 void NewtonSystem::solve(VectorX& x) {
-  if (is_dense_) {
-    solve_dense(x);
-    return;
-  }
   if (factored_joint_) {
     if (joint_.solve(x)) return;
     failed_ = true;
@@ -71,7 +73,7 @@ void NewtonSystem::solve(VectorX& x) {
       return;
     }
   }
-  lu_.solve(x);
+  is_dense_ ? solve_dense(x) : lu_.solve(x);
 }
 
 // --- Small ---
