@@ -40,7 +40,7 @@ class Reader {
     ContactProblem& p = recorded.problem;
     const auto nblock = read<std::int32_t>(), nrow = read<std::int32_t>();
     for (int k = 0; k < 4; ++k) read<std::int32_t>();  // step, iterations, status, attempt
-    read<double>();                                     // seconds
+    read<double>();                                    // seconds
     p.time_step = read<double>();
     std::vector<std::uint8_t> kinds(2 * static_cast<std::size_t>(nblock));
     for (std::uint8_t& kind : kinds) kind = read<std::uint8_t>();

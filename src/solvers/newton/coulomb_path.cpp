@@ -36,18 +36,12 @@ PathKind path_kind(const Blocks& blocks, int block) {
 }
 
 ConeView::ConeView(const Blocks& blocks, int block) : row(blocks.row[block]), normal(blocks.row[block + 1] - 1) {
-  bool equal = true;
-  double logarithm = 0.0;
   for (int r = row; r < normal; ++r) {
     if (!(blocks.mu[r] > 0.0)) continue;
     index[++n] = r;
     mu[n] = blocks.mu[r];
-    equal = equal && mu[n] == mu[1];
   }
-  if (!equal) {
-    for (int k = 1; k <= n; ++k) logarithm += std::log(mu[k]);
-  }
-  mean = n == 0 ? 1.0 : equal ? mu[1] : std::exp(logarithm / n);
+  largest = n == 0 ? 1.0 : *std::max_element(mu + 1, mu + n + 1);
 }
 
 double cone_determinant(int n, const double* x) {

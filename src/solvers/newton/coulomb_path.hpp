@@ -35,7 +35,7 @@ struct ConeView {
   int n = 0;                      // components with friction
   int index[kMaxBlockSize] = {};  // their rows, from 1
   double mu[kMaxBlockSize] = {};
-  double mean = 1.0;  // geometric mean of mu: mean x_t and z_t / mean compare like lambda_t and u_t
+  double largest = 1.0;  // of mu: largest x_t and z_t / largest compare like lambda_t and u_t
 
   ConeView(const Blocks& blocks, int block);
   void lambda(const VectorX& v, double* x) const {

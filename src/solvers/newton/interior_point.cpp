@@ -322,7 +322,7 @@ void InteriorPoint::round() {
           slip += z[k] * z[k];
         }
         force = std::sqrt(force);
-        if (force > 0.0 && (x[0] - force) * cone.mean < std::sqrt(slip) / cone.mean) {
+        if (force > 0.0 && (x[0] - force) * cone.largest < std::sqrt(slip) / cone.largest) {
           for (int k = 1; k <= cone.n; ++k) rounded_[cone.index[k]] *= x[0] / force;
         }
         break;

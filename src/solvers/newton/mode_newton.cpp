@@ -57,7 +57,7 @@ bool ModeNewton::guess(const DualProblem& dual, const VectorX& lambda, const Vec
         const ConeView cone(blocks, i);
         double z[kMaxBlockSize], size = 0.0;
         for (int k = 1; k <= cone.n; ++k) {
-          z[k] = cone.mean * lambda[cone.index[k]] / cone.mu[k] - cone.mu[k] * u[cone.index[k]] / cone.mean;
+          z[k] = cone.largest * lambda[cone.index[k]] / cone.mu[k] - cone.mu[k] * u[cone.index[k]] / cone.largest;
           size += z[k] * z[k];
         }
         size = std::sqrt(size);
@@ -65,7 +65,7 @@ bool ModeNewton::guess(const DualProblem& dual, const VectorX& lambda, const Vec
         for (int k = r; k < last; ++k) {
           if (!(blocks.mu[k] > 0.0)) point_[k] = 0.0;
         }
-        if (size <= cone.mean * radius) {
+        if (size <= cone.largest * radius) {
           mode = Mode::kFree;
           break;
         }

@@ -93,14 +93,14 @@ void SmoothingNewton::evaluate_block(int i, const VectorX& z, double m, VectorX&
       double length = 0.0;
       for (int k = 1; k <= cone.n; ++k) length += z[cone.index[k]] * z[cone.index[k]];
       length = std::sqrt(length);
-      const double a = cone.mean * lambda[last];
+      const double a = cone.largest * lambda[last];
       double t = 1.0;
       const double share = cone_share(a, length, m, t);
       const double force = a * share, slip = share * m / (a * t * (1.0 + share));
       for (int k = 1; k <= cone.n; ++k) {
         const double e = length > 0.0 ? z[cone.index[k]] / length : 0.0;
-        lambda[cone.index[k]] = force * e * cone.mu[k] / cone.mean;
-        u[cone.index[k]] = -slip * e * cone.mean / cone.mu[k];
+        lambda[cone.index[k]] = force * e * cone.mu[k] / cone.largest;
+        u[cone.index[k]] = -slip * e * cone.largest / cone.mu[k];
       }
       break;
     }
@@ -153,12 +153,12 @@ void SmoothingNewton::differentiate_block(int i, double* out) {
   out[m * m - 1] = u_[last] / lambda_[last];
   c_[last] = 1.0 / lambda_[last];
   if (kind_[i] == PathKind::kOrthant) return;
-  // p = mean y = a k e, q = -h e with a = mean lambda_n, h = k m / (a (1 - k^2)).
+  // p = largest y = a k e, q = -h e with a = largest lambda_n, h = k m / (a (1 - k^2)).
   const ConeView cone(blocks, i);
   double length = 0.0;
   for (int k = 1; k <= cone.n; ++k) length += z_[cone.index[k]] * z_[cone.index[k]];
   length = std::sqrt(length);
-  const double a = cone.mean * lambda_[last];
+  const double a = cone.largest * lambda_[last];
   double t = 1.0;
   const double k0 = cone_share(a, length, m_, t);
   const double slack = t * (1.0 + k0);
@@ -167,14 +167,14 @@ void SmoothingNewton::differentiate_block(int i, double* out) {
   const double by_normal = -k0 * across - along * k0;                   // dh/da - (dh/dk) k / a
   for (int x = 1; x <= cone.n; ++x) {
     const int row = cone.index[x];
-    const double e_x = length > 0.0 ? z_[row] / length : 0.0, scale = cone.mean / cone.mu[x];
+    const double e_x = length > 0.0 ? z_[row] / length : 0.0, scale = cone.largest / cone.mu[x];
     for (int y = 1; y <= cone.n; ++y) {
       const int col = cone.index[y];
       const double e_y = length > 0.0 ? z_[col] / length : 0.0;
       out[(col - r) * m + row - r] =
-          scale * ((x == y ? across : 0.0) + (along - across) * e_x * e_y) * cone.mean / cone.mu[y];
+          scale * ((x == y ? across : 0.0) + (along - across) * e_x * e_y) * cone.largest / cone.mu[y];
     }
-    out[(m - 1) * m + row - r] = scale * by_normal * e_x * cone.mean;
+    out[(m - 1) * m + row - r] = scale * by_normal * e_x * cone.largest;
     c_[row] = -scale * k0 / (a * slack) * e_x;
   }
 }
@@ -193,8 +193,8 @@ void SmoothingNewton::to_step(const NewtonSystem& system, const VectorX& dlambda
       dz.segment(r, m) = dlambda.segment(r, m);
       continue;
     }
-    double mean = 1.0;
-    if (kind_[i] == PathKind::kCone) mean = ConeView(blocks, i).mean;
+    double largest = 1.0;
+    if (kind_[i] == PathKind::kCone) largest = ConeView(blocks, i).largest;
     for (int k = 0; k < m; ++k) {
       double du = c_[r + k] * dm;
       if (Lambda[k * (m + 1)] >= NewtonSystem::kFixed) {
@@ -203,7 +203,7 @@ void SmoothingNewton::to_step(const NewtonSystem& system, const VectorX& dlambda
       }
       for (int l = 0; l < m; ++l) du -= Lambda[l * m + k] * dlambda[r + l];
       const bool tangent = kind_[i] == PathKind::kCone && k < m - 1;
-      const double scale = tangent ? mean / blocks.mu[r + k] : 1.0;
+      const double scale = tangent ? largest / blocks.mu[r + k] : 1.0;
       dz[r + k] = scale * dlambda[r + k] - du / scale;
     }
   }
@@ -226,7 +226,7 @@ void SmoothingNewton::start(const DualProblem& dual, const VectorX& lambda, cons
     if (kind_[i] != PathKind::kCone) continue;
     const ConeView cone(dual.blocks, i);
     for (int k = 1; k <= cone.n; ++k) {
-      const double scale = cone.mean / cone.mu[k];
+      const double scale = cone.largest / cone.mu[k];
       z_[cone.index[k]] = scale * lambda[cone.index[k]] - u[cone.index[k]] / scale;
     }
   }
@@ -294,9 +294,10 @@ void SmoothingNewton::round() {
         double length = 0.0;
         for (int k = 1; k <= cone.n; ++k) length += z_[cone.index[k]] * z_[cone.index[k]];
         length = std::sqrt(length);
-        const double radius = cone.mean * rounded_[last];
+        const double radius = cone.largest * rounded_[last];
         const double share = length > radius ? radius / length : 1.0;
-        for (int k = 1; k <= cone.n; ++k) rounded_[cone.index[k]] = share * z_[cone.index[k]] * cone.mu[k] / cone.mean;
+        for (int k = 1; k <= cone.n; ++k)
+          rounded_[cone.index[k]] = share * z_[cone.index[k]] * cone.mu[k] / cone.largest;
         break;
       }
     }
