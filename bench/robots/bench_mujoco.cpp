@@ -23,7 +23,7 @@ mjtNum milliseconds() { return 1e3 * bench::wall_seconds(); }
 
 class MujocoCase final : public bench::Case {
  public:
-  MujocoCase(const std::string& path, double step) {
+  MujocoCase(const std::string& path, double step, bench::Control control) : control_(control) {
     char error[1000] = "";
     Model model(mj_loadXML(path.c_str(), nullptr, error, sizeof(error)));
     if (!model) throw std::runtime_error(error);
@@ -46,17 +46,18 @@ class MujocoCase final : public bench::Case {
     return {{"nq", m->nq}, {"nv", m->nv}, {"nu", m->nu}, {"na", m->na}, {"version", mj_versionString()}};
   }
 
-  bench::States record(double seconds, int count) override {
+  bench::States record(double from, double to, int count) override {
     mjModel* m = model_["default"].get();
     mjData* d = data_["default"].get();
     mj_resetData(m, d);
     if (m->nkey > 0) mj_resetDataKeyframe(m, d, 0);
-    const int steps = static_cast<int>(seconds / m->opt.timestep), first = steps / 10;
+    const double h = m->opt.timestep;
+    const int steps = static_cast<int>(to / h);
     bench::States states{0, m->nq, m->nv, m->na, {}};
     for (int i = 0; i < steps; ++i) {
       set_control(m, d);
       mj_step(m, d);
-      if (i >= first && (i - first) * count / (steps - first) != (i + 1 - first) * count / (steps - first)) {
+      if (bench::is_recorded(i, h, from, to, count)) {
         states.append(d->time, d->qpos, d->qvel, d->act);
       }
     }
@@ -67,13 +68,16 @@ class MujocoCase final : public bench::Case {
     mjModel* m = model_.at(variant).get();
     mjData* d = data_.at(variant).get();
     double seconds = 0.0, contacts = 0.0, active = 0.0, iterations = 0.0, rows = 0.0;
+    std::vector<double> step_seconds, active_of;
     int steps = 0;
     for (std::int64_t i = 0; i < states.count; ++i) {
       start(m, d, states.of(i));
       const double begin = bench::thread_seconds();
       for (int k = 0; k < bench::kTimedSteps; ++k) {
         set_control(m, d);
+        const double step_begin = bench::wall_seconds();
         mj_step(m, d);
+        step_seconds.push_back(bench::wall_seconds() - step_begin);
         contacts += d->ncon;
         rows += d->nefc;
         for (int island = 0; island < std::max(1, std::min(d->nisland, mjNISLAND)); ++island) {
@@ -82,10 +86,13 @@ class MujocoCase final : public bench::Case {
         ++steps;
       }
       seconds += bench::thread_seconds() - begin;
-      active += bench::kTimedSteps * active_contacts(m, d);
+      active_of.push_back(active_contacts(m, d));
+      active += bench::kTimedSteps * active_of.back();
     }
-    return {{"seconds", seconds / steps},       {"contacts", contacts / steps}, {"active", active / steps},
-            {"iterations", iterations / steps}, {"rows", rows / steps},         {"stages", stages(m, d, states)}};
+    return {{"seconds", seconds / steps}, {"contacts", contacts / steps},
+            {"active", active / steps},   {"iterations", iterations / steps},
+            {"rows", rows / steps},       {"stages", stages(m, d, states)},
+            {"steps", step_seconds},      {"active_of", active_of}};
   }
 
   json score(const bench::States& states, const std::string& variant) override {
@@ -130,16 +137,16 @@ class MujocoCase final : public bench::Case {
   }
 
  private:
-  static double control(const mjModel* m, int u, double time) {
-    return bench::control(u, time, m->nkey > 0 ? m->key_ctrl[u] : 0.0, m->actuator_ctrllimited[u] != 0,
+  double control(const mjModel* m, int u, double time) const {
+    return bench::control(control_, u, time, m->nkey > 0 ? m->key_ctrl[u] : 0.0, m->actuator_ctrllimited[u] != 0,
                           m->actuator_ctrlrange[2 * u], m->actuator_ctrlrange[2 * u + 1]);
   }
 
-  static void set_control(const mjModel* m, mjData* d) {
+  void set_control(const mjModel* m, mjData* d) const {
     for (int u = 0; u < m->nu; ++u) d->ctrl[u] = control(m, u, d->time);
   }
 
-  static void start(const mjModel* m, mjData* d, const double* state) {
+  void start(const mjModel* m, mjData* d, const double* state) const {
     mj_resetData(m, d);
     d->time = state[0];
     std::copy_n(state + 1, m->nq, d->qpos);
@@ -162,7 +169,7 @@ class MujocoCase final : public bench::Case {
   }
 
   // By MuJoCo's own timers, in a pass of its own, since they cost time too.
-  static json stages(const mjModel* m, mjData* d, const bench::States& states) {
+  json stages(const mjModel* m, mjData* d, const bench::States& states) const {
     double sums[mjNTIMER] = {}, disturbed[mjNTIMER] = {};
     for (std::int64_t i = 0; i < states.count; ++i) {
       start(m, d, states.of(i));
@@ -188,6 +195,7 @@ class MujocoCase final : public bench::Case {
             {"rest", all - solve - collision - assembly}};
   }
 
+  bench::Control control_;
   std::map<std::string, Model> model_;
   std::map<std::string, Data> data_;
 };
@@ -195,5 +203,7 @@ class MujocoCase final : public bench::Case {
 }  // namespace
 
 int main() {
-  return bench::serve([](const std::string& model, double step) { return std::make_unique<MujocoCase>(model, step); });
+  return bench::serve([](const std::string& model, double step, bench::Control control) {
+    return std::make_unique<MujocoCase>(model, step, control);
+  });
 }

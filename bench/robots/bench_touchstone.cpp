@@ -10,21 +10,24 @@ using nlohmann::json;
 
 class OurCase final : public bench::Case {
  public:
-  OurCase(const std::string& path, double step) : model_(load_model(path)) { options_.time_step = step; }
+  OurCase(const std::string& path, double step, bench::Control control) : model_(load_model(path)), control_(control) {
+    options_.time_step = step;
+  }
 
   json describe() const override {
     return {{"nq", model_->nq}, {"nv", model_->nv}, {"nu", model_->nu}, {"na", model_->na}};
   }
 
-  bench::States record(double seconds, int count) override {
+  bench::States record(double from, double to, int count) override {
     Simulator sim(model_, options_);
     if (!model_->keyframes.empty()) sim.reset(0);
-    const int steps = static_cast<int>(seconds / sim.time_step());
+    const double h = sim.time_step();
+    const int steps = static_cast<int>(to / h);
     bench::States states{0, model_->nq, model_->nv, model_->na, {}};
     for (int i = 0; i < steps; ++i) {
       set_control(sim);
       if (sim.step().status == StepStatus::kDiverged) throw std::runtime_error("the run to record states diverged");
-      if (is_recorded(i, steps, count)) {
+      if (bench::is_recorded(i, h, from, to, count)) {
         const State& s = sim.state();
         states.append(s.time, s.q.data(), s.v.data(), s.activation.data());
       }
@@ -36,7 +39,8 @@ class OurCase final : public bench::Case {
     Simulator& sim = simulator(variant);
     StageTimes stages, disturbed;
     double seconds = 0.0, contacts = 0.0, active = 0.0, iterations = 0.0, islands = 0.0, rows = 0.0;
-    std::vector<double> natv;
+    std::vector<double> natv, step_seconds, active_of;
+    double penetration = 0.0;
     int steps = 0;
     for (std::int64_t i = 0; i < states.count; ++i) {
       start(sim, states, i);
@@ -44,7 +48,10 @@ class OurCase final : public bench::Case {
       const double begin = bench::thread_seconds();
       for (int k = 0; k < bench::kTimedSteps; ++k) {
         set_control(sim);
+        const double step_begin = bench::wall_seconds();
         const StepReport& r = sim.step();
+        step_seconds.push_back(bench::wall_seconds() - step_begin);
+        penetration = std::max(penetration, r.penetration);
         window.dynamics += r.times.dynamics;
         window.collision += r.times.collision;
         window.assembly += r.times.assembly;
@@ -61,7 +68,9 @@ class OurCase final : public bench::Case {
       const double taken = bench::thread_seconds() - begin;
       seconds += taken;
       add(window, bench::undisturbed(window.total(), taken) ? stages : disturbed);
-      for (const ContactForce& c : sim.contacts()) active += c.local_force.z() > 0.0 ? bench::kTimedSteps : 0;
+      active_of.push_back(0.0);
+      for (const ContactForce& c : sim.contacts()) active_of.back() += c.local_force.z() > 0.0 ? 1.0 : 0.0;
+      active += bench::kTimedSteps * active_of.back();
     }
     if (!(stages.total() > 0.0)) stages = disturbed;  // a busy machine: shares are still about right
     const double scale = 1.0 / steps;
@@ -72,6 +81,9 @@ class OurCase final : public bench::Case {
             {"islands", islands * scale},
             {"rows", rows * scale},
             {"natv", natv},
+            {"steps", step_seconds},
+            {"active_of", active_of},
+            {"penetration", penetration},
             {"stages",
              {{"dynamics", stages.dynamics * scale},
               {"collision", stages.collision * scale},
@@ -101,11 +113,6 @@ class OurCase final : public bench::Case {
   }
 
  private:
-  static bool is_recorded(int step, int steps, int count) {
-    const int first = steps / 10;
-    return step >= first && (step - first) * count / (steps - first) != (step + 1 - first) * count / (steps - first);
-  }
-
   static void add(const StageTimes& x, StageTimes& sum) {
     sum.dynamics += x.dynamics;
     sum.collision += x.collision;
@@ -128,7 +135,7 @@ class OurCase final : public bench::Case {
   double control(int u, double time) const {
     const Actuator& a = model_->actuators[static_cast<std::size_t>(u)];
     const double rest = model_->keyframes.empty() ? 0.0 : model_->keyframes[0].control[u];
-    return bench::control(u, time, rest, a.control_limited, a.control_range[0], a.control_range[1]);
+    return bench::control(control_, u, time, rest, a.control_limited, a.control_range[0], a.control_range[1]);
   }
 
   void set_control(Simulator& sim) const {
@@ -150,6 +157,7 @@ class OurCase final : public bench::Case {
   }
 
   ModelPtr model_;
+  bench::Control control_;
   SimulatorOptions options_;
   std::map<std::string, std::unique_ptr<Simulator>> simulators_;
 };
@@ -157,5 +165,7 @@ class OurCase final : public bench::Case {
 }  // namespace
 
 int main() {
-  return bench::serve([](const std::string& model, double step) { return std::make_unique<OurCase>(model, step); });
+  return bench::serve([](const std::string& model, double step, bench::Control control) {
+    return std::make_unique<OurCase>(model, step, control);
+  });
 }

@@ -1,12 +1,12 @@
 // What the two programs of the benchmark of robots share. Each serves run.py on its standard input, one line a command,
 // one line of JSON an answer, so that the driver can let the engines take turns:
 //
-//   load NAME MODEL STEP            a model, stepped by STEP seconds
-//   record NAME SECONDS COUNT FILE  runs from the first keyframe and writes COUNT states on the way
-//   states NAME FILE                the states from which `time` starts
-//   time NAME VARIANT               from each state kWarmSteps steps and then kTimedSteps that count
-//   score NAME VARIANT              certificates of the solutions at these states
-//   batch NAME THREADS WORLDS STEPS steps a second of many worlds
+//   load NAME MODEL STEP CONTROL     a model, stepped by STEP seconds; CONTROL: wave, idle or grasp
+//   record NAME FROM TO COUNT FILE   runs from the first keyframe and writes COUNT states between these times
+//   states NAME FILE                 the states from which `time` starts
+//   time NAME VARIANT                from each state kWarmSteps steps and then kTimedSteps that count
+//   score NAME VARIANT               certificates of the solutions at these states
+//   batch NAME THREADS WORLDS STEPS  steps a second of many worlds
 #pragma once
 
 #include <cmath>
@@ -45,12 +45,32 @@ inline double wall_seconds() {
 // Stages are measured by the wall clock. What was interrupted by other processes does not count for them.
 inline bool undisturbed(double wall, double processor) { return wall <= 1.1 * processor; }
 
-// The command of actuator u at time t: that of the keyframe and a tenth of the range as a slow wave around it.
-inline double control(int u, double t, double rest, bool limited, double low, double high) {
+// What actuators are told.
+enum class Control : std::uint8_t { kWave, kIdle, kGrasp };
+
+inline Control control_of(const std::string& name) {
+  if (name == "wave") return Control::kWave;
+  if (name == "idle") return Control::kIdle;
+  if (name == "grasp") return Control::kGrasp;
+  throw std::runtime_error("unknown control " + name);
+}
+
+// The command of actuator u at time t. Wave: that of the keyframe and a tenth of the range as a slow wave around it.
+// Idle: zero. Grasp: most of the way to the upper end of the range.
+inline double control(Control kind, int u, double t, double rest, bool limited, double low, double high) {
+  if (kind == Control::kIdle) return 0.0;
+  if (kind == Control::kGrasp) return limited ? low + 0.8 * (high - low) : 0.0;
   const double amplitude = limited ? 0.05 * (high - low) : 0.0;
   const double frequency = 0.5 + 0.25 * (u % 7), phase = 1.7 * u;
   const double value = rest + amplitude * std::sin(2.0 * M_PI * frequency * t + phase);
   return limited ? std::min(std::max(value, low), high) : value;
+}
+
+// Which of the steps of a run are recorded.
+inline bool is_recorded(int step, double h, double from, double to, int count) {
+  const int first = static_cast<int>(from / h), steps = static_cast<int>(to / h) - first;
+  const auto number = [&](int k) { return static_cast<std::int64_t>(k - first) * count / steps; };
+  return step >= first && number(step) != number(step + 1);
 }
 
 // File: int64 count, nq, nv, na; then [time, q, v, activation] state by state.
@@ -95,13 +115,13 @@ class Case {
  public:
   virtual ~Case() = default;
   virtual nlohmann::json describe() const = 0;
-  virtual States record(double seconds, int count) = 0;
+  virtual States record(double from, double to, int count) = 0;
   virtual nlohmann::json time(const States& states, const std::string& variant) = 0;
   virtual nlohmann::json score(const States& states, const std::string& variant) = 0;
   virtual nlohmann::json batch(int threads, int worlds, int steps) = 0;
 };
 
-using Loader = std::function<std::unique_ptr<Case>(const std::string& model, double step)>;
+using Loader = std::function<std::unique_ptr<Case>(const std::string& model, double step, Control control)>;
 
 inline nlohmann::json answer(const std::string& line, const Loader& load,
                              std::map<std::string, std::unique_ptr<Case>>& cases,
@@ -111,16 +131,17 @@ inline nlohmann::json answer(const std::string& line, const Loader& load,
   words >> command >> name;
   if (command == "load") {
     double step = 0.0;
-    words >> text >> step;
-    cases[name] = load(text, step);
+    std::string control;
+    words >> text >> step >> control;
+    cases[name] = load(text, step, control_of(control));
     return cases[name]->describe();
   }
   Case& target = *cases.at(name);
   if (command == "record") {
-    double seconds = 0.0;
+    double from = 0.0, to = 0.0;
     int count = 0;
-    words >> seconds >> count >> text;
-    write_states(target.record(seconds, count), text);
+    words >> from >> to >> count >> text;
+    write_states(target.record(from, to, count), text);
     return "ok";
   }
   if (command == "states") {

@@ -1,10 +1,10 @@
 """Time of a step against MuJoCo: native code, one thread, the same model file, step and controls.
 
-Both engines run each model from its first keyframe with the same controls, and half of the states to measure at are
-taken from either run (of piles all from MuJoCo's). From each of them both engines take a few steps to warm up and a few
-that count, so that they are measured on the same contact states. They are processes pinned to one processor and take
-turns; a row is the median over the rounds of the processor time of one step. Certificates of MuJoCo's solutions are
-computed by our code.
+Our engine runs each model from its first keyframe, and states are taken on the way: none is deeper than the slop. From
+each of them both engines take a few steps to warm up and a few that count, and states count where then a like number of
+contacts pushes in both. They are processes pinned to one processor and take turns; a row is the median over the rounds
+of the processor time of one step; the mean of it and the tail come from single steps, the median over the rounds of
+each. Certificates of MuJoCo's solutions are computed by our code.
 """
 
 import argparse
@@ -21,6 +21,8 @@ from engines import Engine, machine
 BATCH_CASES = ("humanoid", "barkour", "allegro")
 BATCH_WORLDS, BATCH_STEPS = 64, 200
 TOLERANCE = 1e-6  # relative natv that our solver is asked for
+CANDIDATES = 3  # for each state that is wanted
+ALIKE = 0.2  # difference in contacts that push
 
 
 def arguments():
@@ -47,28 +49,46 @@ def start_engines(options, processors):
     return engines
 
 
-def join_states(parts, target):
-    """Files of states, one after the other."""
-    sizes = [struct.unpack("4q", part[:32]) for part in parts]
-    count = sum(size[0] for size in sizes)
-    target.write_bytes(struct.pack("4q", count, *sizes[0][1:]) + b"".join(part[32:] for part in parts))
+def choose_states(source, chosen, target):
+    """Some of the states of a file."""
+    data = source.read_bytes()
+    count, *sizes = struct.unpack("4q", data[:32])
+    width = (len(data) - 32) // count
+    parts = [data[32 + i * width : 32 + (i + 1) * width] for i in chosen]
+    target.write_bytes(struct.pack("4q", len(parts), *sizes) + b"".join(parts))
+
+
+def alike(ours, peer, wanted):
+    """Numbers of the states where a like number of contacts pushes in both engines, evenly spread, at most `wanted`;
+    where there are few, those that are most alike."""
+    difference = [abs(a - b) / max(a, b, 1.0) for a, b in zip(ours, peer, strict=True)]
+    found = [i for i, value in enumerate(difference) if value <= ALIKE or abs(ours[i] - peer[i]) <= 1]
+    if len(found) < max(1, wanted // 4):
+        found = sorted(sorted(range(len(difference)), key=difference.__getitem__)[: max(1, wanted // 4)])
+    count = min(wanted, len(found))
+    return [found[i * len(found) // count] for i in range(count)]
 
 
 def prepare(case, engines, folder):
     """Loads the model and the states into all engines."""
-    parts, sizes = [], {}
+    sizes = {}
     for name, engine in engines.items():
-        about = engine.ask("load", case.name, case.model, case.step)
+        about = engine.ask("load", case.name, case.model, case.step, case.control)
         sizes[name] = tuple(about[key] for key in ("nq", "nv", "nu", "na"))
-        if case.peer_only and name == "touchstone" and "mujoco" in engines:
-            continue
-        path = folder / f"{case.name}.{name}.states"
-        engine.ask("record", case.name, case.seconds, case.states, path)
-        parts.append(path.read_bytes())
     if len(set(sizes.values())) != 1:
         sys.exit(f"{case.label}: the engines read different models: {sizes}")
-    states = folder / f"{case.name}.states"
-    join_states(parts, states)
+    recorded, states = (folder / f"{case.name}.{kind}" for kind in ("recorded", "states"))
+    candidates = CANDIDATES * case.states if "mujoco" in engines else case.states
+    engines["touchstone"].ask("record", case.name, case.start, case.end, candidates, recorded)
+    for engine in engines.values():
+        engine.ask("states", case.name, recorded)
+    if "mujoco" not in engines:
+        return
+    actives = [
+        engines[name].ask("time", case.name, variant)["active_of"]
+        for name, variant in (("touchstone", "auto"), ("mujoco", "default"))
+    ]
+    choose_states(recorded, alike(*actives, case.states), states)
     for engine in engines.values():
         engine.ask("states", case.name, states)
 
@@ -89,6 +109,12 @@ def certificate(values):
     return {"median": statistics.median(values), "worst": max(values), "count": len(values)}
 
 
+def tail(results):
+    """Mean and 99th percentile of single steps, each the median over the rounds."""
+    steps = sorted(statistics.median(values) for values in zip(*(r.pop("steps") for r in results), strict=True))
+    return {"mean": statistics.fmean(steps), "p99": steps[min(len(steps) - 1, int(0.99 * len(steps)))]}
+
+
 def stage_shares(results, seconds):
     """Stages are measured by the wall clock: their shares over all rounds, times the processor time of a step."""
     sums = {name: sum(result["stages"][name] for result in results) for name in results[0]["stages"]}
@@ -101,13 +127,15 @@ def measure(case, engines, options):
     if "mujoco" in engines:
         contestants += [("mujoco", "default"), ("mujoco", "tight")]
     results = {contestant: [] for contestant in contestants}
-    for turn in range(min(options.rounds, 3) if case.peer_only else options.rounds):
+    for turn in range(min(options.rounds, case.rounds or options.rounds)):
         for contestant in contestants if turn % 2 == 0 else reversed(contestants):
             engine, variant = contestant
             results[contestant].append(engines[engine].ask("time", case.name, variant))
     row = {"case": case.name, "label": case.label, "step": case.step, "engines": {}}
     for (engine, variant), values in results.items():
-        entry = middle(values)
+        single = tail(values)
+        entry = {**middle(values), **single}
+        entry.pop("active_of")
         natv = entry.pop("natv", [])
         entry["low"], entry["high"] = spread(values)
         entry["stages"] = stage_shares(values, entry["seconds"])
@@ -131,7 +159,7 @@ def measure_batches(selected, options):
             continue
         engines = start_engines(options, processors)
         for engine in engines.values():
-            engine.ask("load", case.name, case.model, case.step)
+            engine.ask("load", case.name, case.model, case.step, case.control)
         for threads in counts:
             row = {"label": case.label, "worlds": BATCH_WORLDS, "threads": threads}
             results = {name: [] for name in engines}
@@ -165,7 +193,7 @@ def main():
             print("No MuJoCo (build/venv-peers): our times stand alone.")
         prepare(case, engines, folder)
         if "mujoco" in engines:
-            version = engines["mujoco"].ask("load", case.name, case.model, case.step)["version"]
+            version = engines["mujoco"].ask("load", case.name, case.model, case.step, case.control)["version"]
         rows.append(measure(case, engines, options))
         report.print_row(rows[-1])
         for engine in engines.values():

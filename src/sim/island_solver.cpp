@@ -19,6 +19,15 @@ void read_rows(const Constraints& c, const TreeIsland& island, const VectorX& fr
   }
 }
 
+bool asks_for_recovery(const Constraints& c, const TreeIsland& island) {
+  return std::any_of(island.blocks.begin(), island.blocks.end(), [&](int block) {
+    for (int row = c.blocks.row[at(block)]; row < c.blocks.row[at(block + 1)]; ++row) {
+      if (c.recovery[row] != 0.0) return true;
+    }
+    return false;
+  });
+}
+
 // Violations stay as they are, but must not grow. Returns whether there was anything to give up.
 bool give_up_recovery(Constraints& c, TreeIsland& island) {
   bool any = false;
@@ -101,12 +110,15 @@ void IslandSolver::solve_island(int index, int thread, const Step& step) {
   const Blocks& blocks = island.problem.blocks;
   VectorX& local = work.solution.lambda;
   work.times.assembly = watch.restart();
-  for (const SolverOptions* options : {strict_options_.get(), solver_options_.get()}) {
+  // Only recoveries are worth an attempt that softens nothing.
+  const SolverOptions* strict = asks_for_recovery(c, island) ? strict_options_.get() : nullptr;
+  const SolverOptions* usual = solver_options_.get();
+  for (const SolverOptions* options : {strict, usual}) {
     if (options == nullptr) continue;
     read_rows(c, island, step.lambda, local);
     work.status = solver_->solve(island.problem, *options, *work.workspace, work.solution);
     if (work.status == SolveStatus::kSolved || work.status == SolveStatus::kInvalidProblem) break;
-    if (options == strict_options_.get()) work.conflict = work.solution.infeasible && give_up_recovery(c, island);
+    if (options == strict) work.conflict = work.solution.infeasible && give_up_recovery(c, island);
   }
   work.workspace->primal_source = nullptr;
   work.times.solve = watch.restart();
