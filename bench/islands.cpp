@@ -1,6 +1,7 @@
 // Time of recorded island problems, with their warm starts: bench_islands FILE... [--solver NAME] [--cold]
 // [--perturb SEED] [--repeat N]. Files as shared/island_problems/README.md describes them, unpacked. One line of text
-// for each problem: file, number, blocks, rows, processor time in us (the least of N), relative natv, status, stage.
+// for each problem: file, number, blocks, rows, processor time in us (the least of N), relative natv, status,
+// factorisations, stage.
 // --perturb changes free velocities, frictions and warm starts a little, so that a method that was tuned on the
 // problems can be tried on others of the kind.
 #include <cstdint>
@@ -194,8 +195,9 @@ void run(const Arguments& a) {
         least = std::min(least, thread_seconds() - begin);
       }
       const std::string name = path.substr(path.find_last_of('/') + 1);
-      fmt::print("{} {} {} {} {:.1f} {:.2e} {} {}\n", name, number, r.problem.nblock(), r.problem.nrow(), 1e6 * least,
-                 certify(r.problem, solution.lambda).natv_relative, status == SolveStatus::kSolved ? "solved" : "open",
+      fmt::print("{} {} {} {} {:.1f} {:.2e} {} {} {}\n", name, number, r.problem.nblock(), r.problem.nrow(),
+                 1e6 * least, certify(r.problem, solution.lambda).natv_relative,
+                 status == SolveStatus::kSolved ? "solved" : "open", solution.factorizations,
                  solution.stage.number < 0 ? "-" : solution.stage.name);
     }
   }

@@ -14,7 +14,7 @@ namespace touchstone {
 // Where Newton methods go to joint space: not below so many rows, which are quickly solved as they are, and where a
 // factorisation costs at most this share of the one in contact space.
 inline constexpr int kFewRows = 96;
-inline constexpr double kWorthJointSpace = 0.7;
+inline constexpr double kWorthJointSpace = 0.25;
 
 // A problem, or a choice of its blocks, in joint space.
 struct JointSpace {

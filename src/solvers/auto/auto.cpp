@@ -8,12 +8,13 @@
 namespace touchstone {
 namespace {
 
-constexpr int kMaxRounds = 4;           // of leaving out and verifying; then everything takes part
+constexpr int kMaxRounds = 2;           // of leaving out and verifying; then everything takes part
 constexpr double kWorthReducing = 0.9;  // share of the blocks below which parts are cut out
 constexpr int kSmall = 12;              // blocks: below, parts are not worth their cost
 constexpr int kWarmGuessSweeps = 3, kColdGuessSweeps = 4;
 constexpr double kFrictions[] = {10.0, 30.0, 1e2, 3e2, 1e3, 1e4, 1e6};  // on the way to more
 constexpr double kCompliances[] = {1e-4, 1e-2};
+constexpr int kCompliantSteps = 100;  // at most, for each of them
 constexpr double kNeedsNoCompliance =
     1e-6;  // relative natv that no compliance improves on, however strict the tolerance
 
@@ -21,19 +22,23 @@ struct Outcome {
   double natv = 0.0;   // m/s, largest of all parts
   double shift = 0.0;  // scaled
   bool infeasible = false;
+  int steps = 0;  // Newton's, the most of a part
 };
 
 void solve_part(const AutoOptions& options, const PipelineSettings& settings, PipelineWorkspace& part,
                 Solution& solution, Outcome& outcome) {
   double value = run_pipeline(settings, part);
   outcome.infeasible = outcome.infeasible || part.infeasible;
+  outcome.steps = std::max(outcome.steps, part.steps);
   const bool good = value <= std::max(settings.tolerance, kNeedsNoCompliance * part.dual.velocity_scale);
   if (!good && settings.thorough && options.allow_compliance) {
     part.kept = part.lambda;
     bool shifted = false;
+    PipelineSettings soft = settings;
+    soft.max_steps = std::min(settings.max_steps, kCompliantSteps);
     for (const double shift : kCompliances) {
       if (settings.deadline.passed()) break;
-      if (run_shifted(settings, shift, part) > settings.tolerance) continue;
+      if (run_shifted(soft, shift, part) > settings.tolerance) continue;
       outcome.shift = std::max(outcome.shift, shift);
       shifted = true;
       break;
@@ -143,8 +148,9 @@ Outcome solve_dual(const ContactProblem& problem, const AutoOptions& options, Pi
     }
     settings.thorough = everything;
     solve_parts(options, settings, w, solution, outcome);
+    settings.max_steps -= outcome.steps;
     compute_velocity(dual, w.whole, w.whole_u);
-    if (w.deadline.passed()) break;
+    if (w.deadline.passed() || settings.max_steps <= 0) break;
     if (verify_left_out(settings.tolerance, w) && (everything || outcome.natv <= settings.tolerance)) break;
     if (round + 1 >= kMaxRounds || outcome.natv > settings.tolerance) w.chosen.assign(w.chosen.size(), 1);
     settings.warm = true;

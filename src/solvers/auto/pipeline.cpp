@@ -15,7 +15,8 @@ constexpr double kDamping = 1e-4, kRetryDamping = 1e-2;  // of Newton with guess
 constexpr int kRetries = 1, kRetrySweeps = 4;
 constexpr double kGoodEnough = 1e-3;  // natv relative to the velocity scale: the splitting method hands over to modes
 // Rounds of a large problem: one Newton step with guessed modes, repair of regions, sweeps.
-constexpr int kManyRows = 1500;  // below, a region is as large as the problem
+constexpr int kManyRows = 400;     // below, and
+constexpr double kFullRows = 0.2;  // where G has this share of all entries, a region is as large as the problem
 constexpr int kMostRounds = 40, kRoundsOfPatience = 12, kRoundSweeps = 10;
 constexpr double kRoundProgress = 0.5;  // of natv in so many rounds
 constexpr double kRoundDamping = 30.0;  // epsilon for each unit of natv relative to the velocity scale,
@@ -23,7 +24,7 @@ constexpr double kMostRoundDamping = 0.1;
 constexpr int kSmoothingSteps = 50, kInteriorSteps = 60;
 constexpr double kInteriorStart = 3.0, kFarStart = 30.0, kFartherStart = 300.0;  // how far inside the cones
 constexpr double kRestartBarrier = 100.0;                                        // of the squared residual
-constexpr int kSweptSweeps = 2, kRestartSweeps = 60, kLastSweeps = 4000;
+constexpr int kSweptSweeps = 2, kZeroSweeps = 10, kRestartSweeps = 60;
 // The proximal loop: shift of the scaled diagonal, and the steps that a problem with it may take.
 constexpr double kFirstShift = 1e-2, kMostShift = 1e3, kShiftUp = 5.0, kShiftDown = 0.5;
 constexpr int kProximalRounds = 100, kProximalSteps = 200, kProximalSmoothing = 15, kProximalInterior = 40, kQuick = 6;
@@ -74,6 +75,7 @@ class Pipeline {
   void try_splitting();
   void sweep_where_steps_are_dear();
   void interior() { try_interior(kInteriorStart, kInteriorSteps); }
+  void from_zero();
   void smoothing() { try_smoothing(0.0, kSmoothingSteps); }
   void restart();
   void proximal_loop();
@@ -87,6 +89,11 @@ class Pipeline {
   double sweeps_of_a_step() const { return kMultiplication * w_.system.cost() / sweep_cost(); }
   double sweep_cost() const;
   double newton_cost() const;
+  // Whether a region of the problem is a small part of it.
+  bool is_loose() const {
+    const double n = dual_.nrow();
+    return n > kManyRows && static_cast<double>(dual_.G.values.size()) < kFullRows * n * n;
+  }
 
   struct Stage {
     const char* name;
@@ -170,7 +177,7 @@ void Pipeline::try_modes(bool minimum_norm, double damping) {
 // For a large problem, where some mode is always wrong. The step is taken even if natv, which is that of the worst
 // block, grows: what it spoils is local, and so is the repair.
 void Pipeline::try_rounds() {
-  if (exhausted() || dual_.nrow() <= kManyRows) return;
+  if (exhausted() || !is_loose()) return;
   w_.lambda = w_.best;
   w_.u = w_.best_u;
   double value = w_.best_natv, mark = value;
@@ -277,6 +284,24 @@ void Pipeline::sweep_where_steps_are_dear() {
   try_rounds();
 }
 
+// A start that was wrong about much (contacts that have come and gone) leads nowhere, however small its natv.
+void Pipeline::from_zero() {
+  if (exhausted()) return;
+  const double before = w_.best_natv;
+  w_.earlier = w_.best;
+  w_.earlier_u = w_.best_u;
+  w_.lambda.setZero();
+  sweep(kZeroSweeps);
+  w_.best_natv = kInfinity;
+  look();
+  try_modes(true);
+  interior();
+  if (w_.best_natv < before) return;
+  w_.best_natv = before;
+  w_.best = w_.earlier;
+  w_.best_u = w_.earlier_u;
+}
+
 void Pipeline::restart() {
   const auto barrier = [&](double factor) {
     const double size = scaled_residual(dual_, w_.best, w_.best_u);
@@ -364,9 +389,7 @@ void Pipeline::damped_modes() {
 }
 
 void Pipeline::last_sweeps() {
-  w_.lambda = w_.best;
-  sweep(kLastSweeps);
-  look();
+  sweep_from_best(std::clamp(kStepsOfRestart * sweeps_of_a_step(), kFewestSweeps, kMostSweeps));
   try_smoothing(0.0, kSmoothingSteps);
 }
 
@@ -380,6 +403,7 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"splitting", &Pipeline::cold, &Pipeline::try_splitting},
     {"long sweeps", &Pipeline::cold, &Pipeline::sweep_where_steps_are_dear},
     {"interior point", &Pipeline::always, &Pipeline::interior, &Pipeline::diverges},
+    {"from zero", &Pipeline::warm, &Pipeline::from_zero},
     {"smoothing", &Pipeline::always, &Pipeline::smoothing},
     {"rounds", &Pipeline::cold, &Pipeline::try_rounds},
     {"restart", &Pipeline::thorough, &Pipeline::restart},

@@ -33,8 +33,9 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
   ModeNewton modes;
   Splitting splitting;
   RegionRepair repair;
-  VectorX best, best_u;  // scaled
-  VectorX kept;          // the answer before a compliance is tried
+  VectorX best, best_u;        // scaled
+  VectorX kept;                // the answer before a compliance is tried
+  VectorX earlier, earlier_u;  // the best point before a start from zero
   double best_natv = 0.0;
   int sweeps = 0, steps = 0;
   bool infeasible = false;  // there is no solution: impulses can grow without bound (Pipeline::diverges)

@@ -19,8 +19,6 @@ bool is_small_and_full(const DualProblem& dual) {
   return n <= kSmallest || share >= kFullShare;
 }
 
-double dense_cost(double rows) { return rows * rows * rows / 3.0; }
-
 }  // namespace
 
 void NewtonSystem::prepare(const DualProblem& dual, const JointSpace& space) {
@@ -29,16 +27,15 @@ void NewtonSystem::prepare(const DualProblem& dual, const JointSpace& space) {
   in_joint_space_ = factored_joint_ = failed_ = false;
   failures_ = 0;
   is_dense_ = is_small_and_full(dual);
-  if (!space.may_help(dual.nrow())) return;
+  if (is_dense_ || !space.may_help(dual.nrow())) return;
   joint_.prepare(dual, space);
-  if (!is_dense_) lu_.analyze(dual.G);
-  const double contact_space = is_dense_ ? dense_cost(dual.nrow()) : lu_.symbolic().multiplications();
-  in_joint_space_ = joint_.symbolic().multiplications() < kWorthJointSpace * contact_space;
+  lu_.analyze(dual.G);
+  in_joint_space_ = joint_.symbolic().multiplications() < kWorthJointSpace * lu_.symbolic().multiplications();
 }
 
 double NewtonSystem::cost() const {
-  if (in_joint_space_) return joint_.symbolic().multiplications();
-  return is_dense_ ? dense_cost(dense_.size()) : lu_.symbolic().multiplications();
+  if (is_dense_) return std::pow(dense_.size(), 3) / 3.0;
+  return (in_joint_space_ ? joint_.symbolic() : lu_.symbolic()).multiplications();
 }
 
 bool NewtonSystem::factorize(std::span<const HeldBlock> held) {
