@@ -23,8 +23,8 @@ struct AutoOptions : SolverOptions {
   bool allow_compliance = true;  // the last resort
 
   // Newton steps of all stages together; where large friction has to be raised slowly, for each value of it. Of 16,000
-  // recorded problems 0.1 % took more than 97, and none of the solved ones more than 235.
-  AutoOptions() { max_iterations = 250; }
+  // recorded problems 0.1 % took more than 97, and one of the solved ones more than 235 (365).
+  AutoOptions() { max_iterations = 400; }
 
   void describe(OptionList& list) override;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace touchstone {
 namespace {
@@ -11,8 +12,8 @@ constexpr int kWarmSweeps = 1, kColdSweeps = 4;
 constexpr int kBatch = 8;                          // sweeps between two looks at the rate
 constexpr int kModeSteps = 10, kFewModeSteps = 3;  // usually, and from a cold start where factorisations are dear
 constexpr double kPromising = 1e-2;                // natv relative to the velocity scale: the modes are nearly right
-constexpr double kDamping = 1e-4, kRetryDamping = 1e-2;  // of Newton with guessed modes
-constexpr int kRetries = 1, kRetrySweeps = 4;
+constexpr double kDamping = 1e-4, kRetryDamping = 1.0;  // of Newton with guessed modes
+constexpr int kRetrySweeps = 4, kRetrySteps = 12;
 constexpr double kGoodEnough = 1e-3;  // natv relative to the velocity scale: the splitting method hands over to modes
 // Rounds of a large problem: one Newton step with guessed modes, repair of regions, sweeps.
 constexpr int kManyRows = 400;     // below, and
@@ -24,10 +25,13 @@ constexpr double kMostRoundDamping = 0.1;
 constexpr int kSmoothingSteps = 50, kInteriorSteps = 60;
 constexpr double kInteriorStart = 3.0, kFarStart = 30.0, kFartherStart = 300.0;  // how far inside the cones
 constexpr double kRestartBarrier = 100.0;                                        // of the squared residual
-constexpr int kSweptSweeps = 2, kZeroSweeps = 10, kRestartSweeps = 60;
+constexpr int kSweptSweeps = 2, kZeroSweeps = 10, kPathSweeps = 10, kRestartSweeps = 60;
 // The proximal loop: shift of the scaled diagonal, and the steps that a problem with it may take.
 constexpr double kFirstShift = 1e-2, kMostShift = 1e3, kShiftUp = 5.0, kShiftDown = 0.5;
 constexpr int kProximalRounds = 100, kProximalSteps = 200, kProximalSmoothing = 15, kProximalInterior = 40, kQuick = 6;
+constexpr int kStarts = 16;
+constexpr double kSpread = 0.5;  // of the largest impulse, around a start
+constexpr double kStartDampings[] = {1e-4, 1e-2, 1e-9, 1e-6};
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
 constexpr double kLarge = 1e5;       // scaled impulse that is looked at more closely
@@ -65,6 +69,8 @@ class Pipeline {
   void try_smoothing(double barrier, int steps);
   void try_interior(double shift, int steps);
   void sweep_from_best(double count);
+  template <typename Method>
+  void from_here(Method&& method);
   bool begin();
   // The procedures of the table, in its order.
   void first_sweeps();
@@ -75,17 +81,20 @@ class Pipeline {
   void try_splitting();
   void sweep_where_steps_are_dear();
   void interior() { try_interior(kInteriorStart, kInteriorSteps); }
+  void interior_after_sweeps();
   void from_zero();
   void smoothing() { try_smoothing(0.0, kSmoothingSteps); }
   void restart();
   void proximal_loop();
   void last_sweeps();
+  void many_starts();
   // When they apply.
   bool always() const { return true; }
   bool warm() const { return settings_.warm; }
   bool cold() const { return !settings_.warm; }
   bool nearly_right() const { return settings_.warm || promising(); }
   bool thorough() const { return settings_.thorough; }
+  bool thorough_and_small() const { return settings_.thorough && small(); }
   double sweeps_of_a_step() const { return kMultiplication * w_.system.cost() / sweep_cost(); }
   double sweep_cost() const;
   double newton_cost() const;
@@ -284,18 +293,33 @@ void Pipeline::sweep_where_steps_are_dear() {
   try_rounds();
 }
 
+// The best point may be one that modes have led astray; sweeps lead back.
+void Pipeline::interior_after_sweeps() {
+  w_.lambda = w_.best;
+  sweep(kPathSweeps);
+  from_here([&] { interior(); });
+}
+
 // A start that was wrong about much (contacts that have come and gone) leads nowhere, however small its natv.
 void Pipeline::from_zero() {
   if (exhausted()) return;
+  w_.lambda.setZero();
+  sweep(kZeroSweeps);
+  from_here([&] {
+    try_modes(true);
+    interior();
+  });
+}
+
+// A method from the current point as if it was the best. What was the best so far is, unless there is a better one.
+template <typename Method>
+void Pipeline::from_here(Method&& method) {
   const double before = w_.best_natv;
   w_.earlier = w_.best;
   w_.earlier_u = w_.best_u;
-  w_.lambda.setZero();
-  sweep(kZeroSweeps);
   w_.best_natv = kInfinity;
   look();
-  try_modes(true);
-  interior();
+  method();
   if (w_.best_natv < before) return;
   w_.best_natv = before;
   w_.best = w_.earlier;
@@ -382,15 +406,38 @@ void Pipeline::more_sweeps() {
 }
 
 void Pipeline::damped_modes() {
-  for (int k = 0; k < kRetries; ++k) {
-    sweep_from_best(kRetrySweeps);
-    try_modes(true, kRetryDamping);
-  }
+  sweep_from_best(kRetrySweeps);
+  if (exhausted()) return;
+  const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
+                                    .max_steps = kRetrySteps,
+                                    .damping = kRetryDamping,
+                                    .patience = kInfinity,
+                                    .monotone = true,
+                                    .deadline = settings_.deadline};
+  w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.best_u, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.modes.steps();
 }
 
 void Pipeline::last_sweeps() {
   sweep_from_best(std::clamp(kStepsOfRestart * sweeps_of_a_step(), kFewestSweeps, kMostSweeps));
   try_smoothing(0.0, kSmoothingSteps);
+}
+
+// A few contacts at the border between modes can hide their solution from every path. They are cheap: tried from many
+// points around zero and around the best one, with epsilons of all sizes.
+void Pipeline::many_starts() {
+  const double size = w_.best.lpNorm<Eigen::Infinity>();
+  std::minstd_rand draw;  // the same numbers each time
+  for (int k = 0; k < kStarts && !exhausted(); ++k) {
+    w_.lambda = k % 2 == 0 ? w_.best : VectorX::Zero(dual_.nrow()).eval();
+    for (double& x : w_.lambda) x += kSpread * size * (2.0 * draw() / std::minstd_rand::max() - 1.0);
+    for (int i = 0; i < dual_.nblock(); ++i) {
+      double* x = w_.lambda.data() + dual_.blocks.row[i];
+      project_block(dual_.blocks, i, x, x);
+    }
+    sweep(1 + k);
+    from_here([&] { try_modes(false, kStartDampings[k % std::size(kStartDampings)]); });
+  }
 }
 
 // What `auto` does, in this order, until natv is small enough, steps or time are used up, or there is no solution.
@@ -403,8 +450,10 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"splitting", &Pipeline::cold, &Pipeline::try_splitting},
     {"long sweeps", &Pipeline::cold, &Pipeline::sweep_where_steps_are_dear},
     {"interior point", &Pipeline::always, &Pipeline::interior, &Pipeline::diverges},
+    {"swept interior point", &Pipeline::small, &Pipeline::interior_after_sweeps},
     {"from zero", &Pipeline::warm, &Pipeline::from_zero},
     {"smoothing", &Pipeline::always, &Pipeline::smoothing},
+    {"many starts", &Pipeline::thorough_and_small, &Pipeline::many_starts},
     {"rounds", &Pipeline::cold, &Pipeline::try_rounds},
     {"restart", &Pipeline::thorough, &Pipeline::restart},
     {"proximal point", &Pipeline::thorough, &Pipeline::proximal_loop},

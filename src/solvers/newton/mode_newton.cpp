@@ -8,8 +8,12 @@ namespace {
 
 // Keeps a sliding impulse on its ellipse. Not larger: the other directions of the block must survive its rounding.
 constexpr double kPenalty = 1e6;
-constexpr double kDamping = 3.0;         // epsilon for each unit of natv relative to the velocity scale
-constexpr double kPullShare = 1e-2;      // of that epsilon in a step with theta = 0, which is not exact
+constexpr double kDamping = 3.0;     // epsilon for each unit of natv relative to the velocity scale
+constexpr double kPullShare = 1e-2;  // of that epsilon in a step with theta = 0, which is not exact
+// Steps in a row that do not halve the smallest natv, after which it is given up.
+constexpr int kSlowSteps = 4;
+// Of epsilon, with ModeNewtonSettings::monotone: after a step that was taken back, and after one that was not.
+constexpr double kRaise = 30.0, kLower = 0.1;
 constexpr double kSmallImpulse = 1e-12;  // a sliding contact without impulse keeps its direction
 
 }  // namespace
@@ -174,13 +178,13 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
   point_ = lambda;
   steps_ = 0;
   guess(dual, mode_lambda, mode_u);
-  double before = best;
+  double before = best, raised = 1.0;
   int slow = 0;
   for (int k = 0; k < settings.max_steps && !settings.deadline.passed(); ++k) {
     compute_velocity(dual, point_, point_u_);
     const bool pull = settings.minimum_norm && k == 0;
     const double relative = before / dual.velocity_scale;
-    epsilon_ = std::clamp(kDamping * relative, kEpsilon, std::max(kEpsilon, settings.damping));
+    epsilon_ = std::clamp(raised * kDamping * relative, kEpsilon, std::max(kEpsilon, settings.damping));
     if (pull) epsilon_ = std::max(kEpsilon, kPullShare * epsilon_);
     set_up(dual, system, pull ? 0.0 : 1.0);
     if (!system.factorize(held_)) break;
@@ -190,15 +194,22 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
     finish(dual);
     compute_velocity(dual, point_, point_u_);
     const double value = natv(dual, ContactModel::kNcp, point_, point_u_);
+    slow = value <= 0.5 * best ? 0 : slow + 1;
     if (value < best || (pull && value <= settings.tolerance)) {
       best = value;
       lambda = point_;
       u = point_u_;
     }
     if (!(best > settings.tolerance)) break;
-    if (!(value <= settings.patience * before)) break;
-    slow = value <= 0.5 * before ? 0 : slow + 1;
-    if (slow == 2) break;
+    if (!(value <= settings.patience * before) || slow == kSlowSteps) break;
+    if (settings.monotone && !(value <= before)) {
+      if (epsilon_ >= settings.damping) break;
+      raised *= kRaise;
+      point_ = lambda;
+      guess(dual, lambda, u);
+      continue;
+    }
+    raised = std::max(1.0, kLower * raised);
     before = value;
     guess(dual, point_, point_u_);
   }

@@ -32,6 +32,7 @@ struct ModeNewtonSettings {
   double damping = 0.0;       // largest epsilon; 0: it is kEpsilon
   // Give up when natv after a step is above this times natv before it.
   double patience = 1.0;
+  bool monotone = false;  // a step that increases natv is taken back, and tried again with a larger epsilon
   Deadline deadline = {};
 };
 
