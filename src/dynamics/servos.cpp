@@ -6,6 +6,7 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/forces.hpp"
+#include "touchstone/model/mass_rows.hpp"
 #include "touchstone/model/transmission.hpp"
 
 namespace touchstone {
@@ -233,16 +234,16 @@ void sum_servo_actuation(const Model& model, Data& data) {
   }
 }
 
+void add_servo_gain(const Model& model, const Data& data, int u, double gain, VectorX& rows) {
+  const auto for_moments = [&](auto&& use) {
+    for_dofs(model, data, u, [&](int i) { use(i, data.actuator_moment(i, u)); });
+  };
+  add_rank_one(model, gain, for_moments, rows);
+}
+
 void add_servo_gains(const Model& model, const Data& data, VectorX& rows) {
   for (int u = 0; u < model.nu; ++u) {
-    if (data.servo_mode[at(u)] != ServoMode::kImplicit) continue;
-    for_dofs(model, data, u, [&](int i) {
-      for_dofs(model, data, u, [&](int j) {
-        if (j > i) return;  // the lower triangle
-        rows[model.row_start[at(i)] + model.row_length[at(j)] - 1] +=
-            data.servo_gain[u] * data.actuator_moment(i, u) * data.actuator_moment(j, u);
-      });
-    });
+    if (data.servo_mode[at(u)] == ServoMode::kImplicit) add_servo_gain(model, data, u, data.servo_gain[u], rows);
   }
 }
 
