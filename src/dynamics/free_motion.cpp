@@ -9,6 +9,7 @@
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/servos.hpp"
 #include "touchstone/model/mass_rows.hpp"
+#include "touchstone/model/transmission.hpp"
 
 namespace touchstone {
 namespace {
@@ -60,19 +61,13 @@ void begin_tendon_terms(const Model& model, const Parameters& parameters, double
   data.tendon_block_force.setZero();
   for (int t = 0; t < model.ntendon; ++t) {
     data.tendon_gain[t] = 0.0;
+    const double stretch = model.options.springs_enabled ? tendon_stretch(parameters, t, data.tendon_length[t]) : 0.0;
     if (data.tendon_on_path[at(t)] == 0) {
-      const Vector2& band = parameters.tendon_spring_length[at(t)];
-      const double length = data.tendon_length[t];
       // The variational rule solves for springs in its own way.
-      const bool has_spring = model.options.springs_enabled && rule == SpringRule::kEnd;
-      const double stretch = has_spring ? length - std::clamp(length, band[0], band[1]) : 0.0;
-      if (blocks) begin_tendon_block(model, parameters, h, stretch, data, t);
+      if (blocks) begin_tendon_block(model, parameters, h, rule == SpringRule::kEnd ? stretch : 0.0, data, t);
       continue;
     }
-    const double length = data.tendon_length[t];
-    const Vector2& band = parameters.tendon_spring_length[at(t)];
-    const bool stretched = model.options.springs_enabled && (length < band[0] || length > band[1]);
-    const double k = stretched ? parameters.tendon_stiffness[t] : 0.0;
+    const double k = stretch != 0.0 ? parameters.tendon_stiffness[t] : 0.0;
     const double d = model.options.dampers_enabled ? parameters.tendon_damping[t] : 0.0;
     data.tendon_gain[t] = h * d + springs.gain * k;
     if (k == 0.0) continue;
@@ -168,8 +163,7 @@ bool factorize_stiff(const Model& model, const Parameters& parameters, double ti
   }
   for (int t = 0; t < model.ntendon && model.options.springs_enabled; ++t) {
     const double k = time * time * parameters.tendon_stiffness[t];
-    const Vector2& band = parameters.tendon_spring_length[at(t)];
-    const bool is_slack = data.tendon_length[t] >= band[0] && data.tendon_length[t] <= band[1];
+    const bool is_slack = tendon_stretch(parameters, t, data.tendon_length[t]) == 0.0;
     if (!(k > 0.0) || is_slack || data.tendon_on_path[at(t)] == 0) continue;
     any = true;
     add_tendon(model, t, k, L);
