@@ -75,7 +75,7 @@ class PositionPass {
   double gap(const Step& step, int row) const;
   bool asks(const Step& step, int block) const;
   bool gather(const Step& step);
-  double longest_way(const Step& step, const std::vector<int>& blocks) const;
+  double find_asking(const Step& step, const std::vector<int>& blocks);
   void add_block(const Step& step, int block, double far);
   void add_row(const Step& step, int block, int row);
   void add_rows(const Step& step, int block);
@@ -95,6 +95,7 @@ class PositionPass {
   std::vector<std::unique_ptr<Work>> work_;
   TreeIslands islands_;
   TreeIslands::Scratch scratch_;
+  std::vector<char> asks_;        // of the step's blocks: whether one asks for a way
   Constraints rows_;              // of the pass
   std::vector<int> tree_offset_;  // ntree: where the dofs of a tree are in a packed row
   AlignedVector packed_;          // rows of Y of an island, densely
