@@ -289,34 +289,18 @@ bool PositionPass::pivot(const Step& step, const TreeIsland& island, Work& work)
   build_dense(step, island, work);
   double longest = 0.0;
   work.bias.clear();
+  work.length.clear();
   for (int row : work.row) {
     work.bias.push_back(rows_.bias[row]);
+    work.length.push_back(rows_.row_length[at(row)]);
     longest = std::max(longest, std::abs(way_[at(row)]));
   }
   work.lambda.resize(work.row.size());
   if (!work.pivoting.solve(work.bias.data(), kPivotTolerance * longest, kMostGuesses, work.lambda.data())) return false;
-  const double residual = dense_residual(work);
+  const double residual = work.pivoting.residual(work.bias.data(), work.lambda.data(), work.length.data());
   if (!(residual <= kTolerance * longest)) return false;
   residual_ = std::max(residual_, residual);
   return true;
-}
-
-// How far the answer is from its conditions, m: the same measure as natv.
-double PositionPass::dense_residual(Work& work) const {
-  const std::size_t n = work.row.size();
-  work.velocity.assign(work.bias.begin(), work.bias.end());
-  for (std::size_t j = 0; j < n; ++j) {
-    const double* column = work.pivoting.column(static_cast<int>(j));
-    for (std::size_t i = 0; i < n; ++i) work.velocity[i] += column[i] * work.lambda[j];
-  }
-  double worst = 0.0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double length = rows_.row_length[at(work.row[i])], u = work.velocity[i];
-    const double impulse = work.lambda[i] * work.pivoting.column(static_cast<int>(i))[i];
-    const double error = std::abs(work.is_equality[i] != 0 ? u : std::min(impulse, u)) * length;
-    if (!(error <= worst)) worst = error;  // NaN wins
-  }
-  return worst;
 }
 
 // Larger ones by the default solver. Returns false if there is no answer that is good enough.

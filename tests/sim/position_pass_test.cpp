@@ -13,6 +13,7 @@
 #include "touchstone/scenes/scene_run.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/sim/simulator.hpp"
+#include "touchstone/sim/step_context.hpp"
 
 namespace touchstone {
 namespace {
@@ -30,10 +31,10 @@ std::string box_at(double x, double y, double z, double size = 0.1, double mass 
                      size, size, size, mass);
 }
 
-ModelPtr on_ground(const std::string& bodies, const std::string& gravity = "0 0 -9.81") {
+ModelPtr on_ground(const std::string& bodies, const std::string& gravity = "0 0 -9.81", const std::string& rest = "") {
   return load_mjcf_string(
-      fmt::format("<mujoco><option gravity='{}'/><worldbody><geom type='plane' size='9 9 1'/>{}</worldbody></mujoco>",
-                  gravity, bodies));
+      fmt::format("<mujoco><option gravity='{}'/><worldbody><geom type='plane' size='9 9 1'/>{}</worldbody>{}</mujoco>",
+                  gravity, bodies, rest));
 }
 
 // A box that starts deep leaves the ground without a hop, and at a rate that does not depend on the time step.
@@ -94,21 +95,25 @@ TEST(PositionPass, ASqueezedLiftFalls) {
   }
 }
 
-// Heaps of bodies that were spawned in each other, without gravity: all come apart, and nothing moves by itself.
+// Bodies that were spawned in each other: boxes and spheres, four to twelve.
+std::string heap_of(int heap, std::mt19937& random) {
+  std::uniform_real_distribution<double> place(-0.1, 0.1), size(0.03, 0.08);
+  std::string bodies;
+  for (int k = 0; k < 4 + heap % 9; ++k) {
+    bodies += fmt::format(
+        "<body name='{}' pos='{} {} {}' euler='{} {} 0'><freejoint/><geom type='{}' size='{} {} {}' mass='{}'/></body>",
+        k, place(random), place(random), 0.3 + place(random), 900 * place(random), 900 * place(random),
+        (k + heap) % 2 == 0 ? "box" : "sphere", size(random), size(random), size(random), 10.0 * size(random));
+  }
+  return bodies;
+}
+
+// Without gravity all heaps come apart, and nothing moves by itself.
 TEST(PositionPass, HeapsComeApartWithoutVelocity) {
   std::mt19937 random(3);
-  std::uniform_real_distribution<double> place(-0.1, 0.1), size(0.03, 0.08);
   const int heaps = test::whole_family() ? 100 : 8;
   for (int heap = 0; heap < heaps; ++heap) {
-    std::string bodies;
-    for (int k = 0; k < 4 + heap % 9; ++k) {
-      bodies += fmt::format(
-          "<body pos='{} {} {}' euler='{} {} 0'><freejoint/><geom type='{}' size='{} {} {}' mass='{}'/>"
-          "</body>",
-          place(random), place(random), 0.3 + place(random), 900 * place(random), 900 * place(random),
-          (k + heap) % 2 == 0 ? "box" : "sphere", size(random), size(random), size(random), 10.0 * size(random));
-    }
-    Simulator sim(on_ground(bodies, "0 0 0"), options_of(0.002));
+    Simulator sim(on_ground(heap_of(heap, random), "0 0 0"), options_of(0.002));
     for (int step = 0; step < 500; ++step) {
       ASSERT_EQ(sim.step().status, StepStatus::kOk) << heap << ' ' << step;
       ASSERT_LT(sim.state().v.lpNorm<Eigen::Infinity>(), 1e-9) << heap << ' ' << step;
@@ -116,6 +121,60 @@ TEST(PositionPass, HeapsComeApartWithoutVelocity) {
     EXPECT_LT(sim.report().penetration, kRest) << heap;
     EXPECT_FALSE(sim.report().recovered) << heap;
   }
+}
+
+// A problem in the form of small islands.
+void fill(const ContactProblem& problem, PrincipalPivoting& pivoting) {
+  const MatrixX G = problem.dual.G_sparse.dense();
+  pivoting.resize(problem.nrow());
+  for (int i = 0; i < problem.nrow(); ++i) Eigen::Map<VectorX>(pivoting.column(i), problem.nrow()) = G.col(i);
+  for (int block = 0; block < problem.nblock(); ++block) {
+    if (problem.blocks.type[block] != BlockType::kEquality) continue;
+    for (int row = problem.blocks.row[block]; row < problem.blocks.row[block + 1]; ++row) pivoting.set_free(row);
+  }
+}
+
+// What a small island says of its answer is what certify says of the same problem, at the answer and elsewhere. Of a
+// block with m rows certify takes the norm, the island the largest row.
+TEST(PositionPass, ResidualsAreThoseOfTheCertificate) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  PrincipalPivoting pivoting;
+  int islands_seen = 0;
+  for (int heap = 0; heap < 48; ++heap) {
+    const bool is_welded = heap % 2 == 1;  // the first two bodies, as they are not
+    const std::string weld = "<equality><weld body1='0' body2='1' relpose='.05 0 0 1 0 0 0'/></equality>";
+    Simulator sim(on_ground(heap_of(heap, random), "0 0 0", is_welded ? weld : ""), options_of(0.01));
+    ASSERT_TRUE(sim.step().recovered) << heap;
+    const PositionPass& pass = sim.context().pass;
+    TreeIslands islands;
+    TreeIslands::Scratch scratch;
+    islands.find(sim.model(), pass.rows());
+    double worst = 0.0, rounding = 0.0;
+    for (int i = 0; i < islands.count(); ++i) {
+      islands.build_problem(i, sim.model(), pass.rows(), 0.0, scratch);
+      const ContactProblem& problem = islands[i].problem;
+      VectorX lambda(problem.nrow());
+      for (int block = 0; block < problem.nblock(); ++block) {
+        const int from = pass.rows().blocks.row[islands[i].blocks[block]], m = problem.blocks.size(block);
+        lambda.segment(problem.blocks.row[block], m) = pass.impulses().segment(from, m);
+      }
+      const VectorX moved = problem.dual.G_sparse.dense().cwiseAbs() * lambda.cwiseAbs();
+      worst = std::max(worst, certify(problem, lambda).natv);
+      rounding = std::max(rounding, 1e-15 * problem.nrow() * moved.maxCoeff());
+      fill(problem, pivoting);
+      const VectorX other = lambda + VectorX::NullaryExpr(lambda.size(), [&] {
+                              return 0.1 * lambda.lpNorm<Eigen::Infinity>() * normal(random);
+                            });
+      const double own = pivoting.residual(problem.dual.g.data(), other.data(), problem.row_length.data());
+      const double certified = certify(problem, other).natv;
+      ASSERT_GE(certified, own * (1.0 - 1e-9)) << heap << ' ' << i;
+      ASSERT_LE(certified, own * (is_welded ? std::sqrt(6.0) : 1.0) * (1.0 + 1e-9)) << heap << ' ' << i;
+      ++islands_seen;
+    }
+    EXPECT_NEAR(sim.report().recovery_residual, worst, rounding) << heap;
+  }
+  EXPECT_GT(islands_seen, 48);
 }
 
 // Equalities that start open close at most at the recovery speed.
