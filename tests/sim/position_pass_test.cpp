@@ -11,6 +11,7 @@
 
 #include "support/effort.hpp"
 #include "touchstone/io/mjcf.hpp"
+#include "touchstone/math/so3.hpp"
 #include "touchstone/scenes/scene_run.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/sim/simulator.hpp"
@@ -244,6 +245,49 @@ TEST(PositionPass, AMocapBodyLendsItsVelocity) {
     EXPECT_NEAR(sim.state().v[0], 0.0, 1e-6);
     EXPECT_NEAR(sim.state().q[0], before + 0.002, 2e-3);
   }
+}
+
+// Substeps share the motion of a mocap body: they are steps of the same length between which the user moves it.
+TEST(PositionPass, SubstepsShareTheMotionOfAMocapBody) {
+  const ModelPtr model = load_mjcf_string(
+      "<mujoco><worldbody><body name='hand' mocap='true' pos='0 0 .5'/><body name='tray' pos='0 0 "
+      ".5'><freejoint/><geom "
+      "type='box' size='.2 .2 .01' mass='.5'/></body></worldbody><equality><weld body1='hand' body2='tray'/></equality>"
+      "</mujoco>");
+  constexpr int kSubsteps = 4;
+  constexpr double kStep = 0.02;
+  SimulatorOptions options = options_of(kStep);
+  options.substeps = kSubsteps;
+  Simulator whole(model, options), parts(model, options_of(kStep / kSubsteps));
+  const Vector3 speed(0.4, -0.2, 0.1), turn(0.3, 0.5, -1.5);  // m/s, rad/s
+  const auto pose_at = [&](double t) { return Transform{Vector3(0, 0, 0.5) + t * speed, so3_exp(t * turn)}; };
+  for (int step = 0; step < 50; ++step) {
+    whole.state().mocap[0] = pose_at(kStep * step);
+    ASSERT_EQ(whole.step().status, StepStatus::kOk) << step;
+    ASSERT_EQ(whole.state().mocap[0].position, pose_at(kStep * step).position) << step;
+    ASSERT_EQ(whole.state().mocap[0].rotation.coeffs(), pose_at(kStep * step).rotation.coeffs()) << step;
+    for (int part = 1; part <= kSubsteps; ++part) {
+      parts.state().mocap[0] = pose_at(step == 0 ? 0.0 : kStep * (step - 1.0 + static_cast<double>(part) / kSubsteps));
+      ASSERT_EQ(parts.step().status, StepStatus::kOk) << step;
+    }
+    ASSERT_LT((whole.state().q - parts.state().q).norm(), 1e-11) << step;
+    ASSERT_LT((whole.state().v - parts.state().v).norm(), 1e-9) << step;
+    if (step == 0) continue;
+    // Rows are those of the tray where the substep starts: of first order.
+    const double h = kStep / kSubsteps;
+    ASSERT_LT((whole.state().v.head<3>() - speed).norm(), h * speed.norm() * turn.norm() + 1e-6) << step;
+    ASSERT_LT((pose_at(kStep * step).rotation * whole.state().v.tail<3>() - turn).norm(), h * turn.squaredNorm());
+    ASSERT_LT((whole.state().q.head<3>() - pose_at(kStep * step).position).norm(), 1e-5) << step;
+  }
+  const double before = whole.state().q[0];
+  whole.state().mocap[0].position.x() += 1.0;  // 50 m/s: no substep has a velocity, all bring the tray back
+  whole.step();
+  EXPECT_EQ(whole.context().before.mocap[0].position.x(), whole.state().mocap[0].position.x());
+  EXPECT_LT(whole.state().v.norm(), 1e-6);
+  // The first substep has not looked farther than its margin.
+  const double way = kStep * options.stabilisation.recovery_speed, first = way / kSubsteps;
+  EXPECT_GT(whole.state().q[0], before + way - first);
+  EXPECT_LT(whole.state().q[0], before + way);
 }
 
 // A lever that is lifted near its pivot runs far at its tip: it is not turned into what is there.
