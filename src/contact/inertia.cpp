@@ -74,11 +74,6 @@ Eigen::Map<const MatrixX> DenseInertia::block(int clique) const {
   return {A_.data() + offset_[clique], clique_size(clique), clique_size(clique)};
 }
 
-void DenseInertia::multiply(int clique, const double* x, double* y) const {
-  const int n = clique_size(clique);
-  Eigen::Map<VectorX>(y, n).noalias() = block(clique) * Eigen::Map<const VectorX>(x, n);
-}
-
 void DenseInertia::solve(int clique, double* x) const {
   const int n = clique_size(clique);
   const Eigen::Map<const MatrixX> factor(L_.data() + offset_[clique], n, n);

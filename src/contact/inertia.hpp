@@ -36,9 +36,8 @@ class Inertia {
   // The first clique whose block is not positive definite; -1 if all are, and only then it may be solved with.
   int broken_clique() const { return broken_clique_; }
 
-  // Of one clique. x and y begin at its first dof and have its size.
-  virtual void multiply(int clique, const double* x, double* y) const = 0;  // y = A x
-  virtual void solve(int clique, double* x) const = 0;                      // x <- A^-1 x
+  // Of one clique. x begins at its first dof and has its size.
+  virtual void solve(int clique, double* x) const = 0;  // x <- A^-1 x
   // x <- S x for `columns` columns one after another, where A^-1 = S' S.
   virtual void half_solve(int clique, double* x, int columns) const = 0;
 
@@ -75,7 +74,6 @@ class DenseInertia final : public Inertia {
   void set(int clique, const Eigen::Ref<const MatrixX>& block);
   Eigen::Map<const MatrixX> block(int clique) const;
 
-  void multiply(int clique, const double* x, double* y) const override;
   void solve(int clique, double* x) const override;
   void half_solve(int clique, double* x, int columns) const override;
   void append_pattern(std::vector<std::pair<int, int>>& pattern) const override;

@@ -33,6 +33,26 @@ bool is_on_path(const Model& model, const Tendon& tendon) {
   return true;
 }
 
+// Whether two actuators pull at the same joint or tendon.
+bool pull_together(const Model& model, const Actuator& a, const Actuator& b) {
+  if (a.target != b.target) return false;
+  if (is_on_one_dof(model, a)) return is_on_one_dof(model, b);
+  return a.transmission == b.transmission;
+}
+
+// Those that share a limit with an actuator, and itself; none if there is no such limit.
+std::vector<int> find_sharing(const Model& model, const Actuator& actuator) {
+  const auto target = static_cast<std::size_t>(actuator.target);
+  const bool at_tendon = actuator.transmission == TransmissionType::kTendon;
+  const bool limited = is_on_one_dof(model, actuator) ? model.joints[target].actuator_force_limited
+                                                      : at_tendon && model.tendons[target].actuator_force_limited;
+  std::vector<int> sharing;
+  for (int k = 0; k < model.nu && limited; ++k) {
+    if (pull_together(model, actuator, model.actuators[k])) sharing.push_back(k);
+  }
+  return sharing;
+}
+
 int padded(std::size_t count) { return static_cast<int>((count + 3) / 4 * 4); }
 
 }  // namespace
@@ -78,16 +98,12 @@ Data::Data(const Model& model)
       servo_force(scratch_vector(model.nu)),
       servo_mode(static_cast<std::size_t>(model.nu), ServoMode::kExplicit),
       servo_actuation(scratch_vector(model.nv)),
-      passive_force(scratch_vector(model.nv)) {
+      passive_force(scratch_vector(model.nv)),
+      servo_block(static_cast<std::size_t>(model.nu)) {
   for (const Actuator& actuator : model.actuators) {
-    const bool at_dof = is_on_one_dof(model, actuator);
-    const bool at_tendon = actuator.transmission == TransmissionType::kTendon;
-    const auto target = static_cast<std::size_t>(actuator.target);
-    const bool limited = at_dof ? model.joints[target].actuator_force_limited
-                                : at_tendon && model.tendons[target].actuator_force_limited;
-    actuator_dof.push_back(at_dof ? model.joint_dof[target] : -1);
+    actuator_dof.push_back(is_on_one_dof(model, actuator) ? model.joint_dof[actuator.target] : -1);
     actuator_range.push_back(actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity));
-    shares_limit.push_back(limited ? 1 : 0);
+    sharing.push_back(find_sharing(model, actuator));
   }
   for (const Tendon& tendon : model.tendons) tendon_on_path.push_back(is_on_path(model, tendon) ? 1 : 0);
 }

@@ -35,6 +35,13 @@ enum class ServoMode : std::uint8_t {
   kShared,    // in the block of another actuator, with which it shares a limit
 };
 
+// The block of a servo with the mode kBounded, and of those that share it: limits (infinite where there are none),
+// gain and force.
+struct ServoBlock {
+  Vector2 range = Vector2::Zero();
+  double gain = 0.0, force = 0.0;
+};
+
 struct Data {
   explicit Data(const Model& model);
 
@@ -95,7 +102,8 @@ struct Data {
   VectorX passive_force;                  // nv: smooth_force without actuators
   std::vector<int> actuator_dof;          // nu: the dof of an actuator at one joint with one dof, else -1
   std::vector<Vector2> actuator_range;    // nu: of its force, infinite if not limited
-  std::vector<std::int8_t> shares_limit;  // nu: its joint or tendon limits the sum of its actuators
+  std::vector<std::vector<int>> sharing;  // nu: who shares the limit of its joint or tendon, itself too; or none
+  std::vector<ServoBlock> servo_block;    // nu: of those with the mode kBounded
   std::vector<std::int8_t> tendon_on_path;  // ntendon: its joints lie on one path, so M has entries for it
 };
 

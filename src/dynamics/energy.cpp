@@ -1,6 +1,4 @@
 // Quantities of the whole model: centre of mass, energy, momentum.
-#include <algorithm>
-
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/transmission.hpp"
@@ -73,9 +71,7 @@ double potential_energy(const Model& model, const Parameters& parameters, const 
   for (int t = 0; t < model.ntendon; ++t) {
     const double k = parameters.tendon_stiffness[t];
     if (k == 0.0 || !model.options.springs_enabled) continue;
-    const double length = tendon_length(model, model.tendons[t], q);
-    const Vector2& band = parameters.tendon_spring_length[t];
-    const double stretch = length - std::clamp(length, band[0], band[1]);
+    const double stretch = tendon_stretch(parameters, t, tendon_length(model, model.tendons[t], q));
     energy += 0.5 * k * stretch * stretch;
   }
   return energy;

@@ -68,11 +68,9 @@ void add_joint_springs(const Model& model, const Parameters& parameters, const C
 
 void add_tendon_forces(const Model& model, const Parameters& parameters, const Data& data, VectorRef tau) {
   for (int t = 0; t < model.ntendon; ++t) {
-    const Vector2& band = parameters.tendon_spring_length[t];
-    const double length = data.tendon_length[t];
-    const double stretch = length - std::clamp(length, band[0], band[1]);
     double force = 0.0;
-    if (model.options.springs_enabled) force -= parameters.tendon_stiffness[t] * stretch;
+    if (model.options.springs_enabled)
+      force -= parameters.tendon_stiffness[t] * tendon_stretch(parameters, t, data.tendon_length[t]);
     if (model.options.dampers_enabled) force -= parameters.tendon_damping[t] * data.tendon_velocity[t];
     if (force == 0.0) continue;
     for (const Tendon::Term& term : model.tendons[t].terms) {

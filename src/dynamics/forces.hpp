@@ -53,7 +53,7 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
 //   A (v_free - v) = h (smooth_force - h K v)         K the stiffness of all implicit springs and servos
 // What joins branches or trees cannot be in A, and what is near a force limit (of the actuator, or one that the
 // actuators of a joint or tendon share) must not be. With near_limits = kBounded both are left to the contact problem,
-// take no part in A and v_free, and the caller adds for each a block of one row (servo_block)
+// take no part in A and v_free, and the caller adds for each a block of one row (data.servo_block)
 //   Box[h lo, h hi],   R = 1/gain,   b = -(h force / gain + m v),
 // for tendons an equality with R = 1/tendon_block_gain, b = -h tendon_block_force R. With kExplicit they are constant,
 // the clamped force of the start. So are gains of the wrong sign, and actuators with different gears near the limit of
@@ -70,13 +70,6 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
 // Makes implicit servos bounded whose force exceeds its limits if the step ends with v_next. False if there are none.
 bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const ConstVectorRef& v_next, double h,
                             Data& data);
-// The block of a servo with the mode kBounded, and of those that share it: limits (infinite where there are none),
-// gain and force.
-struct ServoBlock {
-  Vector2 range;
-  double gain = 0.0, force = 0.0;
-};
-ServoBlock servo_block(const Model& model, const Data& data, int actuator);
 
 // The free motion with all forces explicit: the factor of M, and v_free = v + h M^-1 smooth_force. False as above.
 [[nodiscard]] bool compute_explicit_motion(const Model& model, const Parameters& parameters, const State& state,

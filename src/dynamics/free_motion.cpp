@@ -9,6 +9,7 @@
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/servos.hpp"
 #include "touchstone/model/mass_rows.hpp"
+#include "touchstone/model/transmission.hpp"
 
 namespace touchstone {
 namespace {
@@ -60,19 +61,13 @@ void begin_tendon_terms(const Model& model, const Parameters& parameters, double
   data.tendon_block_force.setZero();
   for (int t = 0; t < model.ntendon; ++t) {
     data.tendon_gain[t] = 0.0;
+    const double stretch = model.options.springs_enabled ? tendon_stretch(parameters, t, data.tendon_length[t]) : 0.0;
     if (data.tendon_on_path[at(t)] == 0) {
-      const Vector2& band = parameters.tendon_spring_length[at(t)];
-      const double length = data.tendon_length[t];
       // The variational rule solves for springs in its own way.
-      const bool has_spring = model.options.springs_enabled && rule == SpringRule::kEnd;
-      const double stretch = has_spring ? length - std::clamp(length, band[0], band[1]) : 0.0;
-      if (blocks) begin_tendon_block(model, parameters, h, stretch, data, t);
+      if (blocks) begin_tendon_block(model, parameters, h, rule == SpringRule::kEnd ? stretch : 0.0, data, t);
       continue;
     }
-    const double length = data.tendon_length[t];
-    const Vector2& band = parameters.tendon_spring_length[at(t)];
-    const bool stretched = model.options.springs_enabled && (length < band[0] || length > band[1]);
-    const double k = stretched ? parameters.tendon_stiffness[t] : 0.0;
+    const double k = stretch != 0.0 ? parameters.tendon_stiffness[t] : 0.0;
     const double d = model.options.dampers_enabled ? parameters.tendon_damping[t] : 0.0;
     data.tendon_gain[t] = h * d + springs.gain * k;
     if (k == 0.0) continue;
@@ -156,38 +151,29 @@ bool factorize_stiff(const Model& model, const Parameters& parameters, double ti
                      TreeFactor& factor) {
   VectorX& L = factor.L;
   bool any = false;
-  const auto entry = [&](int i, int j) -> double& { return L[model.row_start[at(i)] + model.row_length[at(j)] - 1]; };
   L = data.M;
   for (int j = 0; j < model.njoint && model.options.springs_enabled; ++j) {
     const double k = time * time * parameters.joint_stiffness[j];
     if (!(k > 0.0)) continue;
     any = true;
     const int dof = model.joint_dof[at(j)];
-    for (int i = dof; i < dof + dof_count(model.joints[at(j)].type); ++i) entry(i, i) += k;
+    for (int i = dof; i < dof + dof_count(model.joints[at(j)].type); ++i) {
+      L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += k;
+    }
   }
   for (int t = 0; t < model.ntendon && model.options.springs_enabled; ++t) {
     const double k = time * time * parameters.tendon_stiffness[t];
-    const Vector2& band = parameters.tendon_spring_length[at(t)];
-    const bool is_slack = data.tendon_length[t] >= band[0] && data.tendon_length[t] <= band[1];
+    const bool is_slack = tendon_stretch(parameters, t, data.tendon_length[t]) == 0.0;
     if (!(k > 0.0) || is_slack || data.tendon_on_path[at(t)] == 0) continue;
     any = true;
-    for (const Tendon::Term& a : model.tendons[at(t)].terms) {
-      for (const Tendon::Term& b : model.tendons[at(t)].terms) {
-        const int i = model.joint_dof[at(a.joint)], j = model.joint_dof[at(b.joint)];
-        if (j <= i) entry(i, j) += k * a.coefficient * b.coefficient;
-      }
-    }
+    add_tendon(model, t, k, L);
   }
   for (int u = 0; u < model.nu && model.options.actuation_enabled; ++u) {
     if (!fits_tree(model, data, u)) continue;
     const double k = time * time * servo_gains(model, parameters, data, u).kp;
     if (!(k > 0.0) || is_beyond(data.actuator_law[u], servo_range(model, data, u))) continue;
     any = true;
-    for_dofs(model, data, u, [&](int i) {
-      for_dofs(model, data, u, [&](int j) {
-        if (j <= i) entry(i, j) += k * data.actuator_moment(i, u) * data.actuator_moment(j, u);
-      });
-    });
+    add_servo_gain(model, data, u, k, L);
   }
   factor.D_inverse.resize(model.nv);
   return any && factorize_rows(model, L, factor.D_inverse);

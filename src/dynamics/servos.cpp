@@ -6,6 +6,7 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/forces.hpp"
+#include "touchstone/model/mass_rows.hpp"
 #include "touchstone/model/transmission.hpp"
 
 namespace touchstone {
@@ -31,12 +32,7 @@ const Joint& joint_of_dof(const Model& model, int dof) { return model.joints[at(
 
 // --- limits that actuators share ---
 
-// Whether two actuators pull at the same joint or tendon.
-bool share(const Model& model, const Actuator& a, const Actuator& b) {
-  if (a.target != b.target) return false;
-  if (is_on_one_dof(model, a)) return is_on_one_dof(model, b);
-  return a.transmission == b.transmission;
-}
+bool shares_limit(const Data& data, int u) { return !data.sharing[at(u)].empty(); }
 
 // What the force of another actuator is in units of that of one which shares its limit. The limit of a joint is one of
 // the joint's force, that of a tendon one of the sum of what actuators say.
@@ -56,9 +52,8 @@ SharedForce shared_force(const Model& model, const Data& data, int u, const Forc
   const Actuator& actuator = model.actuators[at(u)];
   SharedForce shared;
   double now = 0.0;  // at the start, of the same actuators
-  for (int k = 0; k < model.nu; ++k) {
+  for (int k : data.sharing[at(u)]) {
     const Actuator& other = model.actuators[at(k)];
-    if (!share(model, actuator, other)) continue;
     shared.force += ratio_of(other, actuator) * force_of(k);
     now += other.gear[0] * data.actuator_force[k];
   }
@@ -118,21 +113,20 @@ void make_explicit(int u, Data& data) {
 }
 
 // Actuators with different gears on one tendon have no common force.
-bool can_share_block(const Model& model, int u) {
+bool can_share_block(const Model& model, const Data& data, int u) {
   const Actuator& actuator = model.actuators[at(u)];
+  const std::vector<int>& sharing = data.sharing[at(u)];
   if (actuator.transmission != TransmissionType::kTendon) return true;
-  return std::none_of(model.actuators.begin(), model.actuators.end(), [&](const Actuator& other) {
-    return share(model, actuator, other) && other.gear[0] != actuator.gear[0];
-  });
+  return std::all_of(sharing.begin(), sharing.end(),
+                     [&](int k) { return model.actuators[at(k)].gear[0] == actuator.gear[0]; });
 }
 
 // Makes one block of the actuators at the joint or tendon of u: that of the first which is not explicit. Those beyond
 // limits of their own stay there in this step, and so do all where there can be no such block.
 void bound_together(const Model& model, int u, Data& data) {
-  const bool is_common = can_share_block(model, u);
+  const bool is_common = can_share_block(model, data, u);
   bool first = true;
-  for (int k = 0; k < model.nu; ++k) {
-    if (!share(model, model.actuators[at(u)], model.actuators[at(k)])) continue;
+  for (int k : data.sharing[at(u)]) {
     if (!is_common || is_beyond(data.actuator_law[k], data.actuator_range[at(k)])) make_explicit(k, data);
     if (data.servo_mode[at(k)] == ServoMode::kExplicit) continue;
     data.servo_mode[at(k)] = first ? ServoMode::kBounded : ServoMode::kShared;
@@ -141,14 +135,13 @@ void bound_together(const Model& model, int u, Data& data) {
 }
 
 // Whether the limit that u shares is kept by its block.
-bool is_bounded_together(const Model& model, const Data& data, int u) {
+bool is_bounded_together(const Data& data, int u) {
   if (data.servo_mode[at(u)] != ServoMode::kBounded) return data.servo_mode[at(u)] == ServoMode::kShared;
-  for (int k = 0; k < model.nu; ++k) {
+  const std::vector<int>& sharing = data.sharing[at(u)];
+  return std::none_of(sharing.begin(), sharing.end(), [&](int k) {
     const ServoMode mode = data.servo_mode[at(k)];
-    const bool is_apart = mode == ServoMode::kImplicit || mode == ServoMode::kBounded;
-    if (k != u && is_apart && share(model, model.actuators[at(u)], model.actuators[at(k)])) return false;
-  }
-  return true;
+    return k != u && (mode == ServoMode::kImplicit || mode == ServoMode::kBounded);
+  });
 }
 
 }  // namespace
@@ -173,7 +166,7 @@ ServoGains servo_gains(const Model& model, const Parameters& parameters, const D
 Vector2 servo_range(const Model& model, const Data& data, int u) {
   const Actuator& actuator = model.actuators[at(u)];
   Vector2 range = data.actuator_range[at(u)];
-  if (data.actuator_dof[at(u)] < 0 || data.shares_limit[at(u)] == 0 || actuator.gear[0] == 0.0) return range;
+  if (data.actuator_dof[at(u)] < 0 || !shares_limit(data, u) || actuator.gear[0] == 0.0) return range;
   const Vector2 joint = model.joints[at(actuator.target)].actuator_force_range / actuator.gear[0];
   return {std::max(range[0], joint.minCoeff()), std::min(range[1], joint.maxCoeff())};
 }
@@ -204,8 +197,8 @@ void begin_servos(const Model& model, const Parameters& parameters, double h, Se
     data.servo_force[u] = data.actuator_law[u] - h * gains.kp * data.actuator_velocity[u];
   }
   for (int u = 0; u < model.nu; ++u) {
-    if (data.servo_mode[at(u)] == ServoMode::kExplicit || data.shares_limit[at(u)] == 0) continue;
-    if (is_bounded_together(model, data, u)) continue;
+    if (data.servo_mode[at(u)] == ServoMode::kExplicit || !shares_limit(data, u)) continue;
+    if (is_bounded_together(data, u)) continue;
     const auto force_now = [&](int k) {
       const Vector2 range = data.actuator_range[at(k)];
       return std::clamp(data.actuator_law[k], range[0], range[1]);
@@ -215,6 +208,41 @@ void begin_servos(const Model& model, const Parameters& parameters, double h, Se
     near_limits == ServoMode::kBounded ? bound_together(model, u, data) : make_explicit(u, data);
   }
 }
+
+namespace {
+
+// Of a servo with the mode kBounded. Needs data.servo_actuation.
+ServoBlock find_block(const Model& model, const Data& data, int u) {
+  const Actuator& actuator = model.actuators[at(u)];
+  ServoBlock block{data.actuator_range[at(u)], data.servo_gain[u], data.servo_force[u]};
+  if (!shares_limit(data, u)) {
+    block.range = within(block.range, joint_range(model, data, u));
+    return block;
+  }
+  double constant = 0.0;  // of actuators that are not in the block
+  int members = 0;
+  block.gain = block.force = 0.0;
+  for (int k : data.sharing[at(u)]) {
+    const double ratio = ratio_of(model.actuators[at(k)], actuator);
+    if (k != u && data.servo_mode[at(k)] != ServoMode::kShared) {
+      constant +=
+          ratio * (data.servo_mode[at(k)] == ServoMode::kExplicit ? data.actuator_force[k] : data.servo_force[k]);
+      continue;
+    }
+    ++members;
+    block.gain += ratio * ratio * data.servo_gain[k];
+    block.force += ratio * data.servo_force[k];
+  }
+  const SharedForce shared = shared_force(model, data, u, [](int) { return 0.0; });
+  const Vector2 range = shared.range - Vector2(constant, constant);
+  block.range = members > 1 ? range : within(block.range, range);
+  if (actuator.transmission == TransmissionType::kTendon) {
+    block.range = within(block.range, joint_range(model, data, u));
+  }
+  return block;
+}
+
+}  // namespace
 
 void sum_servo_actuation(const Model& model, Data& data) {
   data.servo_actuation = data.actuation;
@@ -231,18 +259,21 @@ void sum_servo_actuation(const Model& model, Data& data) {
     const double change = force - data.actuator_force[u];
     for_dofs(model, data, u, [&](int i) { data.servo_actuation[i] += data.actuator_moment(i, u) * change; });
   }
+  for (int u = 0; u < model.nu; ++u) {
+    if (data.servo_mode[at(u)] == ServoMode::kBounded) data.servo_block[at(u)] = find_block(model, data, u);
+  }
+}
+
+void add_servo_gain(const Model& model, const Data& data, int u, double gain, VectorX& rows) {
+  const auto for_moments = [&](auto&& use) {
+    for_dofs(model, data, u, [&](int i) { use(i, data.actuator_moment(i, u)); });
+  };
+  add_rank_one(model, gain, for_moments, rows);
 }
 
 void add_servo_gains(const Model& model, const Data& data, VectorX& rows) {
   for (int u = 0; u < model.nu; ++u) {
-    if (data.servo_mode[at(u)] != ServoMode::kImplicit) continue;
-    for_dofs(model, data, u, [&](int i) {
-      for_dofs(model, data, u, [&](int j) {
-        if (j > i) return;  // the lower triangle
-        rows[model.row_start[at(i)] + model.row_length[at(j)] - 1] +=
-            data.servo_gain[u] * data.actuator_moment(i, u) * data.actuator_moment(j, u);
-      });
-    });
+    if (data.servo_mode[at(u)] == ServoMode::kImplicit) add_servo_gain(model, data, u, data.servo_gain[u], rows);
   }
 }
 
@@ -264,65 +295,28 @@ double end_force(const Model& model, const Data& data, int u, const ConstVectorR
 }
 
 // Whether the block of u is that of u alone.
-bool is_alone(const Model& model, const Data& data, int u) {
-  for (int k = 0; k < model.nu; ++k) {
-    const Actuator& other = model.actuators[at(k)];
-    if (data.servo_mode[at(k)] == ServoMode::kShared && share(model, model.actuators[at(u)], other)) return false;
-  }
-  return true;
+bool is_alone(const Data& data, int u) {
+  const std::vector<int>& sharing = data.sharing[at(u)];
+  return std::none_of(sharing.begin(), sharing.end(),
+                      [&](int k) { return data.servo_mode[at(k)] == ServoMode::kShared; });
 }
 
 // The forces of a block with several actuators, each by itself, so that they add up to what the limit allows.
 void scale_shared(const Model& model, const Data& data, int u, VectorRef force) {
-  const ServoBlock block = servo_block(model, data, u);
-  const auto is_member = [&](int k) {
-    const bool in_block = k == u || data.servo_mode[at(k)] == ServoMode::kShared;
-    return in_block && share(model, model.actuators[at(u)], model.actuators[at(k)]);
-  };
+  const ServoBlock& block = data.servo_block[at(u)];
+  const auto is_member = [&](int k) { return k == u || data.servo_mode[at(k)] == ServoMode::kShared; };
   double total = 0.0;
-  for (int k = 0; k < model.nu; ++k) {
+  for (int k : data.sharing[at(u)]) {
     if (is_member(k)) total += ratio_of(model.actuators[at(k)], model.actuators[at(u)]) * force[k];
   }
   const double allowed = std::clamp(total, block.range[0], block.range[1]);
   if (allowed == total) return;
-  for (int k = 0; k < model.nu; ++k) {
+  for (int k : data.sharing[at(u)]) {
     if (is_member(k)) force[k] *= allowed / total;
   }
 }
 
 }  // namespace
-
-ServoBlock servo_block(const Model& model, const Data& data, int u) {
-  const Actuator& actuator = model.actuators[at(u)];
-  ServoBlock block{data.actuator_range[at(u)], data.servo_gain[u], data.servo_force[u]};
-  if (data.shares_limit[at(u)] == 0) {
-    block.range = within(block.range, joint_range(model, data, u));
-    return block;
-  }
-  double constant = 0.0;  // of actuators that are not in the block
-  int members = 0;
-  block.gain = block.force = 0.0;
-  for (int k = 0; k < model.nu; ++k) {
-    const Actuator& other = model.actuators[at(k)];
-    if (!share(model, actuator, other)) continue;
-    const double ratio = ratio_of(other, actuator);
-    if (k != u && data.servo_mode[at(k)] != ServoMode::kShared) {
-      constant +=
-          ratio * (data.servo_mode[at(k)] == ServoMode::kExplicit ? data.actuator_force[k] : data.servo_force[k]);
-      continue;
-    }
-    ++members;
-    block.gain += ratio * ratio * data.servo_gain[k];
-    block.force += ratio * data.servo_force[k];
-  }
-  const SharedForce shared = shared_force(model, data, u, [](int) { return 0.0; });
-  const Vector2 range = shared.range - Vector2(constant, constant);
-  block.range = members > 1 ? range : within(block.range, range);
-  if (actuator.transmission == TransmissionType::kTendon) {
-    block.range = within(block.range, joint_range(model, data, u));
-  }
-  return block;
-}
 
 bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const ConstVectorRef& v_next, double h,
                             Data& data) {
@@ -339,7 +333,7 @@ bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const C
         any = true;
       }
     }
-    if (data.shares_limit[at(u)] == 0 || is_bounded_together(model, data, u)) continue;
+    if (!shares_limit(data, u) || is_bounded_together(data, u)) continue;
     const auto force_then = [&](int k) {
       if (data.servo_mode[at(k)] == ServoMode::kExplicit) return data.actuator_force[k];
       const Vector2 range = data.actuator_range[at(k)];
@@ -371,12 +365,12 @@ void applied_actuator_forces(const Model& model, const Data& data, const ConstVe
     if (mode == ServoMode::kExplicit) continue;
     force[u] = end_force(model, data, u, v, v_next, h);
     if (mode == ServoMode::kImplicit) continue;
-    const Vector2 range = mode == ServoMode::kBounded && is_alone(model, data, u) ? servo_block(model, data, u).range
-                                                                                  : data.actuator_range[at(u)];
+    const Vector2 range =
+        mode == ServoMode::kBounded && is_alone(data, u) ? data.servo_block[at(u)].range : data.actuator_range[at(u)];
     force[u] = std::clamp(force[u], range[0], range[1]);
   }
   for (int u = 0; u < model.nu; ++u) {
-    if (data.servo_mode[at(u)] == ServoMode::kBounded && !is_alone(model, data, u)) scale_shared(model, data, u, force);
+    if (data.servo_mode[at(u)] == ServoMode::kBounded && !is_alone(data, u)) scale_shared(model, data, u, force);
   }
 }
 

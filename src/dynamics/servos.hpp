@@ -39,8 +39,10 @@ bool is_beyond(double force, const Vector2& range);
 // Gains, forces and modes of all actuators at the start of a step.
 void begin_servos(const Model& model, const Parameters& parameters, double h, ServoMode near_limits, Data& data);
 // data.servo_actuation: forces that are constant in the step, and the part of implicit servos at the velocity of the
-// start. What is a block of the contact problem is left to it.
+// start. What is a block of the contact problem is left to it: data.servo_block.
 void sum_servo_actuation(const Model& model, Data& data);
+// Adds gain m m', m the moments of an actuator that fits the tree; the second form, those of all implicit servos.
+void add_servo_gain(const Model& model, const Data& data, int actuator, double gain, VectorX& rows);
 void add_servo_gains(const Model& model, const Data& data, VectorX& rows);
 
 }  // namespace touchstone

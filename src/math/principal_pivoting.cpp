@@ -1,6 +1,7 @@
 #include "touchstone/math/principal_pivoting.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "touchstone/base/index.hpp"
 
@@ -73,6 +74,21 @@ bool PrincipalPivoting::solve(const double* b, double tolerance, int most_guesse
     }
   }
   return false;
+}
+
+double PrincipalPivoting::residual(const double* b, const double* x, const double* length) {
+  std::copy(b, b + n_, w_.begin());
+  for (int j = 0; j < n_; ++j) {
+    const double* from = column(j);
+    for (int i = 0; i < n_; ++i) w_[at(i)] += from[i] * x[j];
+  }
+  double worst = 0.0;
+  for (int i = 0; i < n_; ++i) {
+    const double w = w_[at(i)], scaled = x[i] * column(i)[i];
+    const double error = std::abs(is_free_[at(i)] == 0 && scaled < w ? scaled : w) * length[i];
+    if (!(error <= worst)) worst = error;  // NaN wins
+  }
+  return worst;
 }
 
 }  // namespace touchstone

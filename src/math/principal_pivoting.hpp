@@ -23,6 +23,10 @@ class PrincipalPivoting {
   // b. Returns false after `most_guesses`, or where A is not positive definite.
   bool solve(const double* b, double tolerance, int most_guesses, double* x);
 
+  // How far any x is from its conditions, in units of b: the largest |min(A_ii x_i, w_i)| length_i, or |w_i| length_i
+  // of free rows. NaN if there is one.
+  double residual(const double* b, const double* x, const double* length);
+
  private:
   bool guess(const double* b, double* x);
   bool is_wrong(int row, const double* x, double tolerance) const;

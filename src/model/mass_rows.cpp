@@ -6,16 +6,16 @@
 
 namespace touchstone {
 
+void add_tendon(const Model& model, int tendon, double scale, VectorX& M) {
+  const auto for_terms = [&](auto&& use) {
+    for (const Tendon::Term& term : model.tendons[tendon].terms) use(model.joint_dof[term.joint], term.coefficient);
+  };
+  add_rank_one(model, scale, for_terms, M);
+}
+
 void add_tendon_armature(const Model& model, const VectorX& armature, VectorX& M) {
   for (int t = 0; t < model.ntendon; ++t) {
-    if (armature[t] == 0.0) continue;
-    for (const Tendon::Term& row : model.tendons[t].terms) {
-      for (const Tendon::Term& column : model.tendons[t].terms) {
-        const int i = model.joint_dof[row.joint], j = model.joint_dof[column.joint];
-        if (j > i) continue;  // the lower triangle
-        M[model.row_start[i] + model.row_length[j] - 1] += armature[t] * row.coefficient * column.coefficient;
-      }
-    }
+    if (armature[t] != 0.0) add_tendon(model, t, armature[t], M);
   }
 }
 

@@ -2,9 +2,25 @@
 // both need of the mass matrix.
 #pragma once
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/model/model.hpp"
 
 namespace touchstone {
+
+// M += scale x x', where for_entries calls its argument with (dof, x of that dof). The dofs lie on one path: for others
+// M has no entries.
+template <typename ForEntries>
+void add_rank_one(const Model& model, double scale, const ForEntries& for_entries, VectorX& M) {
+  for_entries([&](int i, double x_i) {
+    for_entries([&](int j, double x_j) {
+      if (j > i) return;  // the lower triangle
+      M[model.row_start[at(i)] + model.row_length[at(j)] - 1] += scale * x_i * x_j;
+    });
+  });
+}
+
+// The same for the coefficients of a tendon.
+void add_tendon(const Model& model, int tendon, double scale, VectorX& M);
 
 // Adds the armature of each tendon: a c_i c_j for each pair of its joints.
 void add_tendon_armature(const Model& model, const VectorX& armature, VectorX& M);

@@ -1,5 +1,6 @@
 #include "touchstone/model/transmission.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "touchstone/math/so3.hpp"
@@ -107,6 +108,11 @@ double tendon_length(const Model& model, const Tendon& tendon, const ConstVector
     length += term.coefficient * q[model.joint_q[term.joint]];
   }
   return length;
+}
+
+double tendon_stretch(const Parameters& parameters, int tendon, double length) {
+  const Vector2& band = parameters.tendon_spring_length[tendon];
+  return length - std::clamp(length, band[0], band[1]);
 }
 
 bool is_on_one_dof(const Model& model, const Actuator& actuator) {

@@ -17,6 +17,9 @@ struct KinematicsView {
 
 double tendon_length(const Model& model, const Tendon& tendon, const ConstVectorRef& q);
 
+// How far a tendon of this length is beyond the band in which its spring is slack; 0 within it.
+double tendon_stretch(const Parameters& parameters, int tendon, double length);
+
 // Whether the length of a transmission tells where it is. That of free joints and of sites without a reference is zero.
 bool has_length(const Model& model, const Actuator& actuator);
 

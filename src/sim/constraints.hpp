@@ -42,6 +42,8 @@ struct Constraint {
   int index = 0;
   int side = 0;
   int first_part = 0, part_count = 0;  // in Constraints::parts
+
+  bool joins_trees() const { return part_count > 1; }
 };
 
 // A block's rows on one tree.

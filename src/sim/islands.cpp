@@ -142,7 +142,7 @@ void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch&
   BlockSparseMatrix& G = island.problem.dual.G_sparse;
   if (keeps_pattern(c, island, s)) {
     for (int i = 0; i < blocks.count(); ++i) {  // rows of one tree are written whole
-      if (c.list[at(island.blocks[at(i)])].part_count > 1)
+      if (c.list[at(island.blocks[at(i)])].joins_trees())
         std::fill(G.data(G.start[at(i)]), G.data(G.start[at(i + 1)]), 0.0);
     }
     return;
@@ -160,7 +160,7 @@ void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch&
       const int tree = c.parts[at(constraint.first_part + i)].tree;
       for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u) s.neighbours.push_back(uses_[u].block);
     }
-    if (constraint.part_count > 1) {
+    if (constraint.joins_trees()) {
       std::sort(s.neighbours.begin(), s.neighbours.end());
       s.neighbours.erase(std::unique(s.neighbours.begin(), s.neighbours.end()), s.neighbours.end());
     }
@@ -325,7 +325,7 @@ void TreeIslands::spread_products(const Constraints& c, TreeIsland& island, int 
   for (std::size_t a = first; a < end; ++a) {
     const int i = uses_[a].block, rows = blocks.size(i), row = s.use_row[a - first];
     int entry = G.start[at(i)];
-    if (c.list[at(island.blocks[at(i)])].part_count == 1) {
+    if (!c.list[at(island.blocks[at(i)])].joins_trees()) {
       write_panel<false>(s.products.data(), padded, row, rows, 0, s.rows, G.data(entry));
       continue;
     }

@@ -94,7 +94,7 @@ void PositionPass::add_row(const Step& step, int block, int row) {
   const double distance = gap(step, row);
   rows_.blocks.add_nonnegative();
   copy_parts(c, block, row - c.blocks.row[at(block)], 1);
-  const bool asks_for_it = asks(step, block);
+  const bool asks_for_it = asks_[at(block)] != 0;
   way_.push_back(asks_for_it ? -distance - step.options.slop : 0.0);
   rows_.bias[rows_.rows() - 1] = std::max(0.0, distance);
   if (asks_for_it) longest_ = std::max(longest_, way_.back());
@@ -128,12 +128,14 @@ void PositionPass::add_block(const Step& step, int block, double far) {
   if (c.recovers[at(last)] != 0) add_rows(step, block);
 }
 
-// Of the blocks of an island, m; what is much farther away is out of reach.
-double PositionPass::longest_way(const Step& step, const std::vector<int>& blocks) const {
+// Which blocks of an island ask for a way, and the longest one, m: what is much farther away is out of reach. 0 if none
+// does.
+double PositionPass::find_asking(const Step& step, const std::vector<int>& blocks) {
   const Constraints& c = step.constraints;
   double longest = 0.0;
   for (int block : blocks) {
-    if (!asks(step, block)) continue;
+    asks_[at(block)] = asks(step, block) ? 1 : 0;
+    if (asks_[at(block)] == 0) continue;
     for (int row = c.blocks.row[at(block)]; row < c.blocks.row[at(block + 1)]; ++row) {
       longest = std::max(longest, std::abs(gap(step, row)) * c.row_length[at(row)]);
     }
@@ -145,9 +147,11 @@ double PositionPass::longest_way(const Step& step, const std::vector<int>& block
 bool PositionPass::gather(const Step& step) {
   const Constraints& c = step.constraints;
   bool any = false;
+  asks_.resize(std::max(asks_.size(), at(c.count())));
   for (int i = 0; i < step.islands.count(); ++i) {
     const std::vector<int>& blocks = step.islands[i].blocks;
-    if (std::none_of(blocks.begin(), blocks.end(), [&](int block) { return asks(step, block); })) continue;
+    const double longest = find_asking(step, blocks);
+    if (longest == 0.0) continue;
     if (!any) {
       any = true;
       rows_.clear();
@@ -160,7 +164,6 @@ bool PositionPass::gather(const Step& step) {
         ensure_rows(*v, c.rows());
       }
     }
-    const double longest = longest_way(step, blocks);
     for (int block : blocks) add_block(step, block, kFar * longest);
   }
   return any;
@@ -286,34 +289,18 @@ bool PositionPass::pivot(const Step& step, const TreeIsland& island, Work& work)
   build_dense(step, island, work);
   double longest = 0.0;
   work.bias.clear();
+  work.length.clear();
   for (int row : work.row) {
     work.bias.push_back(rows_.bias[row]);
+    work.length.push_back(rows_.row_length[at(row)]);
     longest = std::max(longest, std::abs(way_[at(row)]));
   }
   work.lambda.resize(work.row.size());
   if (!work.pivoting.solve(work.bias.data(), kPivotTolerance * longest, kMostGuesses, work.lambda.data())) return false;
-  const double residual = dense_residual(work);
+  const double residual = work.pivoting.residual(work.bias.data(), work.lambda.data(), work.length.data());
   if (!(residual <= kTolerance * longest)) return false;
   residual_ = std::max(residual_, residual);
   return true;
-}
-
-// How far the answer is from its conditions, m: the same measure as natv.
-double PositionPass::dense_residual(Work& work) const {
-  const std::size_t n = work.row.size();
-  work.velocity.assign(work.bias.begin(), work.bias.end());
-  for (std::size_t j = 0; j < n; ++j) {
-    const double* column = work.pivoting.column(static_cast<int>(j));
-    for (std::size_t i = 0; i < n; ++i) work.velocity[i] += column[i] * work.lambda[j];
-  }
-  double worst = 0.0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double length = rows_.row_length[at(work.row[i])], u = work.velocity[i];
-    const double impulse = work.lambda[i] * work.pivoting.column(static_cast<int>(i))[i];
-    const double error = std::abs(work.is_equality[i] != 0 ? u : std::min(impulse, u)) * length;
-    if (!(error <= worst)) worst = error;  // NaN wins
-  }
-  return worst;
 }
 
 // Larger ones by the default solver. Returns false if there is no answer that is good enough.

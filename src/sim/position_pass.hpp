@@ -57,6 +57,9 @@ class PositionPass {
   double farthest() const { return farthest_; }                  // m: the largest motion of a dof
 
   double residual() const { return residual_; }  // m: natv of the islands' problems, the worst
+  // The problem of the last pass, all islands: see TreeIslands::build_problem.
+  const Constraints& rows() const { return rows_; }
+  const VectorX& impulses() const { return lambda_; }  // at least nrow
   // A block that asks for more than others let it have, of Step::constraints; -1: none.
   int hindered() const { return hindered_; }
 
@@ -66,7 +69,7 @@ class PositionPass {
     PrincipalPivoting pivoting;
     std::vector<int> row;           // of the island's rows: that of the pass
     std::vector<char> is_equality;  // of the same
-    std::vector<double> bias, lambda, velocity;
+    std::vector<double> bias, lambda, length;
     std::unique_ptr<SolverWorkspace> workspace;  // of solver_, if it was needed
     Solution solution;
     CertificateWorkspace certificate;
@@ -75,7 +78,7 @@ class PositionPass {
   double gap(const Step& step, int row) const;
   bool asks(const Step& step, int block) const;
   bool gather(const Step& step);
-  double longest_way(const Step& step, const std::vector<int>& blocks) const;
+  double find_asking(const Step& step, const std::vector<int>& blocks);
   void add_block(const Step& step, int block, double far);
   void add_row(const Step& step, int block, int row);
   void add_rows(const Step& step, int block);
@@ -85,7 +88,6 @@ class PositionPass {
   bool set_ways(const Step& step, const TreeIsland& island);
   void build_dense(const Step& step, const TreeIsland& island, Work& work);
   bool pivot(const Step& step, const TreeIsland& island, Work& work);
-  double dense_residual(Work& work) const;
   bool solve_by_default(const TreeIsland& island, Work& work);
   bool solve_island(const Step& step, int island, Work& work);
   void limit_motion(const Step& step);
@@ -95,6 +97,7 @@ class PositionPass {
   std::vector<std::unique_ptr<Work>> work_;
   TreeIslands islands_;
   TreeIslands::Scratch scratch_;
+  std::vector<char> asks_;        // of the step's blocks: whether one asks for a way
   Constraints rows_;              // of the pass
   std::vector<int> tree_offset_;  // ntree: where the dofs of a tree are in a packed row
   AlignedVector packed_;          // rows of Y of an island, densely

@@ -8,6 +8,7 @@
 #include "touchstone/model/configuration.hpp"
 #include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/sensors.hpp"
+#include "touchstone/sim/stages.hpp"
 #include "touchstone/sim/step_context.hpp"
 
 namespace touchstone {
@@ -60,9 +61,12 @@ const StepReport& Simulator::step() {
   StepReport earlier;
   for (int i = 0; i < s_->options.substeps; ++i) {
     if (i > 0) earlier = s_->report;
+    stage::move_mocap(*s_, i);
     rule_->step(*s_);
     if (i > 0) s_->report.merge_earlier(earlier);
-    if (s_->report.status == StepStatus::kDiverged) break;
+    if (s_->report.status != StepStatus::kDiverged) continue;
+    stage::move_mocap(*s_, s_->options.substeps - 1);
+    break;
   }
   s_->sensors_known = false;
   if (callback_) callback_(*this);

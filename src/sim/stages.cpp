@@ -26,6 +26,26 @@ void find_mocap_velocity(StepContext& s) {
 
 }  // namespace
 
+void move_mocap(StepContext& s, int substep) {
+  const int count = s.options.substeps;
+  if (count == 1 || !s.has_before) return;
+  if (substep == 0) {
+    s.mocap_from = s.before.mocap;
+    s.mocap_to = s.state.mocap;
+  }
+  const double share = static_cast<double>(substep + 1) / count;
+  for (std::size_t k = 0; k < s.mocap_to.size(); ++k) {
+    const Transform &from = s.mocap_from[k], &to = s.mocap_to[k];
+    const bool is_jump = !((to.position - from.position).norm() < kFastestMocap * count * s.h);
+    Transform& pose = s.state.mocap[k];
+    pose = to;
+    if (is_jump || substep + 1 == count) continue;
+    pose.position = from.position + share * (to.position - from.position);
+    if (from.rotation.coeffs() == to.rotation.coeffs()) continue;
+    pose.rotation = so3_interpolate(from.rotation.normalized(), to.rotation.normalized(), share);
+  }
+}
+
 void begin(StepContext& s, double ahead) {
   s.remaining = ahead > 0.0 ? (1.0 - ahead) * s.h : s.h;
   s.report = StepReport();

@@ -18,6 +18,10 @@
 
 namespace touchstone::stage {
 
+// For a step of several substeps: gives this one its share of what the user has changed of the mocap poses since the
+// step before, straight ahead and by the shortest turn. A jump falls into the first; the last ends at the user's poses.
+void move_mocap(StepContext& s, int substep);
+
 // Forces are evaluated where the old velocity leads in the share `ahead` of the step: 0 the start, 0.5 the middle.
 void begin(StepContext& s, double ahead);
 

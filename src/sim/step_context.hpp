@@ -44,7 +44,8 @@ struct StepContext {
   State work;              // where forces are evaluated, and in the end the new state
   double remaining = 0.0;  // s: how long the new velocity acts on the configuration of `work`
   StepReport report;
-  std::vector<MocapVelocity> mocap_velocity;  // nmocap
+  std::vector<MocapVelocity> mocap_velocity;    // nmocap
+  std::vector<Transform> mocap_from, mocap_to;  // nmocap: before and after a step of several substeps
 
   // --- free_motion ---
   Data data;

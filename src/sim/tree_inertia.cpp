@@ -95,20 +95,6 @@ void TreeInertia::expand_factor() {
   }
 }
 
-void TreeInertia::multiply(int clique, const double* x, double* y) const {
-  const int first = first_dof(clique), n = clique_size(clique);
-  std::fill_n(y, n, 0.0);
-  for (int k = 0; k < n; ++k) {
-    const int start = row_start_[at(first + k)], last = row_length(first + k) - 1;
-    for (int j = 0; j < last; ++j) {
-      const int other = row_dof_[at(start + j)] - first;
-      y[k] += A_[start + j] * x[other];
-      y[other] += A_[start + j] * x[k];
-    }
-    y[k] += A_[start + last] * x[k];
-  }
-}
-
 void TreeInertia::half_solve(int clique, double* x, int columns) const {
   const int first = first_dof(clique), n = clique_size(clique);
   for (int column = 0; column < columns; ++column, x += n) {

@@ -24,7 +24,6 @@ class TreeInertia final : public Inertia {
   // nv: the group of a dof.
   const std::vector<int>& group_of() const { return group_of_; }
 
-  void multiply(int clique, const double* x, double* y) const override;
   void solve(int clique, double* x) const override;
   void half_solve(int clique, double* x, int columns) const override;
   void append_pattern(std::vector<std::pair<int, int>>& pattern) const override;

@@ -226,9 +226,7 @@ TEST(Inertia, OperationsAgreeWithTheMatrix) {
     const int first = inertia.first_dof(c), n = inertia.clique_size(c);
     const MatrixX block = A.block(first, first, n, n);
     const VectorX x = VectorX::Random(n);
-    VectorX y(n), z = x;
-    inertia.multiply(c, x.data(), y.data());
-    EXPECT_LE((y - block * x).norm(), 1e-13 * y.norm());
+    VectorX z = x;
     inertia.solve(c, z.data());
     EXPECT_LE((block * z - x).norm(), 1e-12 * x.norm());
     MatrixX S = MatrixX::Identity(n, n);

@@ -38,6 +38,8 @@ TEST(PrincipalPivoting, SatisfiesTheConditions) {
         ASSERT_NEAR(std::min(x[i] * A(i, i), w[i]), 0.0, tolerance + rounding) << trial;
       }
     }
+    const VectorX length = VectorX::Constant(n, 3.0);
+    ASSERT_LE(pivoting.residual(b.data(), x.data(), length.data()), 3.0 * (tolerance + rounding)) << trial;
   }
   EXPECT_GE(few, 200);  // mostly the first guesses do
 }
@@ -53,6 +55,22 @@ TEST(PrincipalPivoting, SaysWhatItCannotDo) {
   EXPECT_DOUBLE_EQ(x, 0.5);
   *pivoting.column(0) = -2.0;
   EXPECT_FALSE(pivoting.solve(&b, 0.0, 10, &x));
+}
+
+// A x + b = 2 x - 1 where x is wrong by too much, by too little, and not a number.
+TEST(PrincipalPivoting, MeasuresAnyAnswer) {
+  PrincipalPivoting pivoting;
+  pivoting.resize(1);
+  *pivoting.column(0) = 2.0;
+  const double b = -1.0, length = 0.5;
+  const auto residual = [&](double x) { return pivoting.residual(&b, &x, &length); };
+  EXPECT_DOUBLE_EQ(residual(0.5), 0.0);
+  EXPECT_DOUBLE_EQ(residual(0.0), 0.5);    // w = -1
+  EXPECT_DOUBLE_EQ(residual(0.75), 0.25);  // w = 0.5, below A x
+  EXPECT_DOUBLE_EQ(residual(-0.25), 0.75);
+  EXPECT_TRUE(std::isnan(residual(std::nan(""))));
+  pivoting.set_free(0);
+  EXPECT_DOUBLE_EQ(residual(2.0), 1.5);
 }
 
 }  // namespace

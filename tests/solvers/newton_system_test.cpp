@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "solver_support.hpp"
+#include "support/dual_view.hpp"
 #include "touchstone/contact/generate.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 #include "touchstone/solvers/newton/ccp_newton.hpp"
@@ -200,22 +201,10 @@ TEST(NewtonSystem, TheDefaultSolverSeesThatThereIsNoSolution) {
   EXPECT_FALSE(free.solution.infeasible);
 }
 
-// The same problem without its primal view.
-ContactProblem by_dual_view(const ContactProblem& problem) {
-  DualProblem dual;
-  EXPECT_TRUE(prepare_dual(problem, {.scaling = DualScaling::kUnits}, dual).usable());
-  ContactProblem other;
-  other.blocks = problem.blocks;
-  other.time_step = problem.time_step;
-  other.dual.set(dual.G, dual.g.cwiseProduct(dual.u_scale));
-  other.R = problem.R;
-  return other;
-}
-
 TEST(NewtonSystem, NewtonMethodsAgreeWithBothViews) {
   for (const char* name : {"auto", "ncp-ipm", "ncp-newton", "ccp-newton"}) {
     const ContactProblem problem = make_wall(150);
-    const ContactProblem other = by_dual_view(problem);
+    const ContactProblem other = test::dual_view(problem);
     const double speed = other.dual.g.lpNorm<Eigen::Infinity>();
     const test::Solved with = test::solve(name, problem, {}), without = test::solve(name, other, {});
     ASSERT_EQ(with.status, SolveStatus::kSolved) << name;
@@ -230,7 +219,7 @@ TEST(NewtonSystem, TheConvexMethodUsesJointSpace) {
   ContactProblem compliant = make_wall(150);
   compliant.R = VectorX::LinSpaced(compliant.nrow(), 1e-6, 1e-4);
   for (const ContactProblem& problem : {make_wall(150), compliant}) {
-    const ContactProblem other = by_dual_view(problem);
+    const ContactProblem other = test::dual_view(problem);
     const double speed = other.dual.g.lpNorm<Eigen::Infinity>();
     for (const char* cone : {"cone=elliptic", "cone=pyramidal"}) {
       for (const char* alpha : {"alpha=1e-3", "alpha=1e-5", "alpha=1e-7"}) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "solvers/solver_support.hpp"
+#include "support/dual_view.hpp"
 #include "support/effort.hpp"
 #include "touchstone/contact/generate.hpp"
 #include "touchstone/solvers/references.hpp"
@@ -14,6 +15,7 @@
 namespace touchstone {
 namespace {
 
+using test::dual_view;
 using test::solve;
 using test::Solved;
 using testing::HasSubstr;
@@ -27,27 +29,6 @@ struct Named {
   std::string name;
   ContactProblem problem;
 };
-
-ContactProblem dual_view(const ContactProblem& problem) {
-  DualProblem dual;
-  EXPECT_TRUE(prepare_dual(problem, {.scaling = DualScaling::kUnits}, dual).usable());
-  ContactProblem result;
-  result.blocks = problem.blocks;
-  result.time_step = problem.time_step;
-  result.row_length = problem.row_length;
-  BlockSparseMatrix G = dual.G;
-  for (int i = 0; i < dual.nblock(); ++i) {
-    for (int k = G.start[i]; k < G.start[i + 1]; ++k) {
-      auto block = G.block(i, k);
-      for (int c = 0; c < block.cols(); ++c) {
-        for (int r = 0; r < block.rows(); ++r)
-          block(r, c) *= dual.u_scale[G.row_begin[i] + r] / dual.lambda_scale[G.col_begin[G.col[k]] + c];
-      }
-    }
-  }
-  result.dual.set(G, dual.g.cwiseProduct(dual.u_scale));
-  return result;
-}
 
 // Bodies that gravity holds on each other, so that a solution is known to exist, and random ones.
 std::vector<Named> small_family() {

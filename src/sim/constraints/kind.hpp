@@ -34,6 +34,7 @@ struct MocapVelocity {
 
   Vec3 at(Vec3 point) const { return linear + cross(angular, point - position); }
 };
+constexpr double kFastestMocap = 10.0;  // m/s: what is faster has been put elsewhere, and has no velocity
 
 // One step as its constraints see it. `data` is that of compute_free_motion for the same state and step (kinematics,
 // velocities, v_free).

@@ -41,8 +41,6 @@ static_assert(types_are_in_order(), "types are listed in the order of EqualityTy
 
 const TypeEntry& entry_of(const Equality& equality) { return kTypes[static_cast<std::size_t>(equality.type)]; }
 
-constexpr double kFastestTarget = 10.0;  // m/s: what is faster has been put elsewhere, and has no velocity
-
 // The mocap body that carries a body, none if nothing does.
 const MocapVelocity* carrier_of(const ConstraintStep& step, int body) {
   for (; body > 0; body = step.model.bodies[at(body)].parent) {
@@ -67,7 +65,7 @@ void follow_mocap(const ConstraintStep& step, int block, Constraints& c) {
     const MocapVelocity* b = carrier_of(step, wrench.body_b);
     if (a != nullptr) rate[r] -= dot(wrench.force, a->at(wrench.point_a)) + dot(wrench.torque, a->angular);
     if (b != nullptr) rate[r] += dot(wrench.force, b->at(wrench.point_b)) + dot(wrench.torque, b->angular);
-    if (!(std::abs(rate[r]) * c.row_length[at(first + r)] < kFastestTarget)) return;
+    if (!(std::abs(rate[r]) * c.row_length[at(first + r)] < kFastestMocap)) return;
   }
   for (int r = 0; r < m; ++r) c.bias[first + r] += rate[r];
 }

@@ -14,7 +14,7 @@ void ServoKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
   const double zero = 0.0;
   for (int u = 0; u < model.nu; ++u) {
     if (step.data.servo_mode[at(u)] != ServoMode::kBounded) continue;
-    const ServoBlock block = servo_block(model, step.data, u);
+    const ServoBlock& block = step.data.servo_block[at(u)];
     writer.begin(kKind, u);
     if (std::isinf(block.range[0]) && std::isinf(block.range[1])) {
       writer.blocks().add_equality(1);
@@ -36,7 +36,7 @@ void ServoKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
 
 void ServoKind::hard_law(const ConstraintStep& step, int block, Constraints& c) {
   const int u = c.list[at(block)].index, row = c.blocks.row[at(block)];
-  const ServoBlock servo = servo_block(step.model, step.data, u);
+  const ServoBlock& servo = step.data.servo_block[at(u)];
   c.compliance[row] = 1.0 / servo.gain;
   c.bias[row] = -(step.h * servo.force / servo.gain + step.data.actuator_velocity[u]);
 }
