@@ -42,6 +42,7 @@ constexpr double kBlockSweep = 30.0;
 constexpr double kEntrySweep = 1.0;  // for each number in G
 constexpr double kMultiplication = 0.15;
 constexpr double kBlockNewton = 150.0;
+constexpr double kMostWork = 2e9, kFewestSteps = 60.0;  // of Newton steps in all, and steps however dear they are
 // Newton steps that sweeps may cost instead: before modes are tried (warm and cold), and before a path is followed.
 constexpr double kWarmStepsOfModes = 0.5, kColdStepsOfModes = 2.0, kStepsOfPath = 6.0;
 constexpr double kDearStep = 100.0;                           // sweeps that a Newton step costs, above which
@@ -59,7 +60,8 @@ class Pipeline {
   bool done() const { return w_.best_natv <= settings_.tolerance; }
   bool promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
   bool small() const { return w_.system.is_dense() && dual_.nrow() <= NewtonSystem::kLargestDense; }
-  bool exhausted() const { return done() || w_.steps >= settings_.max_steps || settings_.deadline.passed(); }
+  bool exhausted() const { return done() || w_.steps >= most_steps() || settings_.deadline.passed(); }
+  int most_steps() const;
   double look();
   void sweep(int count);
   void sweep_while_cheap(double newton_steps);
@@ -119,6 +121,12 @@ class Pipeline {
   DualProblem& dual_;
   double change_ = 0.0, rate_ = 1.0;  // of the last sweeps
 };
+
+// As many as are asked for; where each is dear, as many as are affordable.
+int Pipeline::most_steps() const {
+  const double affordable = std::max(kFewestSteps, kMostWork / (1.0 + kMultiplication * w_.system.cost()));
+  return static_cast<int>(std::min<double>(settings_.max_steps, affordable));
+}
 
 // The current point against the best. Returns its natv.
 double Pipeline::look() {
