@@ -5,14 +5,13 @@
 #include <limits>
 #include <random>
 
+#include "touchstone/solvers/auto/moves.hpp"
+
 namespace touchstone {
 namespace {
 
 constexpr int kWarmSweeps = 1, kColdSweeps = 4;
-constexpr int kBatch = 8;                          // sweeps between two looks at the rate
-constexpr int kModeSteps = 10, kFewModeSteps = 3;  // usually, and from a cold start where factorisations are dear
-constexpr double kPromising = 1e-2;                // natv relative to the velocity scale: the modes are nearly right
-constexpr double kDamping = 1e-4, kRetryDamping = 1.0;  // of Newton with guessed modes
+constexpr double kRetryDamping = 1.0;  // of Newton with guessed modes
 constexpr int kRetrySweeps = 4, kRetrySteps = 12;
 constexpr double kGoodEnough = 1e-3;  // natv relative to the velocity scale: the splitting method hands over to modes
 // Rounds of a large problem: one Newton step with guessed modes, repair of regions, sweeps.
@@ -29,50 +28,28 @@ constexpr int kSweptSweeps = 2, kZeroSweeps = 10, kPathSweeps = 10, kRestartSwee
 // The proximal loop: shift of the scaled diagonal, and the steps that a problem with it may take.
 constexpr double kFirstShift = 1e-2, kMostShift = 1e3, kShiftUp = 5.0, kShiftDown = 0.5;
 constexpr int kProximalRounds = 100, kProximalSteps = 200, kProximalSmoothing = 15, kProximalInterior = 40, kQuick = 6;
+// Many starts of a small problem.
 constexpr int kStarts = 16;
 constexpr double kSpread = 0.5;  // of the largest impulse, around a start
 constexpr double kStartDampings[] = {1e-4, 1e-2, 1e-9, 1e-6};
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
-constexpr double kLarge = 1e5;       // scaled impulse that is looked at more closely
-constexpr double kRayShare = 0.02;   // of lambda'Glambda to -g'lambda on a ray along which the energy falls for ever
 
-// Costs in nanoseconds of one core; only their ratios matter.
-constexpr double kBlockSweep = 30.0;
-constexpr double kEntrySweep = 1.0;  // for each number in G
-constexpr double kMultiplication = 0.15;
-constexpr double kBlockNewton = 150.0;
-constexpr double kMostWork = 2e9, kFewestSteps = 60.0;  // of Newton steps in all, and steps however dear they are
 // Newton steps that sweeps may cost instead: before modes are tried (warm and cold), and before a path is followed.
 constexpr double kWarmStepsOfModes = 0.5, kColdStepsOfModes = 2.0, kStepsOfPath = 6.0;
 constexpr double kDearStep = 100.0;                           // sweeps that a Newton step costs, above which
 constexpr double kStepsOfSweeps = 4.0, kSweepProgress = 0.3;  // sweeps go on, so many at once, while natv falls by this
 constexpr double kStepsOfRestart = 20.0, kFewestSweeps = 60.0, kMostSweeps = 4000.0;  // after a path has failed
 
-class Pipeline {
+class Pipeline : PipelineMoves {
  public:
   Pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace, DualProblem& dual)
-      : settings_(settings), w_(workspace), dual_(dual) {}
+      : PipelineMoves(settings, workspace, dual) {}
 
   double run();
 
  private:
-  bool done() const { return w_.best_natv <= settings_.tolerance; }
-  bool promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
-  bool small() const { return w_.system.is_dense() && dual_.nrow() <= NewtonSystem::kLargestDense; }
-  bool exhausted() const { return done() || w_.steps >= most_steps() || settings_.deadline.passed(); }
-  int most_steps() const;
-  double look();
-  void sweep(int count);
-  void sweep_while_cheap(double newton_steps);
-  void try_modes(bool minimum_norm, double damping = kDamping);
   void remove_internal_forces();
-  bool diverges();
-  void try_smoothing(double barrier, int steps);
-  void try_interior(double shift, int steps);
-  void sweep_from_best(double count);
-  template <typename Method>
-  void from_here(Method&& method);
   bool begin();
   // The procedures of the table, in its order.
   void first_sweeps();
@@ -92,14 +69,13 @@ class Pipeline {
   void many_starts();
   // When they apply.
   bool always() const { return true; }
+  bool is_small() const { return small(); }
+  bool is_hopeless() { return diverges(); }
   bool warm() const { return settings_.warm; }
   bool cold() const { return !settings_.warm; }
   bool nearly_right() const { return settings_.warm || promising(); }
   bool thorough() const { return settings_.thorough; }
   bool thorough_and_small() const { return settings_.thorough && small(); }
-  double sweeps_of_a_step() const { return kMultiplication * w_.system.cost() / sweep_cost(); }
-  double sweep_cost() const;
-  double newton_cost() const;
   // Whether a region of the problem is a small part of it.
   bool is_loose() const {
     const double n = dual_.nrow();
@@ -110,86 +86,12 @@ class Pipeline {
     const char* name;
     bool (Pipeline::*applies)() const;
     void (Pipeline::*procedure)();
-    bool (Pipeline::*is_hopeless)() = nullptr;  // asked afterwards, where the procedure can show it
+    bool (Pipeline::*shows_none)() = nullptr;  // asked afterwards, where the procedure can show it
   };
   static const Stage kStages[];
   friend const char* ::touchstone::stage_name(int stage);
   friend int ::touchstone::stage_count();
-
-  const PipelineSettings& settings_;
-  PipelineWorkspace& w_;
-  DualProblem& dual_;
-  double change_ = 0.0, rate_ = 1.0;  // of the last sweeps
 };
-
-// As many as are asked for; where each is dear, as many as are affordable.
-int Pipeline::most_steps() const {
-  const double affordable = std::max(kFewestSteps, kMostWork / (1.0 + kMultiplication * w_.system.cost()));
-  return static_cast<int>(std::min<double>(settings_.max_steps, affordable));
-}
-
-// The current point against the best. Returns its natv.
-double Pipeline::look() {
-  compute_velocity(dual_, w_.lambda, w_.u);
-  const double value = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
-  if (!(value < w_.best_natv)) return value;
-  w_.best_natv = value;
-  w_.best = w_.lambda;
-  w_.best_u = w_.u;
-  return value;
-}
-
-void Pipeline::sweep(int count) {
-  for (int k = 0; k < count && !settings_.deadline.passed(); ++k) {
-    const double change = gauss_seidel_sweep(w_, 1.0, w_.contacts);
-    rate_ = change_ > 0.0 ? change / change_ : 1.0;
-    change_ = change;
-    ++w_.sweeps;
-    if (change <= settings_.tolerance || dual_.nblock() == 1) {
-      look();
-      if (done()) return;
-    }
-  }
-}
-
-double Pipeline::sweep_cost() const {
-  return kBlockSweep * dual_.nblock() + kEntrySweep * static_cast<double>(dual_.G.values.size());
-}
-
-// A guess before the symbolic factors exist: a band twice as wide as the mean row, at most dense.
-double Pipeline::newton_cost() const {
-  const double n = dual_.nrow();
-  const double row = static_cast<double>(dual_.G.values.size()) / std::max(1.0, n);
-  const double width = std::min(n / 2.0, 2.0 * row);
-  return kBlockNewton * dual_.nblock() + kMultiplication * n * width * width;
-}
-
-void Pipeline::sweep_while_cheap(double newton_steps) {
-  double budget = newton_steps * newton_cost();
-  while (!done()) {
-    const double rate = std::min(rate_, 0.9999);
-    const double needed = std::log(settings_.tolerance / change_) / std::log(rate);
-    if (!(needed * sweep_cost() <= budget) || !(budget > 0.0) || settings_.deadline.passed()) break;
-    const int count = std::min(kBatch, std::max(1, static_cast<int>(std::ceil(needed))));
-    const int before = w_.sweeps;
-    sweep(count);
-    budget -= (w_.sweeps - before) * sweep_cost() * 0.5;
-  }
-  look();
-}
-
-void Pipeline::try_modes(bool minimum_norm, double damping) {
-  if (exhausted()) return;
-  const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
-                                    .max_steps = small() || settings_.warm ? kModeSteps : kFewModeSteps,
-                                    .minimum_norm = minimum_norm && !settings_.warm,
-                                    .damping = damping,
-                                    .patience = small() ? kInfinity : 1.0,
-                                    .deadline = settings_.deadline};
-  compute_velocity(dual_, w_.lambda, w_.u);
-  w_.best_natv = w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, w_.best_natv, w_.best, w_.best_u);
-  w_.steps += w_.modes.steps();
-}
 
 // For a large problem, where some mode is always wrong. The step is taken even if natv, which is that of the worst
 // block, grows: what it spoils is local, and so is the repair.
@@ -242,52 +144,6 @@ void Pipeline::remove_internal_forces() {
   w_.steps += w_.modes.steps();
 }
 
-void Pipeline::try_smoothing(double barrier, int steps) {
-  if (exhausted()) return;
-  const SmoothingNewtonSettings settings{
-      .tolerance = settings_.tolerance, .max_iterations = steps, .barrier = barrier, .deadline = settings_.deadline};
-  w_.lambda = w_.best;
-  w_.u = w_.best_u;
-  follow_path(settings, true, w_.system, w_.smoothing, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
-  w_.steps += w_.smoothing.iterations();
-}
-
-void Pipeline::try_interior(double shift, int steps) {
-  if (exhausted()) return;
-  const InteriorPointSettings settings{
-      .tolerance = settings_.tolerance, .max_iterations = steps, .shift = shift, .deadline = settings_.deadline};
-  follow_path(settings, true, w_.system, w_.interior, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
-  w_.steps += w_.interior.iterations();
-}
-
-// Where no solution exists, the barrier's impulses grow without bound, along a ray of Farkas: lambda in the cones, G
-// lambda nearly zero and g'lambda < 0, so that no velocity satisfies all constraints. With large friction the cone is
-// nearly a half-space and friction alone can make up a ray, which proves nothing: a contact may also slide. There only
-// the normal impulses count.
-bool Pipeline::diverges() {
-  if (done() || w_.interior.lambda().size() != dual_.nrow()) return false;
-  VectorX& ray = w_.lambda;
-  ray = w_.interior.lambda();
-  const Blocks& blocks = dual_.blocks;
-  for (int i = 0; i < dual_.nblock(); ++i) {
-    const int r = blocks.row[i], last = blocks.row[i + 1] - 1;
-    if (std::any_of(&blocks.mu[r], &blocks.mu[last], [](double mu) { return mu > kLargeFriction; }))
-      ray.segment(r, last - r).setZero();
-  }
-  if (!(ray.lpNorm<Eigen::Infinity>() > kLarge)) return false;
-  compute_velocity(dual_, ray, w_.u);
-  const double gain = -dual_.g.dot(ray), cost = w_.u.dot(ray) + gain;
-  w_.infeasible = cost < kRayShare * gain;
-  return w_.infeasible;
-}
-
-void Pipeline::sweep_from_best(double count) {
-  if (exhausted()) return;
-  w_.lambda = w_.best;
-  sweep(static_cast<int>(count));
-  look();
-}
-
 // Before a path. In three dimensions a factorisation costs hundreds of sweeps: these go on as long as they help, and
 // modes finish.
 void Pipeline::sweep_where_steps_are_dear() {
@@ -317,21 +173,6 @@ void Pipeline::from_zero() {
     try_modes(true);
     interior();
   });
-}
-
-// A method from the current point as if it was the best. What was the best so far is, unless there is a better one.
-template <typename Method>
-void Pipeline::from_here(Method&& method) {
-  const double before = w_.best_natv;
-  w_.earlier = w_.best;
-  w_.earlier_u = w_.best_u;
-  w_.best_natv = kInfinity;
-  look();
-  method();
-  if (w_.best_natv < before) return;
-  w_.best_natv = before;
-  w_.best = w_.earlier;
-  w_.best_u = w_.earlier_u;
 }
 
 void Pipeline::restart() {
@@ -437,7 +278,8 @@ void Pipeline::many_starts() {
   const double size = w_.best.lpNorm<Eigen::Infinity>();
   std::minstd_rand draw;  // the same numbers each time
   for (int k = 0; k < kStarts && !exhausted(); ++k) {
-    w_.lambda = k % 2 == 0 ? w_.best : VectorX::Zero(dual_.nrow()).eval();
+    w_.lambda = w_.best;
+    if (k % 2 != 0) w_.lambda.setZero();
     for (double& x : w_.lambda) x += kSpread * size * (2.0 * draw() / std::minstd_rand::max() - 1.0);
     for (int i = 0; i < dual_.nblock(); ++i) {
       double* x = w_.lambda.data() + dual_.blocks.row[i];
@@ -453,12 +295,12 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"sweeps", &Pipeline::always, &Pipeline::first_sweeps},
     {"modes", &Pipeline::nearly_right, &Pipeline::first_modes},
     {"more sweeps", &Pipeline::cold, &Pipeline::more_sweeps},
-    {"damped modes", &Pipeline::small, &Pipeline::damped_modes},
+    {"damped modes", &Pipeline::is_small, &Pipeline::damped_modes},
     {"warm rounds", &Pipeline::warm, &Pipeline::try_rounds},
     {"splitting", &Pipeline::cold, &Pipeline::try_splitting},
     {"long sweeps", &Pipeline::cold, &Pipeline::sweep_where_steps_are_dear},
-    {"interior point", &Pipeline::always, &Pipeline::interior, &Pipeline::diverges},
-    {"swept interior point", &Pipeline::small, &Pipeline::interior_after_sweeps},
+    {"interior point", &Pipeline::always, &Pipeline::interior, &Pipeline::is_hopeless},
+    {"swept interior point", &Pipeline::is_small, &Pipeline::interior_after_sweeps},
     {"from zero", &Pipeline::warm, &Pipeline::from_zero},
     {"smoothing", &Pipeline::always, &Pipeline::smoothing},
     {"many starts", &Pipeline::thorough_and_small, &Pipeline::many_starts},
@@ -492,7 +334,7 @@ double Pipeline::run() {
     const double before = w_.best_natv;
     (this->*stage.procedure)();
     if (w_.best_natv < before) w_.stage = number;
-    if (stage.is_hopeless != nullptr && (this->*stage.is_hopeless)()) break;
+    if (stage.shows_none != nullptr && (this->*stage.shows_none)()) break;
     if (exhausted()) break;
   }
   return w_.best_natv;

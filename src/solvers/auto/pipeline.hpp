@@ -3,8 +3,9 @@
 // Methods from cheap to safe, each from the best point so far, until natv is small enough: the table kStages in
 // pipeline.cpp, in its order, each where it applies. Exact-local Gauss-Seidel sweeps come first, as long as the
 // observed rate says that they are cheaper than Newton; then Newton with guessed modes, damped, from a cold start
-// towards impulses of minimum norm; then paths (splitting, smoothing Newton, interior point), polished by modes; then
-// restarts from further away, and proximal points: G + eps I, g - eps lambda, solved by the paths again and again.
+// towards impulses of minimum norm; then paths (splitting, interior point, smoothing Newton), polished by modes, from
+// a warm start also from zero; then restarts from further away, and proximal points: G + eps I, g - eps lambda, solved
+// by the paths again and again. The number of Newton steps is limited, and with it the work.
 // Costs are counted, not timed, so that the same problem takes the same way on every machine.
 #pragma once
 

@@ -1,0 +1,142 @@
+#include "touchstone/solvers/auto/moves.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace touchstone {
+namespace {
+
+constexpr int kBatch = 8;                          // sweeps between two looks at the rate
+constexpr int kModeSteps = 10, kFewModeSteps = 3;  // usually, and from a cold start where factorisations are dear
+constexpr double kPromising = 1e-2;                // natv relative to the velocity scale: the modes are nearly right
+constexpr double kLarge = 1e5;                     // scaled impulse that is looked at more closely
+constexpr double kRayShare = 0.02;  // of lambda'Glambda to -g'lambda on a ray along which the energy falls for ever
+
+// Costs in nanoseconds of one core; only their ratios matter.
+constexpr double kBlockSweep = 30.0;
+constexpr double kEntrySweep = 1.0;  // for each number in G
+constexpr double kMultiplication = 0.15;
+constexpr double kBlockNewton = 150.0;
+constexpr double kMostWork = 2e9, kFewestSteps = 60.0;  // of Newton steps in all, and steps however dear they are
+
+}  // namespace
+
+bool PipelineMoves::promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
+
+double PipelineMoves::sweeps_of_a_step() const { return kMultiplication * w_.system.cost() / sweep_cost(); }
+
+// As many as are asked for; where each is dear, as many as are affordable.
+int PipelineMoves::most_steps() const {
+  const double affordable = std::max(kFewestSteps, kMostWork / (1.0 + kMultiplication * w_.system.cost()));
+  return static_cast<int>(std::min<double>(settings_.max_steps, affordable));
+}
+
+double PipelineMoves::look() {
+  compute_velocity(dual_, w_.lambda, w_.u);
+  const double value = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
+  if (!(value < w_.best_natv)) return value;
+  w_.best_natv = value;
+  w_.best = w_.lambda;
+  w_.best_u = w_.u;
+  return value;
+}
+
+void PipelineMoves::sweep(int count) {
+  for (int k = 0; k < count && !settings_.deadline.passed(); ++k) {
+    const double change = gauss_seidel_sweep(w_, 1.0, w_.contacts);
+    rate_ = change_ > 0.0 ? change / change_ : 1.0;
+    change_ = change;
+    ++w_.sweeps;
+    if (change <= settings_.tolerance || dual_.nblock() == 1) {
+      look();
+      if (done()) return;
+    }
+  }
+}
+
+double PipelineMoves::sweep_cost() const {
+  return kBlockSweep * dual_.nblock() + kEntrySweep * static_cast<double>(dual_.G.values.size());
+}
+
+// A guess before the symbolic factors exist: a band twice as wide as the mean row, at most dense.
+double PipelineMoves::newton_cost() const {
+  const double n = dual_.nrow();
+  const double row = static_cast<double>(dual_.G.values.size()) / std::max(1.0, n);
+  const double width = std::min(n / 2.0, 2.0 * row);
+  return kBlockNewton * dual_.nblock() + kMultiplication * n * width * width;
+}
+
+void PipelineMoves::sweep_while_cheap(double newton_steps) {
+  double budget = newton_steps * newton_cost();
+  while (!done()) {
+    const double rate = std::min(rate_, 0.9999);
+    const double needed = std::log(settings_.tolerance / change_) / std::log(rate);
+    if (!(needed * sweep_cost() <= budget) || !(budget > 0.0) || settings_.deadline.passed()) break;
+    const int count = std::min(kBatch, std::max(1, static_cast<int>(std::ceil(needed))));
+    const int before = w_.sweeps;
+    sweep(count);
+    budget -= (w_.sweeps - before) * sweep_cost() * 0.5;
+  }
+  look();
+}
+
+void PipelineMoves::try_modes(bool minimum_norm, double damping) {
+  if (exhausted()) return;
+  const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
+                                    .max_steps = small() || settings_.warm ? kModeSteps : kFewModeSteps,
+                                    .minimum_norm = minimum_norm && !settings_.warm,
+                                    .damping = damping,
+                                    .patience = small() ? kInfinity : 1.0,
+                                    .deadline = settings_.deadline};
+  compute_velocity(dual_, w_.lambda, w_.u);
+  w_.best_natv = w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.modes.steps();
+}
+
+void PipelineMoves::try_smoothing(double barrier, int steps) {
+  if (exhausted()) return;
+  const SmoothingNewtonSettings settings{
+      .tolerance = settings_.tolerance, .max_iterations = steps, .barrier = barrier, .deadline = settings_.deadline};
+  w_.lambda = w_.best;
+  w_.u = w_.best_u;
+  follow_path(settings, true, w_.system, w_.smoothing, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
+  w_.steps += w_.smoothing.iterations();
+}
+
+void PipelineMoves::try_interior(double shift, int steps) {
+  if (exhausted()) return;
+  const InteriorPointSettings settings{
+      .tolerance = settings_.tolerance, .max_iterations = steps, .shift = shift, .deadline = settings_.deadline};
+  follow_path(settings, true, w_.system, w_.interior, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
+  w_.steps += w_.interior.iterations();
+}
+
+// Where no solution exists, the barrier's impulses grow without bound, along a ray of Farkas: lambda in the cones, G
+// lambda nearly zero and g'lambda < 0, so that no velocity satisfies all constraints. With large friction the cone is
+// nearly a half-space and friction alone can make up a ray, which proves nothing: a contact may also slide. There only
+// the normal impulses count.
+bool PipelineMoves::diverges() {
+  if (done() || w_.interior.lambda().size() != dual_.nrow()) return false;
+  VectorX& ray = w_.lambda;
+  ray = w_.interior.lambda();
+  const Blocks& blocks = dual_.blocks;
+  for (int i = 0; i < dual_.nblock(); ++i) {
+    const int r = blocks.row[i], last = blocks.row[i + 1] - 1;
+    if (std::any_of(&blocks.mu[r], &blocks.mu[last], [](double mu) { return mu > kLargeFriction; }))
+      ray.segment(r, last - r).setZero();
+  }
+  if (!(ray.lpNorm<Eigen::Infinity>() > kLarge)) return false;
+  compute_velocity(dual_, ray, w_.u);
+  const double gain = -dual_.g.dot(ray), cost = w_.u.dot(ray) + gain;
+  w_.infeasible = cost < kRayShare * gain;
+  return w_.infeasible;
+}
+
+void PipelineMoves::sweep_from_best(double count) {
+  if (exhausted()) return;
+  w_.lambda = w_.best;
+  sweep(static_cast<int>(count));
+  look();
+}
+
+}  // namespace touchstone
