@@ -6,7 +6,7 @@
 namespace touchstone {
 namespace {
 
-constexpr int kSmallest = 24;        // rows: below, nothing is cheaper than a dense matrix
+constexpr int kAlwaysDense = 24;     // rows: below, nothing is cheaper than a dense matrix
 constexpr double kFullShare = 0.15;  // of entries that are not empty, above which a small matrix counts as dense
 constexpr int kLargestFull = 200;    // rows: up to here a matrix counts as dense if it is
 constexpr double kHalfFull = 0.5;    // so full
@@ -16,7 +16,7 @@ bool is_small_and_full(const DualProblem& dual) {
   const double n = dual.nrow();
   const double share = static_cast<double>(dual.G.values.size()) / (n * n);
   if (n > NewtonSystem::kLargestDense) return n <= kLargestFull && share >= kHalfFull;
-  return n <= kSmallest || share >= kFullShare;
+  return n <= kAlwaysDense || share >= kFullShare;
 }
 
 }  // namespace
