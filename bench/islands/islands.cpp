@@ -1,4 +1,4 @@
-// Time of recorded island problems, with their warm starts: bench_islands FILE... [--solver NAME] [--cold]
+// What bench/islands/run.py runs: bench_islands FILE... [--solver NAME] [--set NAME=VALUE] [--cold]
 // [--perturb SEED] [--repeat N]. Files as shared/island_problems/README.md describes them, unpacked. One line of text
 // for each problem: file, number, blocks, rows, processor time in us (the least of N), relative natv, status,
 // factorisations, stage.
