@@ -32,6 +32,7 @@ constexpr int kProximalRounds = 100, kProximalSteps = 200, kProximalSmoothing = 
 constexpr int kStarts = 16;
 constexpr double kSpread = 0.5;  // of the largest impulse, around a start
 constexpr double kStartDampings[] = {1e-4, 1e-2, 1e-9, 1e-6};
+constexpr int kLastRounds = 5, kLastSweeps = 1000;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
 
@@ -267,9 +268,15 @@ void Pipeline::damped_modes() {
   w_.steps += w_.modes.steps();
 }
 
+// Sweeps get slower and slower, but on small problems they cost little, and from zero they do not lose their way.
 void Pipeline::last_sweeps() {
-  sweep_from_best(std::clamp(kStepsOfRestart * sweeps_of_a_step(), kFewestSweeps, kMostSweeps));
-  try_smoothing(0.0, kSmoothingSteps);
+  w_.last.setZero(dual_.nrow());
+  for (int k = 0; k < kLastRounds && !exhausted(); ++k) {
+    w_.lambda = w_.last;
+    sweep(kLastSweeps);
+    w_.last = w_.lambda;
+    from_here([&] { try_modes(false); });
+  }
 }
 
 // A few contacts at the border between modes can hide their solution from every path. They are cheap: tried from many
@@ -306,8 +313,8 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"many starts", &Pipeline::thorough_and_small, &Pipeline::many_starts},
     {"rounds", &Pipeline::cold, &Pipeline::try_rounds},
     {"restart", &Pipeline::thorough, &Pipeline::restart},
+    {"last sweeps", &Pipeline::thorough_and_small, &Pipeline::last_sweeps},
     {"proximal point", &Pipeline::thorough, &Pipeline::proximal_loop},
-    {"last sweeps", &Pipeline::thorough, &Pipeline::last_sweeps},
 };
 
 // The start as the best point so far. Whether it is good enough.

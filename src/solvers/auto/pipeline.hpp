@@ -36,7 +36,8 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
   RegionRepair repair;
   VectorX best, best_u;        // scaled
   VectorX kept;                // the answer before a compliance is tried
-  VectorX earlier, earlier_u;  // the best point before a start from zero
+  VectorX earlier, earlier_u;  // the best point before a start from elsewhere
+  VectorX last;                // of long sweeps
   double best_natv = 0.0;
   int sweeps = 0, steps = 0;
   bool infeasible = false;  // there is no solution: impulses can grow without bound (Pipeline::diverges)
