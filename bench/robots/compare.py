@@ -1,9 +1,9 @@
 """Rows of a fresh run of the benchmark that became slower than those of another run.
 
-    python bench/robots/compare.py [BEFORE [AFTER]]
+    python bench/robots/compare.py BEFORE [AFTER]
 
-BEFORE is bench/robots/results.json by default, the run behind docs/benchmarks.md; AFTER is what `./run bench robots`
-has written last. Ratios to MuJoCo in the same run are compared where both have them, since machines differ; times else.
+Both are JSON files of `./run bench robots`; AFTER is by default what it has written last. Ratios to MuJoCo in the same
+run are compared where both have them, since machines differ; times else.
 Exit code 1 if a row is more than a tenth slower.
 """
 
@@ -26,8 +26,9 @@ def figures(path):
 
 
 def main():
-    defaults = [ROOT / "bench/robots/results.json", ROOT / "build/bench/robots/robots.json"]
-    paths = [*sys.argv[1:3], *defaults[len(sys.argv) - 1 :]][:2]
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    paths = [sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else ROOT / "build/bench/robots/robots.json"]
     before, after = (figures(path) for path in paths)
     slower = 0
     for key in before:
