@@ -58,6 +58,8 @@ struct BlockSparseMatrix {
   void multiply_transpose_add(const double* x, double* y) const;
   VectorX operator*(const ConstVectorRef& x) const;
 
+  bool are_four_full_rows(int i) const;
+
   // y[0 .. row_size(i)) += (block row i) x.
   void add_row_product(int i, const double* x, double* y) const;
 

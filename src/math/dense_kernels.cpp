@@ -4,11 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "touchstone/math/block_sparse_matrix.hpp"
 #include "touchstone/math/types.hpp"
 
 namespace touchstone {
 namespace {
 
+constexpr int kDirect = 96;  // rows: up to here a matrix stays in the cache and is worked on as one panel
 constexpr int kTile = 48;  // 48 x 48 doubles: three tiles fit into the first-level cache and into Eigen's stack buffers
 
 using Block = Eigen::Map<MatrixX, 0, Eigen::OuterStride<>>;
@@ -28,8 +30,49 @@ void subtract_product(const Block& A, const Block& B, Block& C) {
   }
 }
 
+constexpr int kPivots = 4;  // eliminated at once: what they subtract from four columns stays in registers
+
+// C -= A B for four columns of A and up to four of C; B[c] has the coefficients of column c.
+template <int columns>
+void subtract_rank4(const double* A, int leading, const double B[kPivots][kPivots], double* C, int rows) {
+  Lanes factor[columns][kPivots];
+  for (int c = 0; c < columns; ++c) {
+    for (int p = 0; p < kPivots; ++p) factor[c][p] = broadcast(B[c][p]);
+  }
+  const double *a0 = A, *a1 = A + leading, *a2 = a1 + leading, *a3 = a2 + leading;
+  int i = 0;
+  for (; i + 4 <= rows; i += 4) {
+    const Lanes x0 = load_lanes(a0 + i), x1 = load_lanes(a1 + i), x2 = load_lanes(a2 + i), x3 = load_lanes(a3 + i);
+    for (int c = 0; c < columns; ++c) {
+      double* target = C + static_cast<std::ptrdiff_t>(c) * leading + i;
+      Lanes value = load_lanes(target);
+      value -= x0 * factor[c][0];
+      value -= x1 * factor[c][1];
+      value -= x2 * factor[c][2];
+      value -= x3 * factor[c][3];
+      store_lanes(value, target);
+    }
+  }
+  for (; i < rows; ++i) {
+    for (int c = 0; c < columns; ++c) {
+      double& value = C[static_cast<std::ptrdiff_t>(c) * leading + i];
+      value -= a0[i] * B[c][0];
+      value -= a1[i] * B[c][1];
+      value -= a2[i] * B[c][2];
+      value -= a3[i] * B[c][3];
+    }
+  }
+}
+
+void subtract_rank4(const double* A, int leading, const double B[kPivots][kPivots], double* C, int rows, int columns) {
+  if (columns == 4) return subtract_rank4<4>(A, leading, B, C, rows);
+  if (columns == 3) return subtract_rank4<3>(A, leading, B, C, rows);
+  if (columns == 2) return subtract_rank4<2>(A, leading, B, C, rows);
+  subtract_rank4<1>(A, leading, B, C, rows);
+}
+
 // Unblocked Cholesky of the leading k x k block, columns updated to row n.
-bool cholesky_panel(double* F, int leading, int n, int k) {
+bool cholesky_columns(double* F, int leading, int n, int k) {
   for (int j = 0; j < k; ++j) {
     double* column = F + static_cast<std::ptrdiff_t>(j) * leading;
     const double pivot = column[j];
@@ -46,9 +89,38 @@ bool cholesky_panel(double* F, int leading, int n, int k) {
   return true;
 }
 
-// Unblocked LU of columns 0 .. k of an n-row panel; rows below `limit` are never exchanged. Exchanges apply to the
+// Cholesky of the leading k x k block, with what it subtracts from the columns up to `width`, to row n.
+bool cholesky_panel(double* F, int leading, int n, int k, int width) {
+  for (int first = 0; first < k; first += kPivots) {
+    const int pivots = std::min(kPivots, k - first);
+    double* own = F + first + static_cast<std::ptrdiff_t>(first) * leading;
+    if (!cholesky_columns(own, leading, n - first, pivots)) return false;
+    if (pivots < kPivots) {  // the last few, one by one
+      for (int p = 0; p < pivots; ++p) {
+        const double* column = F + static_cast<std::ptrdiff_t>(first + p) * leading;
+        for (int c = first + pivots; c < width; ++c) {
+          double* target = F + static_cast<std::ptrdiff_t>(c) * leading;
+          for (int i = c; i < n; ++i) target[i] -= column[c] * column[i];
+        }
+      }
+      continue;
+    }
+    for (int c = first + pivots; c < width; c += 4) {
+      const int columns = std::min(4, width - c);
+      const double* row = F + c + static_cast<std::ptrdiff_t>(first) * leading;
+      double B[4][kPivots];
+      for (int q = 0; q < columns; ++q) {
+        for (int p = 0; p < kPivots; ++p) B[q][p] = row[q + static_cast<std::ptrdiff_t>(p) * leading];
+      }
+      subtract_rank4(row, leading, B, F + c + static_cast<std::ptrdiff_t>(c) * leading, n - c, columns);
+    }
+  }
+  return true;
+}
+
+// Unblocked LU of columns 0 .. k of an n-row panel; only rows below `limit` are exchanged. Exchanges apply to the
 // panel.
-bool lu_panel(double* F, int leading, int n, int limit, int k, int* exchange) {
+bool lu_columns(double* F, int leading, int n, int limit, int k, int* exchange) {
   for (int j = 0; j < k; ++j) {
     double* column = F + static_cast<std::ptrdiff_t>(j) * leading;
     int best = j;
@@ -76,13 +148,59 @@ bool lu_panel(double* F, int leading, int n, int limit, int k, int* exchange) {
   return true;
 }
 
+// Exchanges rows of the columns [begin, end) as `count` pivots from `first` on did.
+void exchange_rows(double* F, int leading, int begin, int end, int first, int count, const int* exchange) {
+  for (int c = begin; c < end; ++c) {
+    double* column = F + static_cast<std::ptrdiff_t>(c) * leading;
+    for (int j = first; j < first + count; ++j) std::swap(column[j], column[exchange[j]]);
+  }
+}
+
+// LU of columns 0 .. k of an n-row panel of `width` columns, with what they subtract from the others. Exchanges apply
+// to the panel.
+bool lu_panel(double* F, int leading, int n, int limit, int k, int width, int* exchange) {
+  for (int first = 0; first < k; first += kPivots) {
+    const int pivots = std::min(kPivots, k - first);
+    double* own = F + first + static_cast<std::ptrdiff_t>(first) * leading;
+    if (!lu_columns(own, leading, n - first, limit - first, pivots, exchange + first)) return false;
+    for (int j = first; j < first + pivots; ++j) exchange[j] += first;
+    exchange_rows(F, leading, 0, first, first, pivots, exchange);
+    exchange_rows(F, leading, first + pivots, width, first, pivots, exchange);
+    const int below = n - first - pivots;
+    for (int c = first + pivots; c < width; c += 4) {
+      const int columns = std::min(4, width - c);
+      double B[4][kPivots] = {};
+      for (int q = 0; q < columns; ++q) {
+        double* x = F + first + static_cast<std::ptrdiff_t>(c + q) * leading;
+        for (int p = 0; p < pivots; ++p) {
+          for (int r = 0; r < p; ++r) x[p] -= own[p + static_cast<std::ptrdiff_t>(r) * leading] * x[r];
+          B[q][p] = x[p];
+        }
+      }
+      double* target = F + first + pivots + static_cast<std::ptrdiff_t>(c) * leading;
+      if (pivots == kPivots) {
+        subtract_rank4(own + pivots, leading, B, target, below, columns);
+        continue;
+      }
+      for (int q = 0; q < columns; ++q, target += leading) {
+        for (int p = 0; p < pivots; ++p) {
+          const double* column = own + pivots + static_cast<std::ptrdiff_t>(p) * leading;
+          for (int i = 0; i < below; ++i) target[i] -= B[q][p] * column[i];
+        }
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool partial_cholesky(double* F, int leading, int n, int pivots) {
+  if (n <= kDirect) return cholesky_panel(F, leading, n, pivots, n);
   for (int k = 0; k < pivots; k += kTile) {
     const int width = std::min(kTile, pivots - k);
     double* panel = F + k + static_cast<std::ptrdiff_t>(k) * leading;
-    if (!cholesky_panel(panel, leading, n - k, width)) return false;
+    if (!cholesky_panel(panel, leading, n - k, width, width)) return false;
     // The rest, tile column by tile column, lower part only.
     for (int j = k + width; j < n; j += kTile) {
       const int nj = std::min(kTile, n - j);
@@ -97,19 +215,14 @@ bool partial_cholesky(double* F, int leading, int n, int pivots) {
 }
 
 bool partial_lu(double* F, int leading, int n, int pivots, int* exchange) {
+  if (n <= kDirect) return lu_panel(F, leading, n, pivots, pivots, n, exchange);
   for (int k = 0; k < pivots; k += kTile) {
     const int width = std::min(kTile, pivots - k);
     double* panel = F + k + static_cast<std::ptrdiff_t>(k) * leading;
-    if (!lu_panel(panel, leading, n - k, pivots - k, width, exchange + k)) return false;
-    for (int j = k; j < k + width; ++j) {
-      exchange[j] += k;
-      if (exchange[j] == j) continue;
-      for (int c = 0; c < n; ++c) {
-        if (c >= k && c < k + width) continue;
-        double* column = F + static_cast<std::ptrdiff_t>(c) * leading;
-        std::swap(column[j], column[exchange[j]]);
-      }
-    }
+    if (!lu_panel(panel, leading, n - k, pivots - k, width, width, exchange + k)) return false;
+    for (int j = k; j < k + width; ++j) exchange[j] += k;
+    exchange_rows(F, leading, 0, k, k, width, exchange);
+    exchange_rows(F, leading, k + width, n, k, width, exchange);
     const int rest = n - k - width;
     if (rest == 0) continue;
     // U12 = L11^-1 F12 column by column, then the rest.

@@ -26,7 +26,7 @@ void fill(const MatrixX& M, bool lower, DenseFactor& factor) {
 // Sizes around the tiles of the kernels.
 TEST(DenseFactor, SolvesWithAndWithoutASymmetricPart) {
   std::mt19937 random(5);
-  for (const int n : {1, 2, 7, 30, 48, 49, 97}) {
+  for (const int n : {1, 2, 3, 4, 5, 7, 30, 48, 49, 96, 97, 150}) {
     const MatrixX root = random_matrix(n, random);
     const MatrixX symmetric = root * root.transpose() + MatrixX::Identity(n, n);
     const VectorX b = VectorX::LinSpaced(n, -1.0, 2.0);
