@@ -123,9 +123,12 @@ bool cholesky_panel(double* F, int leading, int n, int k, int width) {
 bool lu_columns(double* F, int leading, int n, int limit, int k, int* exchange) {
   for (int j = 0; j < k; ++j) {
     double* column = F + static_cast<std::ptrdiff_t>(j) * leading;
-    int best = j;
-    for (int i = j + 1; i < limit; ++i) {
-      if (std::abs(column[i]) > std::abs(column[best])) best = i;
+    double largest = std::abs(column[j]);
+    for (int i = j + 1; i < limit; ++i) largest = std::max(largest, std::abs(column[i]));
+    int best = j;  // the first one that is the largest; where there is a NaN, the diagonal
+    if (largest > std::abs(column[j])) {
+      best = j + 1;
+      while (std::abs(column[best]) != largest) ++best;
     }
     exchange[j] = best;
     if (best != j) {
@@ -150,9 +153,13 @@ bool lu_columns(double* F, int leading, int n, int limit, int k, int* exchange) 
 
 // Exchanges rows of the columns [begin, end) as `count` pivots from `first` on did.
 void exchange_rows(double* F, int leading, int begin, int end, int first, int count, const int* exchange) {
-  for (int c = begin; c < end; ++c) {
-    double* column = F + static_cast<std::ptrdiff_t>(c) * leading;
-    for (int j = first; j < first + count; ++j) std::swap(column[j], column[exchange[j]]);
+  for (int j = first; j < first + count; ++j) {
+    if (exchange[j] == j) continue;
+    double *own = F + j, *other = F + exchange[j];
+    for (int c = begin; c < end; ++c) {
+      const std::ptrdiff_t column = static_cast<std::ptrdiff_t>(c) * leading;
+      std::swap(own[column], other[column]);
+    }
   }
 }
 
