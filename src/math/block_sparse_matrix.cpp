@@ -44,6 +44,30 @@ void BlockSparseMatrix::multiply(const double* x, double* y) const {
   multiply_add(x, y);
 }
 
+namespace {
+
+// Scalar rows that are multiplied at once, so that they share x and one sum over lanes.
+constexpr int kTogether = 4;
+
+// y[0 .. 4) += the product of four rows of n numbers each, one after another, with x.
+void add_full_rows(const double* a, int n, const double* x, double* y) {
+  const double *b = a + n, *c = b + n, *d = c + n;
+  Lanes sums[kTogether] = {};
+  int k = 0;
+  for (; k + 4 <= n; k += 4) {
+    const Lanes factor = load_lanes(x + k);
+    sums[0] += load_lanes(a + k) * factor;
+    sums[1] += load_lanes(b + k) * factor;
+    sums[2] += load_lanes(c + k) * factor;
+    sums[3] += load_lanes(d + k) * factor;
+  }
+  Lanes total = load_lanes(y) + sum_each(sums[0], sums[1], sums[2], sums[3]);
+  for (; k < n; ++k) total += Lanes{a[k], b[k], c[k], d[k]} * broadcast(x[k]);
+  store_lanes(total, y);
+}
+
+}  // namespace
+
 void BlockSparseMatrix::multiply_add(const double* x, double* y) const {
   if (all_3x3) {
     for (int i = 0; i < block_rows(); ++i) {
@@ -52,7 +76,16 @@ void BlockSparseMatrix::multiply_add(const double* x, double* y) const {
     }
     return;
   }
-  for (int i = 0; i < block_rows(); ++i) add_row_product(i, x, y + row_begin[i]);
+  for (int i = 0; i < block_rows();) {
+    const bool are_scalars = i + kTogether <= block_rows() && row_begin[i + kTogether] - row_begin[i] == kTogether;
+    if (are_scalars && start[i + kTogether] - start[i] == kTogether * block_cols()) {
+      add_full_rows(data(start[i]), cols(), x, y + row_begin[i]);
+      i += kTogether;
+    } else {
+      add_row_product(i, x, y + row_begin[i]);
+      ++i;
+    }
+  }
 }
 
 namespace {
