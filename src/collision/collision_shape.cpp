@@ -146,6 +146,7 @@ QueryStatus collide(const CollisionShape& A, const Pose& X_WA, const CollisionSh
     if (m.count > 0) out.push_back(m);
     return m.status;
   }
+  if (query_cache != nullptr) query_cache->apart = -kInfinity;
   if (!usable(X_WA) || !usable(X_WB) || !usable(A) || !usable(B)) return QueryStatus::kInvalid;
   if (A.surface() == nullptr && B.surface() == nullptr) {
     return collide_pieces(A, X_WA, B, X_WB, margin, workspace, out, options);

@@ -110,6 +110,25 @@ double natural_map_of_contact(double mu, double d, const double* lambda, const d
   return std::sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2]);
 }
 
+// A single row of any kind and model.
+double natural_map_of_row(const Blocks& blocks, int block, double d, double lambda, double u, double& out) {
+  const int r = blocks.row[block];
+  double point = lambda - u / d;
+  switch (blocks.type[block]) {
+    case BlockType::kEquality:
+      break;
+    case BlockType::kNonNegative:
+    case BlockType::kCoulomb:
+      point = project_nonnegative(point);
+      break;
+    case BlockType::kBox:
+      point = project_interval(point, blocks.lo[r], blocks.hi[r]);
+      break;
+  }
+  out = lambda - point;
+  return std::abs(out);
+}
+
 // Signorini's and Coulomb's laws apart.
 double natural_map_of_laws(int m, const double* mu, double d, const double* lambda, const double* u, double* out) {
   double point[kMaxBlockSize];
@@ -133,6 +152,7 @@ bool has_large_friction(int m, const double* mu) {
 double natural_map_block(const Blocks& blocks, int block, ContactModel model, double d, const double* lambda,
                          const double* u, double* out) {
   const int m = blocks.size(block);
+  if (m == 1) return natural_map_of_row(blocks, block, d, lambda[0], u[0], out[0]);
   if (blocks.type[block] == BlockType::kCoulomb && model == ContactModel::kNcp) {
     const double* mu = blocks.mu.data() + blocks.row[block];
     if (has_large_friction(m, mu)) return natural_map_of_laws(m, mu, d, lambda, u, out);

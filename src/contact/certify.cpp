@@ -79,13 +79,16 @@ void apply_lengths(const ContactProblem& problem, CertificateWorkspace& w) {
   if (problem.row_length.empty()) return;
   for (int i = 0; i < w.blocks.count(); ++i) {
     const int last = w.blocks.row[i + 1] - 1;
+    const bool is_contact = w.blocks.type[i] == BlockType::kCoulomb, is_box = w.blocks.type[i] == BlockType::kBox;
     for (int r = w.blocks.row[i]; r <= last; ++r) {
       const double length = problem.row_length[r];
+      if (is_contact) w.blocks.mu[r] *= problem.row_length[last] / length;
+      if (length == 1.0) continue;
       w.lambda[r] /= length;
       w.free[r] *= length;
       w.change[r] *= length;
       w.diagonal[r] *= length * length;
-      w.blocks.mu[r] *= problem.row_length[last] / length;
+      if (!is_box) continue;
       w.blocks.lo[r] /= length;
       w.blocks.hi[r] /= length;
     }
@@ -182,12 +185,16 @@ class VelocityMap {
   }
 
   // The least that it can be told from zero.
-  double floor() const { return kFloor * Eigen::Map<const VectorX>(scaled_, w_.blocks.size(block_)).norm(); }
+  double floor() const {
+    double sum = 0.0;
+    for (int k = 0; k < w_.blocks.size(block_); ++k) sum += scaled_[k] * scaled_[k];
+    return kFloor * std::sqrt(sum);
+  }
 
  private:
   CertificateWorkspace& w_;
   int block_;
-  double scaled_[kMaxBlockSize] = {};
+  double scaled_[kMaxBlockSize];
 };
 
 void certify_block(const Blocks& blocks, int i, const double* lambda, const double* u, Residuals& out) {
@@ -234,7 +241,6 @@ Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, C
   }
   apply_lengths(problem, w);
   apply_units(w);
-  const double fallback = mean_diagonal(w);
   double scratch[kMaxBlockSize];
   for (int i = 0; i < w.blocks.count(); ++i) {
     const int r = w.blocks.row[i], m = w.blocks.size(i);
@@ -242,8 +248,9 @@ Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, C
     raise(out.natural_map,
           natural_map_block(w.blocks, i, ContactModel::kNcp, w.impulse_unit / w.velocity_unit, l, u, scratch));
     certify_block(w.blocks, i, l, u, out);
-    const double mean = w.diagonal.segment(r, m).mean();
-    VelocityMap map(w, i, mean > 0.0 ? mean : fallback);
+    double sum = 0.0;
+    for (int k = r; k < r + m; ++k) sum += w.diagonal[k];
+    VelocityMap map(w, i, sum > 0.0 ? sum / m : mean_diagonal(w));
     const double value = map(ContactModel::kNcp), floor = map.floor();
     if (!(value <= out.natv) || !(floor <= out.natv)) {
       out.natv = value < floor ? floor : value;

@@ -188,10 +188,18 @@ bool is_complete(const BlockSparseMatrix& G, std::vector<int>& next, std::vector
   return true;
 }
 
+// A full matrix has no other pattern than that of its partition, and need not be compared.
+bool has_pattern_of(const BlockSparseMatrix& known, const BlockSparseMatrix& G) {
+  const int n = G.block_rows();
+  return G.entries() == n * n && known.entries() == n * n && known.values.size() == G.values.size() &&
+         known.row_begin == G.row_begin && known.col_begin == G.col_begin;
+}
+
 // Returns where the values are that scaling is to read.
 const double* copy_sparse(const ContactProblem& problem, DualProblem& dual) {
   const BlockSparseMatrix& G = problem.dual.G_sparse;
   if (is_complete(G, dual.definiteness.next, dual.diagonal)) {
+    if (has_pattern_of(dual.G, G)) return G.values.data();
     dual.G.row_begin.assign(G.row_begin.begin(), G.row_begin.end());
     dual.G.col_begin.assign(G.col_begin.begin(), G.col_begin.end());
     dual.G.start.assign(G.start.begin(), G.start.end());
@@ -369,14 +377,17 @@ void scale_problem(const ContactProblem& problem, DualScaling scaling, const dou
   Blocks& blocks = dual.blocks;
   for (int i = 0; i < problem.nblock(); ++i) {
     const int last = blocks.row[i + 1] - 1;
+    if (blocks.type[i] == BlockType::kBox) {
+      blocks.lo[last] /= s[last] * beta;
+      blocks.hi[last] /= s[last] * beta;
+    }
+    if (blocks.type[i] != BlockType::kCoulomb) continue;
     for (int r = blocks.row[i]; r <= last; ++r) {
       blocks.mu[r] *= s[last] / s[r];
       if (blocks.mu[r] > kFrictionOfSolvers) {
         blocks.mu[r] = kFrictionOfSolvers;
         dual.doubtful = true;
       }
-      blocks.lo[r] /= s[r] * beta;
-      blocks.hi[r] /= s[r] * beta;
     }
   }
   for (int r = 0; r < nrow; ++r) {

@@ -87,6 +87,17 @@ Verdict check_block(const ContactProblem& problem, int i) {
   return {};
 }
 
+// What check_block asks, without words for an answer.
+bool is_block_valid(const Blocks& blocks, int i) {
+  if (!is_allowed_size(blocks.type[i], blocks.size(i))) return false;
+  bool valid = true;
+  for (int r = blocks.row[i]; r < blocks.row[i + 1]; ++r) {
+    valid = valid && blocks.mu[r] >= 0.0 && std::isfinite(blocks.mu[r]);
+    valid = valid && (blocks.type[i] != BlockType::kBox || blocks.lo[r] <= blocks.hi[r]);
+  }
+  return valid;
+}
+
 Verdict check_blocks(const ContactProblem& problem) {
   const Blocks& blocks = problem.blocks;
   const auto nrow = static_cast<std::size_t>(blocks.rows()), nblock = static_cast<std::size_t>(blocks.count());
@@ -95,7 +106,7 @@ Verdict check_blocks(const ContactProblem& problem) {
   if (blocks.lo.size() != nrow) return wrong_size("Blocks::lo", std::ssize(blocks.lo), blocks.rows());
   if (blocks.hi.size() != nrow) return wrong_size("Blocks::hi", std::ssize(blocks.hi), blocks.rows());
   for (int i = 0; i < blocks.count(); ++i) {
-    if (Verdict verdict = check_block(problem, i); !verdict.usable()) return verdict;
+    if (!is_block_valid(blocks, i)) return check_block(problem, i);
   }
   if (!problem.block_names.empty() && problem.block_names.size() != nblock)
     return wrong_size("block_names", std::ssize(problem.block_names), blocks.count());

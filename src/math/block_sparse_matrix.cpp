@@ -46,32 +46,27 @@ void BlockSparseMatrix::multiply(const double* x, double* y) const {
 
 namespace {
 
-// y += four rows of n numbers, one after another, times x: their sums hide each other's latency.
-void add_four_dots(const double* rows, int n, const double* x, double* y) {
-  const double *a = rows, *b = a + n, *c = b + n, *d = c + n;
-  Lanes sums[4] = {};
+// Scalar rows that are multiplied at once, so that they share x and one sum over lanes.
+constexpr int kTogether = 4;
+
+// y[0 .. 4) += the product of four rows of n numbers each, one after another, with x.
+void add_full_rows(const double* a, int n, const double* x, double* y) {
+  const double *b = a + n, *c = b + n, *d = c + n;
+  Lanes sums[kTogether] = {};
   int k = 0;
   for (; k + 4 <= n; k += 4) {
-    const Lanes own = load_lanes(x + k);
-    sums[0] += load_lanes(a + k) * own;
-    sums[1] += load_lanes(b + k) * own;
-    sums[2] += load_lanes(c + k) * own;
-    sums[3] += load_lanes(d + k) * own;
+    const Lanes factor = load_lanes(x + k);
+    sums[0] += load_lanes(a + k) * factor;
+    sums[1] += load_lanes(b + k) * factor;
+    sums[2] += load_lanes(c + k) * factor;
+    sums[3] += load_lanes(d + k) * factor;
   }
-  const double* const row[4] = {a, b, c, d};
-  for (int r = 0; r < 4; ++r) {
-    double total = sum(sums[r]);
-    for (int j = k; j < n; ++j) total += row[r][j] * x[j];
-    y[r] += total;
-  }
+  Lanes total = load_lanes(y) + sum_each(sums[0], sums[1], sums[2], sums[3]);
+  for (; k < n; ++k) total += Lanes{a[k], b[k], c[k], d[k]} * broadcast(x[k]);
+  store_lanes(total, y);
 }
 
 }  // namespace
-
-// Whether four block rows from i on are scalar rows without gaps, as those of a robot's dry friction.
-bool BlockSparseMatrix::are_four_full_rows(int i) const {
-  return i + 4 <= block_rows() && row_begin[i + 4] - row_begin[i] == 4 && start[i + 4] - start[i] == 4 * block_cols();
-}
 
 void BlockSparseMatrix::multiply_add(const double* x, double* y) const {
   if (all_3x3) {
@@ -82,9 +77,10 @@ void BlockSparseMatrix::multiply_add(const double* x, double* y) const {
     return;
   }
   for (int i = 0; i < block_rows();) {
-    if (are_four_full_rows(i)) {
-      add_four_dots(data(start[i]), cols(), x, y + row_begin[i]);
-      i += 4;
+    const bool are_scalars = i + kTogether <= block_rows() && row_begin[i + kTogether] - row_begin[i] == kTogether;
+    if (are_scalars && start[i + kTogether] - start[i] == kTogether * block_cols()) {
+      add_full_rows(data(start[i]), cols(), x, y + row_begin[i]);
+      i += kTogether;
     } else {
       add_row_product(i, x, y + row_begin[i]);
       ++i;

@@ -58,8 +58,6 @@ struct BlockSparseMatrix {
   void multiply_transpose_add(const double* x, double* y) const;
   VectorX operator*(const ConstVectorRef& x) const;
 
-  bool are_four_full_rows(int i) const;
-
   // y[0 .. row_size(i)) += (block row i) x.
   void add_row_product(int i, const double* x, double* y) const;
 
@@ -121,21 +119,20 @@ inline ColumnRun next_run(const BlockSparseMatrix& M, int last, int& k) {
 // The same for a block row of three scalar rows, with blocks of any width.
 inline Lanes row_product_3(const BlockSparseMatrix& M, int i, const double* x, Lanes acc) {
   if (M.all_3x3) return row_product_3x3(M, i, x, acc);
-  Lanes other{0.0, 0.0, 0.0, 0.0};
+  Lanes second{}, third{}, fourth{};
   const double* column = M.data(M.start[i]);
   for (int k = M.start[i]; k < M.start[i + 1];) {
     const ColumnRun run = next_run(M, M.start[i + 1], k);
     int c = run.first;
-    for (; c + 2 <= run.end; c += 2, column += 6) {
+    for (; c + 4 <= run.end; c += 4, column += 12) {
       acc += load_lanes(column) * broadcast(x[c]);
-      other += load_lanes(column + 3) * broadcast(x[c + 1]);
+      second += load_lanes(column + 3) * broadcast(x[c + 1]);
+      third += load_lanes(column + 6) * broadcast(x[c + 2]);
+      fourth += load_lanes(column + 9) * broadcast(x[c + 3]);
     }
-    if (c < run.end) {
-      acc += load_lanes(column) * broadcast(x[c]);
-      column += 3;
-    }
+    for (; c < run.end; ++c, column += 3) acc += load_lanes(column) * broadcast(x[c]);
   }
-  return acc + other;
+  return (acc + second) + (third + fourth);
 }
 
 // Largest |M - M'| over largest |M|, for a matrix with equal row and column partitions and a symmetric pattern or not.

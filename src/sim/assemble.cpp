@@ -18,8 +18,7 @@ void assemble_constraints(const ConstraintStep& step, Constraints& c) {
   ConstraintWriter writer(step.model, step.data, c);
   for (const KindEntry& kind : constraint_kinds()) kind.add(step, writer);
   for (VectorX* v : {&c.velocity, &c.free_velocity, &c.bias, &c.compliance, &c.recovery}) ensure_size(*v, c.rows());
-  constraint_velocity(step.model, c, step.state.v, c.velocity);
-  constraint_velocity(step.model, c, step.data.v_free, c.free_velocity);
+  constraint_velocities(step.model, c, step.state.v, step.data.v_free, c.velocity, c.free_velocity);
   for (VectorX* v : {&c.bias, &c.compliance, &c.recovery}) v->head(c.rows()).setZero();
   c.recovers.assign(at(c.rows()), 0);
   for (int block = 0; block < c.count(); ++block) {

@@ -1,6 +1,7 @@
 #include "touchstone/sim/constraints.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "touchstone/base/index.hpp"
@@ -157,35 +158,84 @@ double ConstraintWriter::mobility(int row, const VectorX& dof_weight) const {
 
 namespace {
 
-// x <- D^-1/2 L^-T x on a path, for a block of several rows. Dof k of the path has its ancestors before it, in the
-// order of its row of L.
-template <int stride>
-void half_solve_path(const Model& model, const VectorX& L, const double* root, const int* dofs, int count, double* x) {
-  for (int k = count - 1; k >= 0; --k) {
-    const double* row = L.data() + model.row_start[at(dofs[k])];
-    Lanes own[stride / 4];
-    for (int w = 0; w < stride / 4; ++w) own[w] = load_lanes(x + stride * k + 4 * w);
-    for (int j = 0; j < k; ++j) {
-      const Lanes factor = broadcast(row[j]);
-      for (int w = 0; w < stride / 4; ++w) {
-        double* target = x + stride * j + 4 * w;
-        store_lanes(load_lanes(target) - factor * own[w], target);
-      }
-    }
-    const Lanes scale = broadcast(root[dofs[k]]);
-    for (int w = 0; w < stride / 4; ++w) store_lanes(own[w] * scale, x + stride * k + 4 * w);
+// Dofs of a path that are solved for together: what lies before them is then read and written once for all.
+constexpr int kTogether = 4;
+
+// x <- D^-1/2 L^-T x on a path, for a block of several rows: `width` times four lanes a dof. Dof k of the path has its
+// ancestors before it, in the order of its row of L.
+template <int width>
+struct LaneRows {
+  static constexpr int kStride = 4 * width;
+  Lanes values[width];
+
+  static LaneRows load(const double* x, int k) {
+    LaneRows rows;
+    for (int w = 0; w < width; ++w) rows.values[w] = load_lanes(x + kStride * k + 4 * w);
+    return rows;
   }
-}
+  void store(double* x, int k) const {
+    for (int w = 0; w < width; ++w) store_lanes(values[w], x + kStride * k + 4 * w);
+  }
+  void subtract(double factor, const LaneRows& other) {
+    for (int w = 0; w < width; ++w) values[w] -= broadcast(factor) * other.values[w];
+  }
+  void scale(double factor) {
+    for (int w = 0; w < width; ++w) values[w] *= broadcast(factor);
+  }
+  bool is_zero() const {
+    auto zeros = values[0] == Lanes{};
+    for (int w = 1; w < width; ++w) zeros &= values[w] == Lanes{};
+    return (zeros[0] & zeros[1] & zeros[2] & zeros[3]) != 0;
+  }
+};
 
 // The same for a single row.
 template <>
-void half_solve_path<1>(const Model& model, const VectorX& L, const double* root, const int* dofs, int count,
-                        double* __restrict x) {
-  for (int k = count - 1; k >= 0; --k) {
-    const double* row = L.data() + model.row_start[at(dofs[k])];
-    const double own = x[k];
-    for (int j = 0; j < k; ++j) x[j] -= row[j] * own;
-    x[k] = own * root[dofs[k]];
+struct LaneRows<0> {
+  static constexpr int kStride = 1;
+  double value;
+
+  static LaneRows load(const double* x, int k) { return {x[k]}; }
+  void store(double* x, int k) const { x[k] = value; }
+  void subtract(double factor, const LaneRows& other) { value -= factor * other.value; }
+  void scale(double factor) { value *= factor; }
+  bool is_zero() const { return value == 0.0; }
+};
+
+template <int stride>
+void half_solve_path(const Model& model, const VectorX& L, const double* root, const int* dofs, int count,
+                     double* __restrict x) {
+  using Rows = LaneRows<stride / 4>;
+  const auto row_of = [&](int k) { return L.data() + model.row_start[at(dofs[k])]; };
+  int end = count;
+  for (; end >= kTogether; end -= kTogether) {
+    const int first = end - kTogether;
+    const double* row[kTogether];
+    Rows own[kTogether];
+    for (int i = kTogether - 1; i >= 0; --i) {
+      row[i] = row_of(first + i);
+      own[i] = Rows::load(x, first + i);
+      for (int other = kTogether - 1; other > i; --other) own[i].subtract(row[other][first + i], own[other]);
+    }
+    for (int j = 0; j < first; ++j) {
+      Rows target = Rows::load(x, j);
+      for (int i = kTogether - 1; i >= 0; --i) target.subtract(row[i][j], own[i]);
+      target.store(x, j);
+    }
+    for (int i = 0; i < kTogether; ++i) {
+      own[i].scale(root[dofs[first + i]]);
+      own[i].store(x, first + i);
+    }
+  }
+  for (int k = end - 1; k >= 0; --k) {
+    Rows own = Rows::load(x, k);
+    for (int j = 0; j < k; ++j) {
+      Rows target = Rows::load(x, j);
+      target.subtract(row_of(k)[j], own);
+      target.store(x, j);
+    }
+    own.scale(root[dofs[k]]);
+    own.store(x, k);
   }
 }
 
@@ -193,18 +243,19 @@ void half_solve_path<1>(const Model& model, const VectorX& L, const double* root
 template <int stride>
 void half_solve_tree(const Model& model, const VectorX& L, const double* root, int tree, double* x) {
   const int first = model.tree_first_dof[at(tree)], end = model.tree_first_dof[at(tree + 1)];
+  using Rows = LaneRows<stride / 4>;
   for (int k = end - 1; k >= first; --k) {
-    double* own = x + stride * (k - first);
-    bool zero = true;
-    for (int r = 0; r < stride; ++r) zero = zero && own[r] == 0.0;
-    if (zero) continue;
+    Rows own = Rows::load(x, k - first);
+    if (own.is_zero()) continue;
     const double* row = L.data() + model.row_start[at(k)];
     const int* dof = model.row_dof.data() + model.row_start[at(k)];
     for (int j = 0; j < model.row_length[at(k)] - 1; ++j) {
-      double* target = x + stride * (dof[j] - first);
-      for (int r = 0; r < stride; ++r) target[r] -= row[j] * own[r];
+      Rows target = Rows::load(x, dof[j] - first);
+      target.subtract(row[j], own);
+      target.store(x, dof[j] - first);
     }
-    for (int r = 0; r < stride; ++r) own[r] *= root[k];
+    own.scale(root[k]);
+    own.store(x, k - first);
   }
 }
 
@@ -236,27 +287,47 @@ void solve_constraint_rows(const Model& model, const VectorX& L, const VectorX& 
   }
 }
 
-void constraint_velocity(const Model& model, const Constraints& c, const ConstVectorRef& v, VectorRef result) {
+namespace {
+
+// result[i] = J v[i], block by block.
+template <int vectors>
+void multiply_jacobian(const Model& model, const Constraints& c, const std::array<const double*, vectors>& v,
+                       const std::array<double*, vectors>& result) {
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int stride = c.stride(block), row = c.blocks.row[at(block)];
-    Lanes sums[2] = {};
-    for (int i = 0; i < constraint.part_count; ++i) {
-      const TreePart& part = c.parts[at(constraint.first_part + i)];
+    Lanes low[vectors] = {}, high[vectors] = {};
+    for (int p = 0; p < constraint.part_count; ++p) {
+      const TreePart& part = c.parts[at(constraint.first_part + p)];
       const int* dofs = c.dofs(model, part);
       const double* J = c.J.data() + part.start + at(stride * part.first);
-      if (stride == 1) {
-        for (int k = part.first; k < part.count; ++k) sums[0][0] += *J++ * v[dofs[k]];
-        continue;
-      }
       for (int k = part.first; k < part.count; ++k, J += stride) {
-        const Lanes factor = broadcast(v[dofs[k]]);
-        sums[0] += load_lanes(J) * factor;
-        if (stride == 8) sums[1] += load_lanes(J + 4) * factor;
+        for (std::size_t i = 0; i < vectors; ++i) {
+          const double speed = v[i][dofs[k]];
+          if (stride == 1) {
+            low[i][0] += *J * speed;
+            continue;
+          }
+          low[i] += load_lanes(J) * broadcast(speed);
+          if (stride == 8) high[i] += load_lanes(J + 4) * broadcast(speed);
+        }
       }
     }
-    for (int r = 0; r < c.blocks.size(block); ++r) result[row + r] = sums[r / 4][r % 4];
+    for (std::size_t i = 0; i < vectors; ++i) {
+      for (int r = 0; r < c.blocks.size(block); ++r) result[i][row + r] = r < 4 ? low[i][r] : high[i][r - 4];
+    }
   }
+}
+
+}  // namespace
+
+void constraint_velocity(const Model& model, const Constraints& c, const ConstVectorRef& v, VectorRef result) {
+  multiply_jacobian<1>(model, c, {v.data()}, {result.data()});
+}
+
+void constraint_velocities(const Model& model, const Constraints& c, const ConstVectorRef& v_1,
+                           const ConstVectorRef& v_2, VectorRef result_1, VectorRef result_2) {
+  multiply_jacobian<2>(model, c, {v_1.data(), v_2.data()}, {result_1.data(), result_2.data()});
 }
 
 void add_constraint_force(const Model& model, const Constraints& c, const ConstVectorRef& lambda, VectorRef tau) {

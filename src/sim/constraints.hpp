@@ -134,6 +134,9 @@ void solve_constraint_rows(const Model& model, const VectorX& L, const VectorX& 
 
 // c = J v.
 void constraint_velocity(const Model& model, const Constraints& constraints, const ConstVectorRef& v, VectorRef c);
+// The same of two velocities at once: J is read once.
+void constraint_velocities(const Model& model, const Constraints& constraints, const ConstVectorRef& v_1,
+                           const ConstVectorRef& v_2, VectorRef c_1, VectorRef c_2);
 // tau += J' lambda.
 void add_constraint_force(const Model& model, const Constraints& constraints, const ConstVectorRef& lambda,
                           VectorRef tau);

@@ -24,7 +24,9 @@ void ContactCache::store(const Constraints& c, std::span<const Contact> contacts
     }
     entries_.push_back(entry);
   }
-  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
+  // They come nearly in order: the points of a pair and the sides of limits are all that may not be.
+  const auto before = [](const Entry& a, const Entry& b) { return a.key < b.key; };
+  if (!std::is_sorted(entries_.begin(), entries_.end(), before)) std::sort(entries_.begin(), entries_.end(), before);
 }
 
 int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts, VectorX& lambda) {
@@ -42,15 +44,19 @@ int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts
       for (int r = 0; r < c.blocks.size(block); ++r) rows[r] = (r < 3 ? entry.impulse : entry.moment)[r % 3];
     }
   };
+  auto next = entries_.begin();
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     double* rows = lambda.data() + c.blocks.row[at(block)];
     std::fill(rows, rows + c.blocks.size(block), 0.0);
     const WarmStartKey key = entry_of(constraint.kind).key(contacts, constraint);
-    const auto found = std::lower_bound(entries_.begin(), entries_.end(), key,
-                                        [](const Entry& entry, const WarmStartKey& k) { return entry.key < k; });
-    if (found != entries_.end() && found->key == key) {
-      use(block, *found);
+    // From step to step most blocks follow each other as they did.
+    if (next == entries_.end() || !(next->key == key)) {
+      next = std::lower_bound(entries_.begin(), entries_.end(), key,
+                              [](const Entry& entry, const WarmStartKey& k) { return entry.key < k; });
+    }
+    if (next != entries_.end() && next->key == key) {
+      use(block, *next++);
     } else if (constraint.kind == ConstraintKind::kContact) {
       unknown_.push_back(block);
     }

@@ -77,6 +77,28 @@ TEST_F(BlockSparseTest, ProductsAsDense) {
   EXPECT_EQ(relative_skew(matrix(20, 2, true)), 0.0);
 }
 
+// Robots that are one tree: every row is full, and most are single ones, which are multiplied four at a time.
+TEST_F(BlockSparseTest, ProductsOfFullRowsAsDense) {
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<int> partition{0};
+    std::vector<std::pair<int, int>> pattern;
+    const int blocks = integer(1, 24);
+    for (int i = 0; i < blocks; ++i) {
+      partition.push_back(partition.back() + (integer(0, 4) == 0 ? integer(2, 6) : 1));
+      for (int j = 0; j < blocks; ++j) {
+        if (trial % 2 == 0 || i == j || integer(0, 9) > 0) pattern.emplace_back(i, j);
+      }
+    }
+    BlockSparseMatrix M;
+    M.set_pattern(partition, partition, pattern);
+    for (std::size_t k = 0; k < M.offset.back(); ++k) M.values[k] = number();
+    const VectorX x = vector(M.rows()), start = vector(M.rows());
+    VectorX y = start;
+    M.multiply_add(x.data(), y.data());
+    EXPECT_LE((y - start - M.dense() * x).norm(), 1e-13 * (1.0 + M.dense().norm()) * (1.0 + x.norm())) << trial;
+  }
+}
+
 TEST_F(BlockSparseTest, CholeskyAsDense) {
   BlockSparseCholesky cholesky;
   for (const int blocks : {1, 2, 9, 30, 100, 200}) {

@@ -91,17 +91,25 @@ const Aabb& BroadPhase::fat_box(const Proxy& proxy) const {
   return (proxy.kind == Kind::kMoving ? moving_ : fixed_).box(proxy.leaf);
 }
 
-// The corner of the box farthest against the normal decides.
-bool BroadPhase::reaches(const Proxy& half_space, const Aabb& box) {
+// Of a box above a half-space: that of the corner farthest against the normal.
+double BroadPhase::height(const Proxy& half_space, const Aabb& box) {
   const Vec3 n = half_space.normal;
   const Vec3 lowest(n.lanes > Lanes{} ? box.lower.lanes : box.upper.lanes);
-  return dot(n, lowest) <= half_space.offset;
+  return dot(n, lowest) - half_space.offset;
 }
 
 bool BroadPhase::near(int a, int b) const {
   const Proxy &p = proxies_[index(a)], &q = proxies_[index(b)];
   if (p.half_space) return q.half_space || reaches(p, q.box);
   return q.half_space ? reaches(q, p.box) : overlap(p.box, q.box);
+}
+
+double BroadPhase::gap(const Pair& pair) const {
+  const Proxy &p = proxies_[index(pair.a)], &q = proxies_[index(pair.b)];
+  if (p.half_space && q.half_space) return 0.0;
+  if (p.half_space || q.half_space) return p.half_space ? height(p, q.box) : height(q, p.box);
+  const Lanes gaps = aabb_lanes::max(p.box.lower.lanes - q.box.upper.lanes, q.box.lower.lanes - p.box.upper.lanes);
+  return std::max({gaps[0], gaps[1], gaps[2]});
 }
 
 bool BroadPhase::fat_boxes_meet(int a, int b) const {

@@ -52,6 +52,8 @@ class BroadPhase {
   // Whether the boxes themselves overlap, as last updated.
   bool near(const Pair& pair) const { return near(pair.a, pair.b); }
   bool near(int a, int b) const;
+  // A lower bound of the distance of what is in the boxes, as last updated: their largest gap along an axis.
+  double gap(const Pair& pair) const;
   // All slots are below this.
   int slot_count() const { return slot_count_; }
   // Slots that were given to new pairs by the last find_pairs: what the caller knew under them is of other pairs.
@@ -94,7 +96,8 @@ class BroadPhase {
   };
 
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  static bool reaches(const Proxy& half_space, const Aabb& box);
+  static double height(const Proxy& half_space, const Aabb& box);
+  static bool reaches(const Proxy& half_space, const Aabb& box) { return height(half_space, box) <= 0.0; }
   const Aabb& fat_box(const Proxy& proxy) const;
   bool fat_boxes_meet(int a, int b) const;
   Aabb fatten(const Aabb& box, Vec3 displacement) const;

@@ -203,20 +203,25 @@ class Patch {
     }
   }
 
+  // Distances from the edge are taken times its length, which spares faces of many corners a division for each pair.
   void clip_by_edge(std::size_t k) {
     const std::vector<ClipVertex>& clip = work_.clip;
-    work_.distances.clear();
-    bool all_inside = true;
-    for (const ClipVertex& v : clip) {
-      work_.distances.push_back(inside(work_.flat_B, k, v.x, v.y));
-      all_inside = all_inside && work_.distances.back() >= -tie_;
+    const std::vector<FlatVertex>& loop = work_.flat_B.vertices;
+    const FlatVertex &p = loop[k], &q = loop[k + 1 == loop.size() ? 0 : k + 1];
+    const double ex = q.x - p.x, ey = q.y - p.y, outside = -tie_ * std::sqrt(ex * ex + ey * ey);
+    work_.distances.resize(clip.size());
+    double least = 0.0;
+    for (std::size_t i = 0; i < clip.size(); ++i) {
+      const double distance = cross_2d(ex, ey, clip[i].x - p.x, clip[i].y - p.y);
+      work_.distances[i] = distance;
+      least = std::min(least, distance);
     }
-    if (all_inside) return;
+    if (least >= outside) return;
     work_.clip_next.clear();
     for (std::size_t i = 0; i < clip.size(); ++i) {
       const std::size_t j = i + 1 == clip.size() ? 0 : i + 1;
       const double d_i = work_.distances[i], d_j = work_.distances[j];
-      const bool in_i = d_i >= -tie_, in_j = d_j >= -tie_;
+      const bool in_i = d_i >= outside, in_j = d_j >= outside;
       if (in_i) work_.clip_next.push_back(clip[i]);
       if (in_i == in_j) continue;
       ClipVertex crossing = cut(clip[i], clip[j], std::clamp(d_i / (d_i - d_j), 0.0, 1.0), k);

@@ -147,6 +147,8 @@ Manifold collide_manifold(const ConvexShape& A, const Pose& X_WA, const ConvexSh
   QueryOptions near = options;
   near.cutoff = std::min(near.cutoff, margin);
   const ContactResult contact = collide(A, X_WA, B, X_WB, workspace, near, cache);
+  const bool is_apart = contact.status == QueryStatus::kConverged && contact.distance > margin;
+  if (cache != nullptr) cache->apart = is_apart ? contact.distance : -kInfinity;
   if (contact.valid() && contact.distance <= margin) {
     return manifold_of_contact(A, X_WA, B, X_WB, contact, margin, workspace, cache);
   }

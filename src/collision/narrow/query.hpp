@@ -28,6 +28,8 @@ struct QueryCache {
   Vec3 direction;   // from B to A, in the frame of A
   Simplex simplex;  // for WarmStart::kTransformed; empty after Boolean queries that need none
   bool valid = false;
+  // m: the shapes were at least so far apart when a query for a manifold last found none; else -infinity.
+  double apart = -kInfinity;
   int feature_count = 0;  // ids of the last manifold's points
   std::uint64_t features[4] = {};
 };

@@ -12,6 +12,9 @@
 namespace touchstone {
 namespace {
 
+// A rotation moves no point farther than across the ball around a shape, in radii.
+constexpr double kMostRotation = 2.0;
+
 Vec3 plane_normal(const Pose& X_WS) { return X_WS.R.c2; }
 
 // How far the box around a collider reaches from its centre along the axes of the world. The exact bounds of a hull
@@ -40,6 +43,7 @@ CollisionDetector::CollisionDetector(std::shared_ptr<const CollisionModel> shape
 
 void CollisionDetector::add_proxies() {
   const std::vector<Collider>& colliders = shapes_->colliders();
+  separations_.reset(static_cast<int>(colliders.size()));
   broad_.reserve(static_cast<int>(colliders.size()));
   for (const Collider& c : colliders) {
     const auto kind = c.fixed ? BroadPhase::Kind::kFixed : BroadPhase::Kind::kMoving;
@@ -52,39 +56,73 @@ void CollisionDetector::add_proxies() {
 
 void CollisionDetector::reset() {
   broad_ = BroadPhase(options_.broad_phase);
-  caches_.clear();
+  states_.clear();
   contacts_.clear();
   add_proxies();
 }
 
 void CollisionDetector::update_poses(const Data& data, double h) {
-  const Model& model = shapes_->model();
   const std::vector<Collider>& colliders = shapes_->colliders();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
     const Collider& c = colliders[i];
     if (c.fixed && placed_) continue;
     const int proxy = static_cast<int>(i);
+    const Pose before = poses_[i];
     poses_[i] = data.X_WB[at(c.body)] * c.X_BS;
-    const double margin = margin_ + c.reach;
     if (c.half_space) {
       const Vec3 n = plane_normal(poses_[i]);
-      broad_.update_half_space(proxy, n, dot(n, poses_[i].p) + margin);
-      continue;
+      broad_.update_half_space(proxy, n, dot(n, poses_[i].p) + margin_ + c.reach);
+      if (!c.fixed) separations_.move(proxy, kInfinity, 0.0);  // it has no ball around it
+    } else {
+      sweep_collider(proxy, before, data, h);
     }
-    Sweep& sweep = sweeps_[i];
-    sweep = {};
-    sweep.centre = poses_[i] * c.centre;
-    const Vec3 half = reach_of_box(c, poses_[i].R) + Vec3(margin, margin, margin);
-    Aabb box(sweep.centre - half, sweep.centre + half);
-    if (h > 0.0 && !c.fixed) {
-      sweep.displacement = h * velocity_at(model, data, c.body, sweep.centre);
-      const Vec3 turn = h * data.velocity[at(c.body)].angular;
-      sweep.rotation = c.radius * std::min(std::sqrt(dot(turn, turn)), 2.0);
-      box = swept(grown(box, sweep.rotation), sweep.displacement);
-    }
-    broad_.update(proxy, box, sweep.displacement);
   }
   placed_ = true;
+}
+
+// Where a collider is and what it sweeps in the step, and how far it has come since the last call.
+void CollisionDetector::sweep_collider(int proxy, const Pose& before, const Data& data, double h) {
+  const Collider& c = shapes_->colliders()[at(proxy)];
+  const Pose& X_WS = poses_[at(proxy)];
+  Sweep& sweep = sweeps_[at(proxy)];
+  const Vec3 centre = X_WS * c.centre, moved = centre - sweep.centre;
+  const double margin = margin_ + c.reach;
+  const Vec3 half = reach_of_box(c, X_WS.R) + Vec3(margin, margin, margin);
+  Aabb box(centre - half, centre + half);
+  sweep = {centre, {}, 0.0};
+  Vec3 turn;
+  if (h > 0.0 && !c.fixed) {
+    sweep.displacement = h * velocity_at(shapes_->model(), data, c.body, centre);
+    turn = h * data.velocity[at(c.body)].angular;
+  }
+  // The spectral norm of a difference of rotations is its Frobenius norm over the root of two.
+  const Mat3 &R = X_WS.R, &R_0 = before.R;
+  const Vec3 d0 = R.c0 - R_0.c0, d1 = R.c1 - R_0.c1, d2 = R.c2 - R_0.c2;
+  const Lanes turned = d0.lanes * d0.lanes + d1.lanes * d1.lanes + d2.lanes * d2.lanes;
+  const Lanes lengths = square_root(sum_each(moved.lanes * moved.lanes, 0.5 * turned, turn.lanes * turn.lanes,
+                                             sweep.displacement.lanes * sweep.displacement.lanes));
+  sweep.rotation = c.radius * std::min(lengths[2], kMostRotation);
+  separations_.move(proxy, lengths[0] + c.radius * lengths[1], lengths[3] + sweep.rotation);
+  if (h > 0.0 && !c.fixed) box = swept(grown(box, sweep.rotation), sweep.displacement);
+  broad_.update(proxy, box, sweep.displacement);
+}
+
+void CollisionDetector::begin_pairs() {
+  separations_.prepare(broad_.slot_count(), broad_.fresh_slots());
+  if (states_.size() < at(broad_.slot_count())) states_.resize(2 * at(broad_.slot_count()));
+  for (const int slot : broad_.fresh_slots()) states_[at(slot)] = PairState();
+}
+
+// What is kept of a pair, made on the first call for it.
+CollisionDetector::PairState& CollisionDetector::state_of(const BroadPhase::Pair& pair) {
+  PairState& state = states_[at(pair.slot)];
+  if (state.known) return state;
+  const int a = shapes_->colliders()[at(pair.a)].shape, b = shapes_->colliders()[at(pair.b)].shape;
+  state.margin = shapes_->margin(a, b);
+  state.gap = shapes_->gap(a, b);
+  state.contact_pair = shapes_->contact_pair(a, b);
+  state.known = true;
+  return state;
 }
 
 std::span<const Contact> CollisionDetector::detect(const Parameters& parameters, const Data& data) {
@@ -96,66 +134,87 @@ std::span<const Contact> CollisionDetector::detect(const Parameters& parameters,
   margin_ = options_.margin + extra;
   update_poses(data, h);
   broad_.find_pairs(*shapes_);
-  if (caches_.size() < at(broad_.slot_count())) caches_.resize(2 * at(broad_.slot_count()));
-  for (const int slot : broad_.fresh_slots()) caches_[at(slot)] = PairCache();
+  begin_pairs();
   contacts_.clear();
   counts_ = {};
   counts_.candidates = static_cast<int>(broad_.pairs().size());
   for (const BroadPhase::Pair& pair : broad_.pairs()) {
-    if (broad_.near(pair)) collide_pair(pair, parameters, data, h);
+    if (separations_.apart(pair, margin_)) {
+      ++counts_.apart;
+    } else {
+      collide_pair(pair, parameters, data, h);
+    }
   }
   return contacts_;
 }
 
-// Whether the boxes around two colliders, in their own axes, are farther apart than `reach` along an axis of either.
-bool CollisionDetector::boxes_apart(const BroadPhase::Pair& pair, double reach) const {
+// The largest gap between the boxes around two colliders, in their own axes, along an axis of either.
+double CollisionDetector::own_box_gap(const BroadPhase::Pair& pair) const {
   const Collider &a = shapes_->colliders()[at(pair.a)], &b = shapes_->colliders()[at(pair.b)];
   const Pose &X_a = poses_[at(pair.a)], &X_b = poses_[at(pair.b)];
   const Vec3 &c_a = sweeps_[at(pair.a)].centre, &c_b = sweeps_[at(pair.b)].centre;
   const auto above = [&](const Pose& plane, const Collider& c, Vec3 centre, const Mat3& R) {
-    return (transpose(plane.R) * (centre - plane.p)).z() - reach_along(c, R, plane.R).z() > reach;
+    return (transpose(plane.R) * (centre - plane.p)).z() - reach_along(c, R, plane.R).z();
   };
   if (a.half_space) return above(X_a, b, c_b, X_b.R);
   if (b.half_space) return above(X_b, a, c_a, X_a.R);
-  const auto apart = [&](const Collider& own, const Mat3& R_own, const Collider& other, const Mat3& R_other) {
-    const double grown = reach + own.round;
+  const auto between = [&](const Collider& own, const Mat3& R_own, const Collider& other, const Mat3& R_other) {
     const Lanes along = absolute((transpose(R_own) * (c_b - c_a)).lanes);
     const Lanes gap = along - own.half.lanes - reach_along(other, R_other, R_own).lanes;
-    return gap[0] > grown || gap[1] > grown || gap[2] > grown;
+    return std::max({gap[0], gap[1], gap[2]}) - own.round;
   };
-  return apart(a, X_a.R, b, X_b.R) || apart(b, X_b.R, a, X_a.R);
+  return std::max(between(a, X_a.R, b, X_b.R), between(b, X_b.R, a, X_a.R));
+}
+
+// Two colliders are at least so far apart: they need no query before they have moved by what is beyond their reach.
+void CollisionDetector::set_apart(const BroadPhase::Pair& pair, const PairState& state, double distance) {
+  const double scale = sum(absolute(poses_[at(pair.a)].p.lanes) + absolute(poses_[at(pair.b)].p.lanes));
+  separations_.set(pair, distance - state.margin - state.gap, scale + std::abs(distance));
 }
 
 void CollisionDetector::collide_pair(const BroadPhase::Pair& pair, const Parameters& parameters, const Data& data,
                                      double h) {
   const Model& model = shapes_->model();
   const Collider &a = shapes_->colliders()[at(pair.a)], &b = shapes_->colliders()[at(pair.b)];
-  Contact prototype;
-  prototype.shape_a = a.shape;
-  prototype.shape_b = b.shape;
-  prototype.body_a = a.body;
-  prototype.body_b = b.body;
-  prototype.margin = shapes_->margin(a.shape, b.shape);
-  const double reach = margin_ + prototype.margin + shapes_->gap(a.shape, b.shape);
+  PairState& state = state_of(pair);
+  if (!broad_.near(pair)) {  // the boxes hold the margins
+    set_apart(pair, state, broad_.gap(pair) + 2.0 * margin_ + a.reach + b.reach);
+    return;
+  }
+  const double reach = margin_ + state.margin + state.gap;
   double sweep = 0.0;
   if (h > 0.0) {
     const Sweep &p = sweeps_[at(pair.a)], &q = sweeps_[at(pair.b)];
     const Vec3 approach = p.displacement - q.displacement;
     sweep = std::sqrt(dot(approach, approach)) + p.rotation + q.rotation;
   }
-  if ((a.loose || b.loose) && boxes_apart(pair, reach + sweep)) return;
+  if (a.loose || b.loose) {
+    if (const double gap = own_box_gap(pair); gap > reach + sweep) {
+      set_apart(pair, state, gap);
+      return;
+    }
+  }
   ++counts_.tested;
   manifolds_.clear();
   const QueryStatus status = collide(shapes_->shape(a), poses_[at(pair.a)], shapes_->shape(b), poses_[at(pair.b)],
-                                     reach + sweep, workspace_, &caches_[at(pair.slot)], manifolds_, options_.query);
+                                     reach + sweep, workspace_, &state.cache, manifolds_, options_.query);
   if (status == QueryStatus::kInvalid || status == QueryStatus::kUnbounded) ++counts_.invalid;
   if (status == QueryStatus::kLimited) ++counts_.limited;
-  if (manifolds_.empty()) return;
-  const int contact_pair = shapes_->contact_pair(a.shape, b.shape);
+  if (manifolds_.empty()) {
+    set_apart(pair, state, state.cache.query.apart);
+    return;
+  }
+  Contact prototype;
+  prototype.shape_a = a.shape;
+  prototype.shape_b = b.shape;
+  prototype.body_a = a.body;
+  prototype.body_b = b.body;
+  prototype.margin = state.margin;
   prototype.material =
-      contact_pair >= 0 ? material_of(model.contact_pairs[at(contact_pair)])
-                        : combine(parameters.shape_material[at(a.shape)], model.shapes[at(a.shape)].contact_dimension,
-                                  parameters.shape_material[at(b.shape)], model.shapes[at(b.shape)].contact_dimension);
+      state.contact_pair >= 0
+          ? material_of(model.contact_pairs[at(state.contact_pair)])
+          : combine(parameters.shape_material[at(a.shape)], model.shapes[at(a.shape)].contact_dimension,
+                    parameters.shape_material[at(b.shape)], model.shapes[at(b.shape)].contact_dimension);
   const std::size_t before = contacts_.size();
   for (const Manifold& manifold : manifolds_) add_contacts(manifold, prototype, reach, data, h);
   if (contacts_.size() > before) ++counts_.touching;

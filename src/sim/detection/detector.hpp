@@ -7,7 +7,8 @@
 //
 // Broad phase (boxes), narrow phase (manifolds), material rules. Contacts come sorted by shapes, in an order that
 // depends on the state alone. What a pair of shapes leaves for the next call (search directions, chosen faces) is kept
-// as long as their fat boxes overlap. Nothing allocates once the number of contacts has been reached before.
+// as long as their fat boxes overlap. Pairs that were found apart are not looked at again before they can have met
+// (separations.hpp). Nothing allocates once the number of contacts has been reached before.
 #pragma once
 
 #include <memory>
@@ -19,6 +20,7 @@
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/sim/detection/collision_model.hpp"
 #include "touchstone/sim/detection/contact.hpp"
+#include "touchstone/sim/detection/separations.hpp"
 
 namespace touchstone {
 
@@ -30,6 +32,7 @@ struct RayHit {
 
 struct CollisionCounts {
   int candidates = 0;  // pairs from the broad phase
+  int apart = 0;       // of them those that are known to be apart still
   int tested = 0;      // pairs whose boxes, along their own axes too, overlap
   int touching = 0;    // pairs with contacts
   int limited = 0;     // pairs whose query ended without full accuracy
@@ -68,10 +71,21 @@ class CollisionDetector {
     Vec3 displacement;      // of the centre in the step
     double rotation = 0.0;  // bound of how far rotation moves a point of the shape
   };
+  // What is kept of a pair while its fat boxes overlap.
+  struct PairState {
+    PairCache cache;
+    bool known = false;              // the rest is filled in
+    double margin = 0.0, gap = 0.0;  // m, as in CollisionModel
+    int contact_pair = -1;           // in Model::contact_pairs
+  };
 
   void add_proxies();
+  void begin_pairs();
   void update_poses(const Data& data, double h);
-  bool boxes_apart(const BroadPhase::Pair& pair, double reach) const;
+  void sweep_collider(int proxy, const Pose& before, const Data& data, double h);
+  PairState& state_of(const BroadPhase::Pair& pair);
+  double own_box_gap(const BroadPhase::Pair& pair) const;
+  void set_apart(const BroadPhase::Pair& pair, const PairState& state, double distance);
   void collide_pair(const BroadPhase::Pair& pair, const Parameters& parameters, const Data& data, double h);
   Mat3 frame_of(const Contact& contact, Vec3 normal) const;  // by the rule of the model
   void add_contacts(const Manifold& manifold, const Contact& prototype, double reach, const Data& data, double h);
@@ -83,7 +97,8 @@ class CollisionDetector {
   bool placed_ = false;            // the fixed proxies are where they belong
   std::vector<Pose> poses_;        // X_WS by collider
   std::vector<Sweep> sweeps_;      // by collider
-  std::vector<PairCache> caches_;  // by slot of the broad phase
+  std::vector<PairState> states_;  // by slot of the broad phase
+  Separations separations_;        // of colliders, by their places in CollisionModel::colliders
   std::vector<Manifold> manifolds_;
   CollisionWorkspace workspace_;
   std::vector<Contact> contacts_;

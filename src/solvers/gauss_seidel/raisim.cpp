@@ -94,6 +94,73 @@ struct SlidingContact {
   }
 };
 
+// --- the usual contact: two directions of sliding ---
+
+constexpr int kMaxTurns = 30;
+constexpr double kLongestTurn = 0.5;     // rad
+constexpr double kTurnAccuracy = 1e-14;  // rad; of the gradient, relative to the vectors it is a product of
+
+// The same problem in a plane. The impulse is on the rim |y| = n(y), which e = y / |y| runs through with
+// |y| = -b_n / (a + w'e); there the problem has one stationary point with a multiplier that is not negative. Newton's
+// method turns e to the zero of dy . (S y + c), dy the tangent of the rim.
+struct PlanarContact {
+  Eigen::Matrix2d S;
+  Vector2 c, w;
+  double b_n = 0.0, a = 1.0;
+
+  // False where it ends at another stationary point or at none: then the multiplier has to be looked for.
+  bool slide(Vector2& e, double& length) const {
+    for (int turn = 0; turn < kMaxTurns; ++turn) {
+      const Vector2 p(-e.y(), e.x());
+      const double reach = a + w.dot(e), along = w.dot(e) / reach, across = w.dot(p) / reach;
+      length = -b_n / reach;
+      if (!(reach > 0.0)) return false;
+      const Vector2 F = length * (S * e) + c, tangent = length * (p - across * e);
+      const Vector2 bend = length * ((2.0 * across * across + along - 1.0) * e - 2.0 * across * p);
+      const double slope = tangent.dot(F), curvature = bend.dot(F) + tangent.dot(S * tangent);
+      const double full = slope > 0.0 ? -kLongestTurn : kLongestTurn;
+      const double angle = curvature > 0.0 ? std::clamp(-slope / curvature, -kLongestTurn, kLongestTurn) : full;
+      const bool is_zero = std::abs(slope) <= kTurnAccuracy * tangent.norm() * (F.norm() + c.norm());
+      if (is_zero || std::abs(angle) <= kTurnAccuracy) return curvature > 0.0 && e.dot(F) <= 0.0;
+      // tan(angle / 2) = angle / 2 to second order, as the step itself is.
+      const double t = 0.5 * angle, scale = 1.0 / (1.0 + t * t);
+      e = scale * ((1.0 - t * t) * e + 2.0 * t * p);
+    }
+    return false;
+  }
+};
+
+// A contact of three rows with friction in both directions; false where the general method has to solve it. lambda
+// is changed only then.
+bool solve_point_contact(const Matrix& A, const double* mu, const Vector& b, double correction, double* lambda) {
+  const double a = A(2, 2);
+  PlanarContact contact{Eigen::Matrix2d(), Vector2(), Vector2(mu[0] * A(2, 0), mu[1] * A(2, 1)), b[2], a};
+  for (int r = 0; r < 2; ++r) {
+    const double share = A(r, 2) / a;
+    contact.c[r] = mu[r] * (b[r] - share * b[2]) - correction / a * contact.w[r];
+    for (int s = 0; s < 2; ++s) contact.S(r, s) = mu[r] * (A(r, s) - share * A(2, s)) * mu[s];
+  }
+  const Eigen::Matrix2d& S = contact.S;
+  const double determinant = S(0, 0) * S(1, 1) - S(0, 1) * S(1, 0);
+  if (!(determinant > kRootWidth * S(0, 0) * S(1, 1))) return false;
+  const Vector2 y =
+      Vector2(S(0, 1) * contact.c[1] - S(1, 1) * contact.c[0], S(1, 0) * contact.c[0] - S(0, 0) * contact.c[1]) /
+      determinant;
+  const double size = y.norm(), normal = -(b[2] + correction + contact.w.dot(y)) / a;
+  if (size <= normal) {
+    for (int r = 0; r < 2; ++r) lambda[r] = mu[r] * y[r];
+    lambda[2] = normal;
+    return true;
+  }
+  if (!(size > 0.0) || !std::isfinite(size)) return false;
+  Vector2 e = y / size;
+  double length = 0.0;
+  if (!contact.slide(e, length)) return false;
+  for (int r = 0; r < 2; ++r) lambda[r] = mu[r] * length * e[r];
+  lambda[2] = length;
+  return true;
+}
+
 // Sweeps until `done(change)` says so; returns kSolved then.
 template <typename Done>
 SolveStatus sweep_until(const RaisimOptions& options, bool with_de_saxce, RaisimWorkspace& workspace,
@@ -146,6 +213,7 @@ void solve_raisim_contact(const DualProblem& dual, bool with_de_saxce, int block
   std::fill(lambda, lambda + m, 0.0);
   if (b[n] >= 0.0) return;
 
+  if (m == 3 && mu[0] > 0.0 && mu[1] > 0.0 && solve_point_contact(A, mu, b, correction, lambda)) return;
   int index[kMaxBlockSize];  // rows with friction; the others stay zero
   int k = 0;
   for (int j = 0; j < n; ++j) {

@@ -10,7 +10,8 @@
 // eliminated (S, c, w of
 //   local_contact.hpp), sliding is min 1/2 y'Sy + (c - s w/a)'y over |y| <= n(y) = -(b_n + w'y) / a, a convex problem.
 //   For a multiplier alpha of the constraint, y minimises 1/2 y'Sy + (c + alpha w/a)'y + alpha |y|, and |y| - n(y)
-//   falls with alpha; both are found by bracketed roots.
+//   falls with alpha; both are found by bracketed roots. Two directions of sliding, the usual contact, need no alpha:
+//   Newton's method turns the direction of y until the rest is along the normal of the constraint, a handful of steps.
 // Deviations: RaiSim bisects the angle of lambda_t; the multiplier has the same solution (a test compares with a sweep
 //   over angles), needs no start, and holds for torsional, rolling and anisotropic friction too. The relaxation falls
 //   geometrically from 1 to 0.1.
