@@ -188,18 +188,13 @@ bool is_complete(const BlockSparseMatrix& G, std::vector<int>& next, std::vector
   return true;
 }
 
-// A full matrix has no other pattern than that of its partition, and need not be compared.
-bool has_pattern_of(const BlockSparseMatrix& known, const BlockSparseMatrix& G) {
-  const int n = G.block_rows();
-  return G.entries() == n * n && known.entries() == n * n && known.values.size() == G.values.size() &&
-         known.row_begin == G.row_begin && known.col_begin == G.col_begin;
-}
-
 // Returns where the values are that scaling is to read.
 const double* copy_sparse(const ContactProblem& problem, DualProblem& dual) {
   const BlockSparseMatrix& G = problem.dual.G_sparse;
   if (is_complete(G, dual.definiteness.next, dual.diagonal)) {
-    if (has_pattern_of(dual.G, G)) return G.values.data();
+    // A full matrix has no other pattern than that of its partition.
+    const int n = G.block_rows(), known = dual.G.values.size() == G.values.size() ? dual.G.entries() : -1;
+    if (G.entries() == n * n && known == n * n && dual.G.row_begin == G.row_begin) return G.values.data();
     dual.G.row_begin.assign(G.row_begin.begin(), G.row_begin.end());
     dual.G.col_begin.assign(G.col_begin.begin(), G.col_begin.end());
     dual.G.start.assign(G.start.begin(), G.start.end());
@@ -226,13 +221,11 @@ const double* copy_sparse(const ContactProblem& problem, DualProblem& dual) {
   return dual.G.values.data();
 }
 
-// --- scaling ---
-
 double length_of(const ContactProblem& problem, int row) {
   return problem.row_length.empty() ? 1.0 : problem.row_length[row];
 }
 
-// --- units ---
+// --- units and scaling ---
 
 int exponent_of(double largest) {
   if (!(largest > 0.0) || (largest > 1.0 / kHarmless && largest < kHarmless)) return 0;
@@ -384,10 +377,8 @@ void scale_problem(const ContactProblem& problem, DualScaling scaling, const dou
     if (blocks.type[i] != BlockType::kCoulomb) continue;
     for (int r = blocks.row[i]; r <= last; ++r) {
       blocks.mu[r] *= s[last] / s[r];
-      if (blocks.mu[r] > kFrictionOfSolvers) {
-        blocks.mu[r] = kFrictionOfSolvers;
-        dual.doubtful = true;
-      }
+      dual.doubtful = dual.doubtful || blocks.mu[r] > kFrictionOfSolvers;
+      blocks.mu[r] = std::min(blocks.mu[r], kFrictionOfSolvers);
     }
   }
   for (int r = 0; r < nrow; ++r) {

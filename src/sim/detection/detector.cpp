@@ -50,6 +50,8 @@ void CollisionDetector::add_proxies() {
     c.half_space ? broad_.add_half_space(Vec3(0, 0, 1), 0.0, kind) : broad_.add(Aabb(), kind);
   }
   poses_.assign(colliders.size(), Pose());
+  marks_.assign(colliders.size(), Pose());
+  counted_.assign(colliders.size(), 0);
   sweeps_.assign(colliders.size(), Sweep());
   placed_ = false;
 }
@@ -67,44 +69,54 @@ void CollisionDetector::update_poses(const Data& data, double h) {
     const Collider& c = colliders[i];
     if (c.fixed && placed_) continue;
     const int proxy = static_cast<int>(i);
-    const Pose before = poses_[i];
     poses_[i] = data.X_WB[at(c.body)] * c.X_BS;
     if (c.half_space) {
       const Vec3 n = plane_normal(poses_[i]);
       broad_.update_half_space(proxy, n, dot(n, poses_[i].p) + margin_ + c.reach);
       if (!c.fixed) separations_.move(proxy, kInfinity, 0.0);  // it has no ball around it
+      counted_[i] = 1;
     } else {
-      sweep_collider(proxy, before, data, h);
+      sweep_collider(proxy, data, h);
+      counted_[i] = c.fixed ? 1 : 0;
     }
   }
   placed_ = true;
 }
 
-// Where a collider is and what it sweeps in the step, and how far it has come since the last call.
-void CollisionDetector::sweep_collider(int proxy, const Pose& before, const Data& data, double h) {
+// Where a collider is and what it sweeps in the step.
+void CollisionDetector::sweep_collider(int proxy, const Data& data, double h) {
   const Collider& c = shapes_->colliders()[at(proxy)];
   const Pose& X_WS = poses_[at(proxy)];
   Sweep& sweep = sweeps_[at(proxy)];
-  const Vec3 centre = X_WS * c.centre, moved = centre - sweep.centre;
+  const Vec3 centre = X_WS * c.centre;
   const double margin = margin_ + c.reach;
   const Vec3 half = reach_of_box(c, X_WS.R) + Vec3(margin, margin, margin);
   Aabb box(centre - half, centre + half);
   sweep = {centre, {}, 0.0};
-  Vec3 turn;
   if (h > 0.0 && !c.fixed) {
     sweep.displacement = h * velocity_at(shapes_->model(), data, c.body, centre);
-    turn = h * data.velocity[at(c.body)].angular;
+    const Vec3 turn = h * data.velocity[at(c.body)].angular;
+    sweep.rotation = c.radius * std::min(norm(turn), kMostRotation);
+    box = swept(grown(box, sweep.rotation), sweep.displacement);
   }
+  broad_.update(proxy, box, sweep.displacement);
+}
+
+// How far a collider has come since it was counted last; only those that are in a pair need it.
+void CollisionDetector::count_way(int proxy) {
+  if (counted_[at(proxy)] != 0) return;
+  counted_[at(proxy)] = 1;
+  const Collider& c = shapes_->colliders()[at(proxy)];
+  const Sweep& sweep = sweeps_[at(proxy)];
+  const Vec3 moved = sweep.centre - marks_[at(proxy)] * c.centre;
   // The spectral norm of a difference of rotations is its Frobenius norm over the root of two.
-  const Mat3 &R = X_WS.R, &R_0 = before.R;
+  const Mat3 &R = poses_[at(proxy)].R, &R_0 = marks_[at(proxy)].R;
   const Vec3 d0 = R.c0 - R_0.c0, d1 = R.c1 - R_0.c1, d2 = R.c2 - R_0.c2;
   const Lanes turned = d0.lanes * d0.lanes + d1.lanes * d1.lanes + d2.lanes * d2.lanes;
-  const Lanes lengths = square_root(sum_each(moved.lanes * moved.lanes, 0.5 * turned, turn.lanes * turn.lanes,
-                                             sweep.displacement.lanes * sweep.displacement.lanes));
-  sweep.rotation = c.radius * std::min(lengths[2], kMostRotation);
-  separations_.move(proxy, lengths[0] + c.radius * lengths[1], lengths[3] + sweep.rotation);
-  if (h > 0.0 && !c.fixed) box = swept(grown(box, sweep.rotation), sweep.displacement);
-  broad_.update(proxy, box, sweep.displacement);
+  const Lanes lengths = square_root(
+      sum_each(moved.lanes * moved.lanes, 0.5 * turned, sweep.displacement.lanes * sweep.displacement.lanes, Lanes{}));
+  separations_.move(proxy, lengths[0] + c.radius * lengths[1], lengths[2] + sweep.rotation);
+  marks_[at(proxy)] = poses_[at(proxy)];
 }
 
 void CollisionDetector::begin_pairs() {
@@ -139,6 +151,8 @@ std::span<const Contact> CollisionDetector::detect(const Parameters& parameters,
   counts_ = {};
   counts_.candidates = static_cast<int>(broad_.pairs().size());
   for (const BroadPhase::Pair& pair : broad_.pairs()) {
+    count_way(pair.a);
+    count_way(pair.b);
     if (separations_.apart(pair, margin_)) {
       ++counts_.apart;
     } else {

@@ -82,7 +82,8 @@ class CollisionDetector {
   void add_proxies();
   void begin_pairs();
   void update_poses(const Data& data, double h);
-  void sweep_collider(int proxy, const Pose& before, const Data& data, double h);
+  void sweep_collider(int proxy, const Data& data, double h);
+  void count_way(int proxy);
   PairState& state_of(const BroadPhase::Pair& pair);
   double own_box_gap(const BroadPhase::Pair& pair) const;
   void set_apart(const BroadPhase::Pair& pair, const PairState& state, double distance);
@@ -96,6 +97,8 @@ class CollisionDetector {
   BroadPhase broad_;
   bool placed_ = false;            // the fixed proxies are where they belong
   std::vector<Pose> poses_;        // X_WS by collider
+  std::vector<Pose> marks_;        // by collider: where its way was counted last
+  std::vector<char> counted_;      // by collider: whether that is where it is
   std::vector<Sweep> sweeps_;      // by collider
   std::vector<PairState> states_;  // by slot of the broad phase
   Separations separations_;        // of colliders, by their places in CollisionModel::colliders
