@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace touchstone {
@@ -168,11 +169,14 @@ SolveStatus LcpLemkeSolver::run(const ContactProblem& problem, const LcpLemkeOpt
   form.assemble(dual, true, lambda);
   bool finished = false;
   double reached = std::numeric_limits<double>::infinity();
+  int shifts_left = static_cast<int>(std::size(kShifts));
   for (const double shift : kShifts) {
     workspace.z.setZero(form.size());
     Lemke lemke(workspace, shift);
+    // With a small shift rounding can make it cycle: each has its share of the pivots.
+    const int limit = solution.iterations + (options.max_iterations - solution.iterations) / shifts_left--;
     for (int round = 0; round < kMaxRounds && !(reached <= tolerance); ++round) {
-      finished = lemke.solve(options.max_iterations, solution.iterations);
+      finished = lemke.solve(limit, solution.iterations);
       if (!finished) break;
       form.impulses(workspace.z, lambda);
       reached = workspace.residual(pyramid);
