@@ -7,7 +7,7 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
-#include "touchstone/sim/islands.hpp"
+#include "touchstone/model/element_trees.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone {

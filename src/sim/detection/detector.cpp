@@ -47,6 +47,7 @@ void CollisionDetector::add_proxies() {
   }
   poses_.assign(colliders.size(), Pose());
   sweeps_.assign(colliders.size(), Sweep());
+  moves_.assign(colliders.size(), 1);
   placed_ = false;
 }
 
@@ -57,12 +58,14 @@ void CollisionDetector::reset() {
   add_proxies();
 }
 
-void CollisionDetector::update_poses(const Data& data, double h) {
+void CollisionDetector::update_poses(const Data& data, double h, bool mocap_moves) {
   const Model& model = shapes_->model();
   const std::vector<Collider>& colliders = shapes_->colliders();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
     const Collider& c = colliders[i];
-    if (c.fixed && placed_) continue;
+    const int tree = model.body_kernels[at(c.body)].tree;
+    moves_[i] = tree >= 0 ? data.scope.has_tree(tree) : !c.fixed && mocap_moves;
+    if (placed_ && (c.fixed || (tree >= 0 && moves_[i] == 0))) continue;
     const int proxy = static_cast<int>(i);
     poses_[i] = data.X_WB[at(c.body)] * c.X_BS;
     const double margin = margin_ + c.reach;
@@ -88,21 +91,23 @@ void CollisionDetector::update_poses(const Data& data, double h) {
 }
 
 std::span<const Contact> CollisionDetector::detect(const Parameters& parameters, const Data& data) {
-  return detect(parameters, data, 0.0);
+  return detect(parameters, data, 0.0, 0.0);
 }
 
 std::span<const Contact> CollisionDetector::detect(const Parameters& parameters, const Data& data, double h,
-                                                   double extra) {
+                                                   double extra, bool mocap_moves) {
   margin_ = options_.margin + extra;
-  update_poses(data, h);
+  update_poses(data, h, mocap_moves);
   broad_.find_pairs(*shapes_);
   if (caches_.size() < at(broad_.slot_count())) caches_.resize(2 * at(broad_.slot_count()));
   for (const int slot : broad_.fresh_slots()) caches_[at(slot)] = PairCache();
   contacts_.clear();
+  const bool is_whole = data.scope.is_whole();
   counts_ = {};
   counts_.candidates = static_cast<int>(broad_.pairs().size());
   for (const BroadPhase::Pair& pair : broad_.pairs()) {
-    if (broad_.near(pair)) collide_pair(pair, parameters, data, h);
+    const bool moves = is_whole || moves_[at(pair.a)] != 0 || moves_[at(pair.b)] != 0;
+    if (moves && broad_.near(pair)) collide_pair(pair, parameters, data, h);
   }
   return contacts_;
 }

@@ -47,7 +47,10 @@ class CollisionDetector {
   // the step is reported, at its distance now, so that nothing passes through anything however fast it is. A contact
   // beyond the margin is left out if the surfaces do not approach fast enough to meet in time.
   // The margin is larger by `extra`.
-  std::span<const Contact> detect(const Parameters& parameters, const Data& data, double h, double extra = 0.0);
+  // Trees that data.scope leaves out are where they were: what touches is found if one of the two is in the scope, or
+  // is moved by the user (`mocap_moves`).
+  std::span<const Contact> detect(const Parameters& parameters, const Data& data, double h, double extra = 0.0,
+                                  bool mocap_moves = true);
 
   std::span<const Contact> contacts() const { return contacts_; }
   const CollisionCounts& counts() const { return counts_; }
@@ -70,7 +73,7 @@ class CollisionDetector {
   };
 
   void add_proxies();
-  void update_poses(const Data& data, double h);
+  void update_poses(const Data& data, double h, bool mocap_moves);
   bool boxes_apart(const BroadPhase::Pair& pair, double reach) const;
   void collide_pair(const BroadPhase::Pair& pair, const Parameters& parameters, const Data& data, double h);
   Mat3 frame_of(const Contact& contact, Vec3 normal) const;  // by the rule of the model
@@ -83,6 +86,7 @@ class CollisionDetector {
   bool placed_ = false;            // the fixed proxies are where they belong
   std::vector<Pose> poses_;        // X_WS by collider
   std::vector<Sweep> sweeps_;      // by collider
+  std::vector<char> moves_;        // by collider: in the scope of the call at hand
   std::vector<PairCache> caches_;  // by slot of the broad phase
   std::vector<Manifold> manifolds_;
   CollisionWorkspace workspace_;
