@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/base/clock.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
@@ -250,6 +251,7 @@ void begin_rest(StepContext& s) {
 }
 
 void pass_time(StepContext& s) {
+  const Stopwatch watch;
   if (!s.is_resting) begin_rest(s);
   s.before.time = s.state.time;
   s.state.time += s.h;
@@ -258,6 +260,7 @@ void pass_time(StepContext& s) {
   s.report.time = s.state.time;
   s.sensors_known = false;
   s.sleep.end_step();
+  s.report.times.integrate = watch.seconds();
 }
 
 }  // namespace

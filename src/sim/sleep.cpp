@@ -58,8 +58,7 @@ void extend(std::vector<IndexRange>& ranges, IndexRange next) {
 Sleep::Sleep(const Model& model, const SimulatorOptions& options)
     : speed_(options.sleep.speed > 0.0 ? options.sleep.speed : model.options.sleep_tolerance),
       time_(options.sleep.time) {
-  const SleepMode mode = options.sleep.mode;
-  enabled_ = model.ntree > 0 && (mode == SleepMode::kOn || (mode == SleepMode::kModel && model.options.sleep_enabled));
+  enabled_ = may_sleep(model, options);
   if (!enabled_) return;
   const std::size_t ntree = at(model.ntree);
   bodies_.resize(ntree);
@@ -324,6 +323,11 @@ void Sleep::set_current() {
     extend(resting_dofs_, dofs_[t]);
     extend(resting_bodies_, bodies_[t]);
   }
+}
+
+bool may_sleep(const Model& model, const SimulatorOptions& options) {
+  const SleepMode mode = options.sleep.mode;
+  return model.ntree > 0 && (mode == SleepMode::kOn || (mode == SleepMode::kModel && model.options.sleep_enabled));
 }
 
 bool differs(const Transform& a, const Transform& b) {

@@ -156,6 +156,9 @@ class Sleep {
 // Adds what sleeps to a report that is complete but for that.
 void add_sleep(const Sleep& sleep, StepReport& report);
 
+// Whether anything may sleep with these options.
+bool may_sleep(const Model& model, const SimulatorOptions& options);
+
 // Whether a mocap body was moved.
 bool differs(const Transform& a, const Transform& b);
 
