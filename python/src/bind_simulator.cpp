@@ -185,43 +185,6 @@ void bind_results(nb::class_<PySimulator>& c) {
            "The contact problem of the last step, all islands together, for experiments with solvers.");
 }
 
-nb::object asleep(const PySimulator& self) {
-  std::vector<std::uint8_t> flags;
-  for (int b = 0; b < self.sim.model().nbody; ++b) flags.push_back(self.sim.is_asleep(b) ? 1 : 0);
-  return copy_flags(flags, {flags.size()});
-}
-
-void bind_sleep(nb::class_<PySimulator>& c) {
-  const auto body_index = [](const PySimulator& self, const Reference& body) {
-    return find_index(self.sim.model(), ElementKind::kBody, body);
-  };
-  c.def_prop_ro("asleep", &asleep, nb::sig("def asleep(self) -> numpy.typing.NDArray[numpy.bool_]"),
-                "nbody: who sleeps (option sleep=True); a copy.")
-      .def(
-          "is_asleep",
-          [body_index](const PySimulator& self, const Reference& body) {
-            return self.sim.is_asleep(body_index(self, body));
-          },
-          nb::arg("body"))
-      .def(
-          "wake",
-          [body_index](PySimulator& self, const std::optional<Reference>& body) {
-            const Guard guard(self.busy, "simulator");
-            body ? self.sim.wake(body_index(self, *body)) : self.sim.wake();
-          },
-          nb::arg("body") = nb::none(), "Wakes a body with its island, or everything.")
-      .def(
-          "put_to_sleep",
-          [body_index](PySimulator& self, const Reference& body) {
-            const Guard guard(self.busy, "simulator");
-            self.sim.put_to_sleep(body_index(self, body));
-          },
-          nb::arg("body"),
-          "Tries it in one of the next two steps, without waiting for the option sleep_time: it sleeps if it rests, "
-          "and "
-          "all that it touches is ready too.");
-}
-
 // Of the current state, not of the last step.
 void bind_kinematics(nb::class_<PySimulator>& c) {
   c.def(
@@ -400,7 +363,7 @@ void bind_simulator(nb::module_& m) {
   bind_view(c);
   bind_input(c);
   bind_results(c);
-  bind_sleep(c);
+  bind_sleep_of(c);
   bind_kinematics(c);
   bind_stages_of(c);
   m.def("simulator_options", &option_help, "The simulator's options with defaults, ranges and meaning, one a line.");

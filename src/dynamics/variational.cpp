@@ -138,7 +138,7 @@ VariationalStep::VariationalStep(const Model& model)
 bool VariationalStep::solve(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                             double h, bool explicit_dampers, Data& data) {
   const Step step{model, parameters, state, h, explicit_dampers, data};
-  work_.scope = data.scope;
+  if (!data.scope.is_whole() || !work_.scope.is_whole()) work_.scope = data.scope;
   moved_ = state;
   forward_kinematics(model, parameters, moved_, work_);
   forward_velocity(model, state.v, work_);

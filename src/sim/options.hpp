@@ -52,7 +52,7 @@ enum class SleepMode : std::uint8_t {
 // Islands of bodies that rest are left alone until something happens to them (sim/sleep.hpp).
 struct SleepOptions {
   SleepMode mode = SleepMode::kModel;
-  double speed = 0.0;  // m/s: bodies below it rest, turns count by the body's length; 0: the model's sleep_tolerance
+  double speed = 0.0;  // m/s: bodies below it rest, turns count by the body's length; 0: kSleepSpeed, or the model's
   double time = 0.5;   // s: how long they must
 };
 

@@ -151,8 +151,12 @@ void keep_block(StepContext& s, int block, SleepingIsland& island) {
   double& worst = is_contact ? island.penetration : island.violation;
   worst = std::max(worst, violation_of(c, block));
   if (is_contact) {
-    island.contacts.push_back(s.contacts()[at(constraint.index)]);
-    island.forces.push_back(contact_force(s, island.contacts.back(), block));
+    const Contact& contact = s.contacts()[at(constraint.index)];
+    island.contacts.push_back(contact);
+    island.forces.push_back(contact_force(s, contact, block));
+    for (const int body : {contact.body_a, contact.body_b}) {
+      if (s.sleep.carrier_of(body) >= 0) island.mocaps.push_back(s.sleep.carrier_of(body));
+    }
   }
   if (constraint.kind == ConstraintKind::kJointLimit) {
     island.limits.push_back({constraint.index, c.position[at(c.blocks.row[at(block)])], rows[0] / s.h});
@@ -165,18 +169,22 @@ void keep_block(StepContext& s, int block, SleepingIsland& island) {
   island.wrenches.push_back(wrench);
 }
 
-void put_group_to_sleep(StepContext& s, std::span<const int> trees) {
-  int owner = 0;
-  SleepingIsland& island = s.sleep.accept(trees, owner);
-  island.since = s.state.time;
-  for (const int tree : trees) {
-    zero_velocity(s, tree, s.state.v);
-    const int i = s.trial.island_at[at(tree)];
-    if (i < 0) continue;
-    keep_worst(s.solver.residuals(i), island.residuals);
-    const std::vector<int>& blocks = s.solver.islands()[i].blocks;
-    for (const int block : blocks) keep_block(s, block, island);
-    s.cache.keep(s.constraints, s.contacts(), s.lambda, blocks, owner);
+// Of the step, for each group that sleeps now.
+void keep_step(StepContext& s, SleepTrial& c) {
+  for (int block = 0; block < s.constraints.count(); ++block) {
+    const Constraint& constraint = s.constraints.list[at(block)];
+    if (constraint.part_count == 0) continue;
+    const int owner = c.owner[at(c.groups.root(s.constraints.parts[at(constraint.first_part)].tree))];
+    if (owner < 0) continue;
+    keep_block(s, block, s.sleep.island(owner));
+    s.cache.keep(s.constraints, s.contacts(), s.lambda, {&block, 1}, owner);
+  }
+  const TreeIslands& islands = s.solver.islands();
+  for (int i = 0; s.constraints.count() > 0 && i < islands.count(); ++i) {
+    for (const int tree : islands[i].trees) {
+      const int owner = c.owner[at(c.groups.root(tree))];
+      if (owner >= 0) keep_worst(s.solver.residuals(i), s.sleep.island(owner).residuals);
+    }
   }
 }
 
@@ -197,19 +205,19 @@ void end_trial(StepContext& s, SleepTrial& c) {
     const int p = c.groups.root(a), q = c.groups.root(b);
     return p != q ? p < q : a < b;
   });
-  c.island_at.assign(at(s.model.ntree), -1);
-  const TreeIslands& islands = s.solver.islands();
-  for (int i = 0; i < islands.count() && s.constraints.count() > 0; ++i) c.island_at[at(islands[i].trees.front())] = i;
+  c.owner.assign(at(s.model.ntree), -1);
   for (auto first = c.trees.begin(); first != c.trees.end();) {
     const int group = c.groups.root(*first);
     const auto end = std::find_if(first, c.trees.end(), [&](int tree) { return c.groups.root(tree) != group; });
     if (c.failed[at(group)] != 0) {
       s.sleep.refuse({first, end});
     } else {
-      put_group_to_sleep(s, {first, end});
+      c.owner[at(group)] = s.sleep.accept({first, end}, s.state.time);
+      for (auto tree = first; tree != end; ++tree) zero_velocity(s, *tree, s.state.v);
     }
     first = end;
   }
+  keep_step(s, c);
 }
 
 void try_sleep(StepContext& s) {

@@ -151,14 +151,10 @@ int Simulator::tree_of(int body) const {
   return s_->model.body_kernels[at(body)].tree;
 }
 
-void Simulator::wake() {
-  s_->sleep.wake_all(s_->cache);
-  stage::list_resting_contacts(*s_);
-}
+void Simulator::wake() { s_->sleep.wake_all(s_->cache); }
 
 void Simulator::wake(int body) {
   if (const int tree = tree_of(body); tree >= 0) s_->sleep.wake(tree, s_->cache);
-  stage::list_resting_contacts(*s_);
 }
 
 void Simulator::put_to_sleep(int body) {
@@ -251,8 +247,7 @@ void Simulator::restore(const Snapshot& snapshot) {
   s_->before.mocap = snapshot.data_->mocap;
   s_->since_pass = snapshot.data_->since_pass;
   s_->recovery_reach = snapshot.data_->recovery_reach;
-  s_->sleep = snapshot.data_->sleep;
-  s_->sleep.set_stale();
+  s_->sleep.take(snapshot.data_->sleep);
   s_->is_resting = false;
   forget_step();
   stage::list_resting_contacts(*s_);

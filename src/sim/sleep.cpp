@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,11 @@ namespace {
 
 constexpr double kHysteresis = 2.0;  // a quiet tree may be so much faster than the threshold
 
+double chosen_speed(const Model& model, const SimulatorOptions& options) {
+  if (options.sleep.speed > 0.0) return options.sleep.speed;
+  return model.options.sleep_enabled ? model.options.sleep_tolerance : kSleepSpeed;
+}
+
 bool same_entries(const VectorX& a, const VectorX& b, IndexRange range) {
   return std::equal(a.data() + range.begin, a.data() + range.end, b.data() + range.begin);
 }
@@ -24,12 +30,49 @@ bool all_zero(const VectorX& v, IndexRange range) {
   return std::all_of(v.data() + range.begin, v.data() + range.end, [](double x) { return x == 0.0; });
 }
 
+// Whether all bytes are the same: a fast look, where nearly always nothing has changed. Zeros of different signs and
+// padding may differ and mean nothing.
+template <typename T>
+bool same_bytes(const T* a, const T* b, std::size_t count) {
+  return std::memcmp(a, b, count * sizeof(T)) == 0;
+}
+
+bool same_bytes(const VectorX& a, const VectorX& b, IndexRange range) {
+  return same_bytes(a.data() + range.begin, b.data() + range.begin, at(range.end - range.begin));
+}
+
+// Calls use(bytes, count) for each array of the parameters.
+template <typename Use>
+void for_bytes(const Parameters& parameters, Use use) {
+  for_each_field<Parameters>([&](auto field) {
+    const auto& values = parameters.*field.member;
+    use(reinterpret_cast<const unsigned char*>(values.data()),
+        static_cast<std::size_t>(values.size()) * sizeof *values.data());
+  });
+}
+
+void copy_bytes(const Parameters& parameters, std::vector<unsigned char>& bytes) {
+  bytes.clear();
+  for_bytes(parameters,
+            [&](const unsigned char* first, std::size_t count) { bytes.insert(bytes.end(), first, first + count); });
+}
+
+bool has_bytes(const Parameters& parameters, const std::vector<unsigned char>& bytes) {
+  bool same = true;
+  std::size_t next = 0;
+  for_bytes(parameters, [&](const unsigned char* first, std::size_t count) {
+    same = same && next + count <= bytes.size() && same_bytes(first, bytes.data() + next, count);
+    next += count;
+  });
+  return same && next == bytes.size();
+}
+
 bool same_wrenches(const std::vector<Vector6>& a, const std::vector<Vector6>& b, IndexRange range) {
   return std::equal(a.begin() + range.begin, a.begin() + range.end, b.begin() + range.begin);
 }
 
-// The mocap body that a body is, or is fixed to; -1: none.
-int carrier_of(const Model& model, int body) {
+// See Sleep::carrier_of.
+int find_carrier(const Model& model, int body) {
   for (; body > 0; body = model.bodies[at(body)].parent) {
     const int mocap = model.body_kernels[at(body)].mocap;
     if (mocap >= 0) return mocap;
@@ -56,8 +99,7 @@ void extend(std::vector<IndexRange>& ranges, IndexRange next) {
 }  // namespace
 
 Sleep::Sleep(const Model& model, const SimulatorOptions& options)
-    : speed_(options.sleep.speed > 0.0 ? options.sleep.speed : model.options.sleep_tolerance),
-      time_(options.sleep.time) {
+    : speed_(chosen_speed(model, options)), time_(options.sleep.time) {
   enabled_ = may_sleep(model, options);
   if (!enabled_) return;
   const std::size_t ntree = at(model.ntree);
@@ -85,10 +127,15 @@ Sleep::Sleep(const Model& model, const SimulatorOptions& options)
     const std::vector<int> trees = trees_of(model, model.actuators[at(u)]);
     if (!trees.empty()) actuators_[at(trees.front())].push_back(u);
   }
+  for (int b = 0; b < model.nbody; ++b) carrier_.push_back(find_carrier(model, b));
+  for (int t = 0; t < model.ntree; ++t) {
+    const int mocap = carrier_of(model.bodies[at(model.tree_root[at(t)])].parent);
+    if (mocap >= 0) mocap_holds_.push_back({mocap, t});
+  }
   for (const Equality& equality : model.equalities) {
     if (!equality.active || sides_of(equality.type) != EqualitySides::kBodies) continue;
     for (const int body : {equality.a, equality.b}) {
-      const int mocap = carrier_of(model, body);
+      const int mocap = carrier_of(body);
       if (mocap < 0) continue;
       for (const int tree : trees_of(model, equality)) mocap_holds_.push_back({mocap, tree});
     }
@@ -96,6 +143,7 @@ Sleep::Sleep(const Model& model, const SimulatorOptions& options)
   joined_.reset(model.ntree);
   join_elements(model, joined_);
   quiet_.assign(ntree, 0.0);
+  zero_ = VectorX::Zero(model.nv);
   due_.reserve(ntree);
   for (std::vector<IndexRange>* ranges : {&resting_q_, &resting_dofs_, &resting_bodies_}) ranges->reserve(ntree);
   forget();
@@ -119,6 +167,16 @@ void Sleep::forget() {
   is_placed = false;
   total_ = {};
   update_total();
+}
+
+void Sleep::take(const Sleep& other) {
+  if (!enabled_) return;
+  const double speed = speed_, time = time_;
+  if (!other.enabled_) return forget();
+  *this = other;
+  speed_ = speed;
+  time_ = time;
+  is_current_ = is_placed = false;
 }
 
 // --- waking ---
@@ -151,8 +209,8 @@ void Sleep::wake_all(ContactCache& cache) {
 }
 
 bool Sleep::is_any_moved(const State& state) const {
-  const auto same_q = [&](IndexRange range) { return same_entries(state.q, seen_q_, range); };
-  const auto at_rest = [&](IndexRange range) { return all_zero(state.v, range); };
+  const auto same_q = [&](IndexRange range) { return same_bytes(state.q, seen_q_, range); };
+  const auto at_rest = [&](IndexRange range) { return same_bytes(state.v, zero_, range); };
   return !std::all_of(resting_q_.begin(), resting_q_.end(), same_q) ||
          !std::all_of(resting_dofs_.begin(), resting_dofs_.end(), at_rest) || state.activation != seen_activation_;
 }
@@ -168,10 +226,11 @@ bool Sleep::is_moved(const Model& model, const State& state, int tree) const {
 
 bool Sleep::is_any_pushed(const Input& input) const {
   const auto same_force = [&](IndexRange range) {
-    return same_entries(input.applied_force, seen_input_.applied_force, range);
+    return same_bytes(input.applied_force, seen_input_.applied_force, range);
   };
   const auto same_wrench = [&](IndexRange range) {
-    return same_wrenches(input.applied_wrench, seen_input_.applied_wrench, range);
+    return same_bytes(input.applied_wrench.data() + range.begin, seen_input_.applied_wrench.data() + range.begin,
+                      at(range.end - range.begin));
   };
   return !std::all_of(resting_dofs_.begin(), resting_dofs_.end(), same_force) ||
          !std::all_of(resting_bodies_.begin(), resting_bodies_.end(), same_wrench) ||
@@ -188,11 +247,21 @@ bool Sleep::is_pushed(const Input& input, int tree) const {
 void Sleep::wake_changed(const Model& model, const State& state, const Input& input, const Parameters& parameters,
                          const Changes& possible, ContactCache& cache) {
   if (!any()) return;
-  if (possible.parameters && !same_value(parameters, seen_parameters_)) return wake_all(cache);
+  if (possible.parameters && !has_bytes(parameters, seen_bytes_) && !same_value(parameters, seen_parameters_))
+    return wake_all(cache);
   const int before = total_.woken;
-  for (const MocapHold& hold : mocap_holds_) {
+  const auto is_away = [&](int mocap) {
     const std::vector<Transform>* old = possible.mocap_before;
-    if (old == nullptr || differs(state.mocap[at(hold.mocap)], (*old)[at(hold.mocap)])) release(hold.tree, cache);
+    return old == nullptr || differs(state.mocap[at(mocap)], (*old)[at(mocap)]);
+  };
+  for (const MocapHold& hold : mocap_holds_) {
+    if (is_away(hold.mocap)) release(hold.tree, cache);
+  }
+  // What it lay on may be gone before a contact is found.
+  for (std::size_t i = 0; model.nmocap > 0 && i < islands_.size(); ++i) {
+    const SleepingIsland& island = islands_[i];
+    if (!island.trees.empty() && std::any_of(island.mocaps.begin(), island.mocaps.end(), is_away))
+      release(island.trees.front(), cache);
   }
   const bool is_state_new = possible.state && is_any_moved(state);
   const bool is_input_new = possible.input && is_any_pushed(input);
@@ -254,25 +323,27 @@ void Sleep::refuse(std::span<const int> trees) {
   for (const int t : trees) quiet_[at(t)] = 0.0;
 }
 
-SleepingIsland& Sleep::accept(std::span<const int> trees, int& owner) {
+int Sleep::accept(std::span<const int> trees, double time) {
   while (at(free_) < islands_.size() && !islands_[at(free_)].trees.empty()) ++free_;
-  owner = free_;
+  const int number = free_;
   if (at(free_) == islands_.size()) islands_.emplace_back();
-  SleepingIsland& island = islands_[at(owner)];
+  SleepingIsland& island = islands_[at(number)];
   island.contacts.clear();
   island.forces.clear();
   island.wrenches.clear();
   island.limits.clear();
+  island.mocaps.clear();
+  island.since = time;
   island.residuals = {};
   island.penetration = island.violation = 0.0;
   island.trees.assign(trees.begin(), trees.end());
   for (const int t : trees) {
-    island_of_[at(t)] = owner;
+    island_of_[at(t)] = number;
     asleep_[at(t)] = 1;
   }
   ++total_.fell_asleep;
   is_current_ = false;
-  return island;
+  return number;
 }
 
 void Sleep::end_trial(const State& state, const Input& input, const Parameters& parameters) {
@@ -282,6 +353,7 @@ void Sleep::end_trial(const State& state, const Input& input, const Parameters& 
   seen_activation_ = state.activation;
   seen_input_ = input;
   seen_parameters_ = parameters;
+  copy_bytes(parameters, seen_bytes_);
   update_total();
 }
 

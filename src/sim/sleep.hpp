@@ -28,6 +28,9 @@ namespace touchstone {
 class ContactCache;
 struct Data;
 
+// m/s: the threshold, unless the options have one, or the model, which it has if it asks for sleep itself.
+inline constexpr double kSleepSpeed = 0.01;
+
 // What is left of the step in which an island fell asleep.
 struct SleepingIsland {
   struct Limit {
@@ -41,17 +44,18 @@ struct SleepingIsland {
   std::vector<Contact> contacts;
   std::vector<ContactForce> forces;  // of the contacts
   std::vector<PairWrench> wrenches;  // N, N m: of all constraints between bodies
+  std::vector<int> mocaps;           // that it touches
   std::vector<Limit> limits;         // of joints
 };
 
 // A step from zero velocity, of some trees alone. Memory is kept.
 struct SleepTrial {
-  std::vector<int> trees;      // that are tried, in the order of their groups
-  std::vector<char> others;    // ntree: 1 for those that are not
-  std::vector<char> failed;    // ntree: 1 for those that may not sleep
-  std::vector<int> island_at;  // ntree: the island of the step that begins with the tree, -1: none
-  UnionFind groups;            // that sleep or stay awake together
-  VectorX moving;              // nv: the velocity before
+  std::vector<int> trees;    // that are tried, in the order of their groups
+  std::vector<char> others;  // ntree: 1 for those that are not
+  std::vector<char> failed;  // ntree: 1 for those that may not sleep
+  std::vector<int> owner;    // ntree, by group: the island that it becomes, -1: none
+  UnionFind groups;          // that sleep or stay awake together
+  VectorX moving;            // nv: the velocity before
 };
 
 class Sleep {
@@ -72,6 +76,8 @@ class Sleep {
 
   // Everyone is awake; what starts asleep is tried at once.
   void forget();
+  // Who sleeps, as in another simulator of the same model; nothing is known of its scopes and kinematics.
+  void take(const Sleep& other);
   void end_step() { total_.fell_asleep = total_.woken = 0; }
 
   // --- waking ---
@@ -96,11 +102,15 @@ class Sleep {
   // Trees that a step is to be tried with, ascending, and how they depend on each other as far as is known.
   std::span<const int> due() const { return due_; }
   const UnionFind& groups() const { return groups_; }
-  // Of the trial, for each group of trees: they are tried again later, or sleep from now on. `owner` is the number of
-  // the island, which is to be filled in.
+  // Of the trial, for each group of trees: they are tried again later, or sleep from now on. Returns the number of the
+  // island, which is to be filled in.
   void refuse(std::span<const int> trees);
-  SleepingIsland& accept(std::span<const int> trees, int& owner);
+  int accept(std::span<const int> trees, double time);
+  SleepingIsland& island(int number) { return islands_[static_cast<std::size_t>(number)]; }
   void end_trial(const State& state, const Input& input, const Parameters& parameters);
+
+  // The mocap body that a body is, or is fixed to; -1: none.
+  int carrier_of(int body) const { return carrier_[static_cast<std::size_t>(body)]; }
 
   // --- scopes ---
   // 1 for each tree that sleeps.
@@ -110,11 +120,9 @@ class Sleep {
   void set_current();
   // Whether the kinematics of all bodies was computed since the last forget.
   bool is_placed = false;
-  // Nothing is known of scopes and kinematics, as in another simulator.
-  void set_stale() { is_current_ = is_placed = false; }
 
  private:
-  // An equality between a tree and a mocap body.
+  // A tree that is mounted on a mocap body, or held to it by an equality.
   struct MocapHold {
     int mocap = 0, tree = 0;
   };
@@ -129,10 +137,12 @@ class Sleep {
   bool enabled_ = false;
   double speed_ = 0.0, time_ = 0.0;
   std::vector<IndexRange> bodies_, q_, dofs_;  // ntree
+  std::vector<int> carrier_;                   // nbody: see carrier_of
   std::vector<char> may_, starts_;             // ntree: may sleep; starts asleep
   std::vector<std::vector<int>> actuators_;    // ntree: those of the trees it is joined to are elsewhere
   std::vector<MocapHold> mocap_holds_;
   UnionFind joined_;  // trees, by elements of the model
+  VectorX zero_;      // nv
 
   // --- of the simulation ---
   std::vector<double> quiet_;   // ntree, s
@@ -149,6 +159,7 @@ class Sleep {
   VectorX seen_q_, seen_activation_;
   Input seen_input_;
   Parameters seen_parameters_;
+  std::vector<unsigned char> seen_bytes_;  // of the parameters, padding included
   std::vector<IndexRange> resting_q_, resting_dofs_, resting_bodies_;
   std::vector<char> unready_;  // ntree: scratch
 };

@@ -78,7 +78,7 @@ export async function readReplay(replay: ReplayDocument): Promise<FrameStore> {
       low: Float32Array.from(lows, (values) => values[f]!),
       high: Float32Array.from(highs, (values) => values[f]!),
     };
-    if (sleepers) frame.asleep = sleepers[1].subarray(sleepers[0][f]!, sleepers[0][f + 1]!);
+    if (sleepers) frame.asleep = sleepers[1].subarray(sleepers[0][f], sleepers[0][f + 1]);
     store.frames.push(frame);
   }
   ++store.version;
