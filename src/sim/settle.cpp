@@ -196,6 +196,7 @@ void begin_trial(StepContext& s, SleepTrial& c) {
   c.moving = s.state.v;
   for (const int tree : c.trees) {
     c.others[at(tree)] = 0;
+    c.failed[at(tree)] = s.sleep.is_slow(tree, s.state.v, s.weights.dof_length) ? 0 : 1;
     zero_velocity(s, tree, s.state.v);
   }
 }

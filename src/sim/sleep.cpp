@@ -319,6 +319,13 @@ void Sleep::watch(const Model& model, const Data& data, const std::vector<double
   }
 }
 
+bool Sleep::is_slow(int tree, const VectorX& v, const VectorX& dof_length) const {
+  for (int i = dofs_[at(tree)].begin; i < dofs_[at(tree)].end; ++i) {
+    if (!(std::abs(v[i]) * dof_length[i] <= kHysteresis * speed_)) return false;
+  }
+  return true;
+}
+
 void Sleep::refuse(std::span<const int> trees) {
   for (const int t : trees) quiet_[at(t)] = 0.0;
 }

@@ -102,6 +102,8 @@ class Sleep {
   // Trees that a step is to be tried with, ascending, and how they depend on each other as far as is known.
   std::span<const int> due() const { return due_; }
   const UnionFind& groups() const { return groups_; }
+  // Whether a tree may be stopped: the user may have given it a velocity since. `dof_length`: m.
+  bool is_slow(int tree, const VectorX& v, const VectorX& dof_length) const;
   // Of the trial, for each group of trees: they are tried again later, or sleep from now on. Returns the number of the
   // island, which is to be filled in.
   void refuse(std::span<const int> trees);

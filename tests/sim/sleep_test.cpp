@@ -299,6 +299,18 @@ TEST(Sleep, WakesTheServoAndTheHeld) {
   EXPECT_NEAR(sim.state().v[first_dof(sim, "held") + 2], 0.5, 1e-3);  // 1 mm in 2 ms
 }
 
+// Also in the very step in which it would have fallen asleep.
+TEST(Sleep, LosesNoVelocityThatIsGivenToIt) {
+  for (int steps = 246; steps <= 256; ++steps) {
+    Simulator sim(world(box("b", 0, 0.1)), sleepy());
+    sim.step(steps);
+    sim.state().v[0] = 1.0;
+    sim.step();
+    EXPECT_FALSE(sleeps(sim, "b")) << steps;
+    EXPECT_NEAR(sim.state().v[0], 1.0 - 9.81 * kTimeStep, 1e-3) << steps;
+  }
+}
+
 TEST(Sleep, AFarMocapBodyWakesNobody) {
   Simulator sim(machine(), sleepy());
   settle(sim);
