@@ -22,6 +22,7 @@ struct SimulatorSnapshot {
   std::vector<Transform> mocap;  // of the step before; none if there was no step
   double since_pass, recovery_reach;
   Sleep sleep;
+  VectorX actuator_force;  // that of what sleeps is not computed again
 };
 
 Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
@@ -231,9 +232,10 @@ void Simulator::forget_step() {
 const State& Simulator::Snapshot::state() const { return data_->state; }
 
 Simulator::Snapshot Simulator::save() const {
-  return Snapshot(std::make_shared<SimulatorSnapshot>(SimulatorSnapshot{
-      s_->state, s_->input, s_->cache, s_->detector, s_->cycles,
-      s_->has_before ? s_->before.mocap : std::vector<Transform>(), s_->since_pass, s_->recovery_reach, s_->sleep}));
+  return Snapshot(std::make_shared<SimulatorSnapshot>(
+      SimulatorSnapshot{s_->state, s_->input, s_->cache, s_->detector, s_->cycles,
+                        s_->has_before ? s_->before.mocap : std::vector<Transform>(), s_->since_pass,
+                        s_->recovery_reach, s_->sleep, s_->actuator_force}));
 }
 
 void Simulator::restore(const Snapshot& snapshot) {
@@ -248,6 +250,7 @@ void Simulator::restore(const Snapshot& snapshot) {
   s_->since_pass = snapshot.data_->since_pass;
   s_->recovery_reach = snapshot.data_->recovery_reach;
   s_->sleep.take(snapshot.data_->sleep);
+  s_->actuator_force = s_->data.actuator_force = snapshot.data_->actuator_force;
   s_->is_resting = false;
   forget_step();
   stage::list_resting_contacts(*s_);

@@ -238,6 +238,8 @@ struct Cause {
   bool wakes_tower = true, wakes_alone = false;
 };
 
+void PrintTo(const Cause& cause, std::ostream* out) { *out << cause.name; }
+
 class SleepWakes : public testing::TestWithParam<Cause> {};
 
 const char* kMachine =
