@@ -44,6 +44,7 @@ Json body_json(const Model& model, int index) {
           {"com", numbers(inertia.com)},
           {"inertia", rows(inertia.inertia)},
           {"gravity_compensation", body.gravity_compensation},
+          {"sleep", to_string(body.sleep)},
           {"mocap", body.mocap},
           {"origin", origin_json(body.origin)}};
 }

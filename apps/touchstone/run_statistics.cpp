@@ -47,8 +47,12 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   times.solve += report.times.solve;
   times.integrate += report.times.integrate;
   times.certify += report.times.certify;
-  if (report.constraints > 0) certificates.push_back(report.residuals.natv_relative);
+  if (report.constraints > 0 || report.sleep.islands > 0) certificates.push_back(report.residuals.natv_relative);
   worst_natv = std::max(worst_natv, report.residuals.natv);
+  most_asleep = std::max(most_asleep, report.sleep.bodies);
+  asleep = report.sleep.bodies;
+  asleep_islands = report.sleep.islands;
+  woken += report.sleep.woken;
   contacts += report.contacts;
   most_contacts = std::max(most_contacts, report.contacts);
   steps_with_contacts += report.contacts > 0 ? 1 : 0;
@@ -173,6 +177,13 @@ std::string statistics_table(const RunStatistics& s) {
   row("contacts", fmt::format("{:.1f}", static_cast<double>(s.contacts) / std::max(1, s.steps)),
       fmt::format("mean; at most {}; {:.0f} % of steps have some", s.most_contacts,
                   100.0 * s.steps_with_contacts / std::max(1, s.steps)));
+  if (s.most_asleep > 0) {
+    row("asleep", std::to_string(s.asleep),
+        fmt::format(
+            "bodies at the end, in {} islands; at most {}; {} times an island woke; their certificate is that of "
+            "the step they fell asleep in",
+            s.asleep_islands, s.most_asleep, s.woken));
+  }
   row("penetration", fmt::format("{:.2g} mm", 1e3 * s.penetration),
       fmt::format("deepest of all steps; {:.2g} mm in the second half of the time", 1e3 * s.late_penetration));
   if (s.violation > 0.0) row("limits, equalities", fmt::format("{:.1e}", s.violation), "largest error, m or rad");
@@ -214,53 +225,56 @@ nlohmann::ordered_json statistics_json(const RunStatistics& s) {
   for (std::size_t k = 0; k < s.statuses.size(); ++k) statuses[to_string(static_cast<StepStatus>(k))] = s.statuses[k];
   nlohmann::ordered_json stages = nlohmann::ordered_json::object();
   for (const auto& [number, stage] : s.solver_stages) stages[stage.first] = stage.second;
-  nlohmann::ordered_json out{{"steps", s.steps},
-                             {"simulated", s.simulated},
-                             {"wall", s.wall},
-                             {"real_time_factor", s.real_time_factor()},
-                             {"status", statuses},
-                             {"first_trouble", s.first_trouble},
-                             {"natv_relative",
-                              {{"worst", s.worst_certificate()},
-                               {"median", s.median_certificate()},
-                               {"share_within_tolerance", s.certified_share()}}},
-                             {"natv_worst", s.worst_natv},
-                             {"contacts",
-                              {{"mean", static_cast<double>(s.contacts) / std::max(1, s.steps)},
-                               {"most", s.most_contacts},
-                               {"steps_with", s.steps_with_contacts}}},
-                             {"penetration", s.penetration},
-                             {"penetration_second_half", s.late_penetration},
-                             {"violation", s.violation},
-                             {"position_pass", {{"steps", s.recoveries}, {"residual_worst", s.recovery_residual}}},
-                             {"energy",
-                              {{"first", s.first_energy},
-                               {"last", s.last_energy},
-                               {"lowest", s.lowest_energy},
-                               {"highest", s.highest_energy},
-                               {"unexplained", s.energy_error},
-                               {"actuators", s.work.actuators},
-                               {"applied", s.work.applied},
-                               {"dampers", s.work.dampers},
-                               {"constraints", s.work.constraints},
-                               {"stabilisation", s.work.stabilisation},
-                               {"inelastic", s.work.inelastic}}},
-                             {"warnings",
-                              {{"energy_jump", s.energy_jumps},
-                               {"deep_penetration", s.deep_penetrations},
-                               {"recovery_conflict", s.recovery_conflicts},
-                               {"variational_fallback", s.variational_fallbacks},
-                               {"limit_cycle", s.limit_cycles}}},
-                             {"iterations", s.iterations},
-                             {"most_iterations", s.most_iterations},
-                             {"solver_stages", stages},
-                             {"stage_seconds",
-                              {{"dynamics", s.times.dynamics},
-                               {"collision", s.times.collision},
-                               {"assembly", s.times.assembly},
-                               {"solve", s.times.solve},
-                               {"integrate", s.times.integrate},
-                               {"certify", s.times.certify}}}};
+  nlohmann::ordered_json out{
+      {"steps", s.steps},
+      {"simulated", s.simulated},
+      {"wall", s.wall},
+      {"real_time_factor", s.real_time_factor()},
+      {"status", statuses},
+      {"first_trouble", s.first_trouble},
+      {"natv_relative",
+       {{"worst", s.worst_certificate()},
+        {"median", s.median_certificate()},
+        {"share_within_tolerance", s.certified_share()}}},
+      {"natv_worst", s.worst_natv},
+      {"contacts",
+       {{"mean", static_cast<double>(s.contacts) / std::max(1, s.steps)},
+        {"most", s.most_contacts},
+        {"steps_with", s.steps_with_contacts}}},
+      {"asleep",
+       {{"bodies", s.asleep}, {"islands", s.asleep_islands}, {"most_bodies", s.most_asleep}, {"woken", s.woken}}},
+      {"penetration", s.penetration},
+      {"penetration_second_half", s.late_penetration},
+      {"violation", s.violation},
+      {"position_pass", {{"steps", s.recoveries}, {"residual_worst", s.recovery_residual}}},
+      {"energy",
+       {{"first", s.first_energy},
+        {"last", s.last_energy},
+        {"lowest", s.lowest_energy},
+        {"highest", s.highest_energy},
+        {"unexplained", s.energy_error},
+        {"actuators", s.work.actuators},
+        {"applied", s.work.applied},
+        {"dampers", s.work.dampers},
+        {"constraints", s.work.constraints},
+        {"stabilisation", s.work.stabilisation},
+        {"inelastic", s.work.inelastic}}},
+      {"warnings",
+       {{"energy_jump", s.energy_jumps},
+        {"deep_penetration", s.deep_penetrations},
+        {"recovery_conflict", s.recovery_conflicts},
+        {"variational_fallback", s.variational_fallbacks},
+        {"limit_cycle", s.limit_cycles}}},
+      {"iterations", s.iterations},
+      {"most_iterations", s.most_iterations},
+      {"solver_stages", stages},
+      {"stage_seconds",
+       {{"dynamics", s.times.dynamics},
+        {"collision", s.times.collision},
+        {"assembly", s.times.assembly},
+        {"solve", s.times.solve},
+        {"integrate", s.times.integrate},
+        {"certify", s.times.certify}}}};
   return out;
 }
 

@@ -24,6 +24,9 @@ struct RunStatistics {
   long contacts = 0;                 // sum over steps
   int most_contacts = 0;
   int steps_with_contacts = 0;
+  int asleep = 0, asleep_islands = 0;  // at the end: bodies, islands
+  int most_asleep = 0;                 // bodies
+  int woken = 0;                       // islands, sum over steps
   long iterations = 0;
   int most_iterations = 0;
   std::map<int, std::pair<std::string, int>> solver_stages;  // by number: name and steps that needed it, none dearer

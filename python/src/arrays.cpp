@@ -69,6 +69,13 @@ Copy1 copy(const double* data, std::size_t size) {
   return {Array1(memory, {size}, owner)};
 }
 
+nb::object copy_flags(const std::vector<std::uint8_t>& flags, std::initializer_list<std::size_t> shape) {
+  auto* memory = new bool[std::max<std::size_t>(flags.size(), 1)];
+  const nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
+  std::transform(flags.begin(), flags.end(), memory, [](std::uint8_t flag) { return flag != 0; });
+  return nb::cast(nb::ndarray<nb::numpy, bool>(memory, shape.size(), shape.begin(), owner));
+}
+
 Copy2 copy_matrix(const MatrixX& m) {
   const auto rows = static_cast<std::size_t>(m.rows());
   const auto cols = static_cast<std::size_t>(m.cols());

@@ -74,6 +74,8 @@ inline Copy1 copy(const VectorX& v) { return copy(v.data(), static_cast<std::siz
 inline Copy1 copy(const Vector3& v) { return copy(v.data(), 3); }
 inline Copy1 copy(const std::vector<double>& v) { return copy(v.data(), v.size()); }
 Copy2 copy_matrix(const MatrixX& m);
+// Booleans, row after row; 1 is true.
+nb::object copy_flags(const std::vector<std::uint8_t>& flags, std::initializer_list<std::size_t> shape);
 Copy1 copy_quaternion(const Quaternion& q);  // w x y z
 
 // Copies numbers into memory of the simulator.

@@ -19,6 +19,9 @@ void bind_options(nb::module_& m) {
           "chooses the scheme.")
       .def_rw("cone", &O::cone, "'pyramidal' or 'elliptic': of the soft model, solver 'ccp-newton'.")
       .def_rw("friction_impedance_ratio", &O::friction_impedance_ratio, "MJCF's impratio, of the soft model.")
+      .def_rw("sleep_tolerance", &O::sleep_tolerance,
+              "m/s: slower bodies may fall asleep; Simulator(sleep_speed=...) wins.")
+      .def_rw("sleep_enabled", &O::sleep_enabled, "Bodies may fall asleep; Simulator(sleep=...) wins.")
       .def_rw("contacts_enabled", &O::contacts_enabled)
       .def_rw("gravity_enabled", &O::gravity_enabled)
       .def_rw("limits_enabled", &O::limits_enabled)

@@ -23,9 +23,17 @@ JointType joint_type(const std::string& name) {
   throw Error("joint type '{}'; give free, ball, hinge, slide, screw, planar, universal or cylindrical", name);
 }
 
+SleepPolicy sleep_policy(const std::string& name) {
+  for (const SleepPolicy policy :
+       {SleepPolicy::kAuto, SleepPolicy::kNever, SleepPolicy::kAllowed, SleepPolicy::kInit}) {
+    if (to_string(policy) == name) return policy;
+  }
+  throw Error("sleep '{}'; give auto, never, allowed or init", name);
+}
+
 int add_body(ModelBuilder& b, const std::string& name, const Reference& parent, const MaybeNumbers& position,
              const MaybeNumbers& quaternion, double mass, const MaybeNumbers& com, const MaybeNumbers& inertia,
-             double gravity_compensation, bool mocap) {
+             double gravity_compensation, bool mocap, const std::string& sleep) {
   Body body;
   body.name = name;
   body.parent = resolve(b.bodies(), parent, "body");
@@ -35,6 +43,7 @@ int add_body(ModelBuilder& b, const std::string& name, const Reference& parent, 
   if (inertia) body.inertia.inertia = inertia_argument(*inertia);
   body.gravity_compensation = gravity_compensation;
   body.mocap = mocap;
+  body.sleep = sleep_policy(sleep);
   return b.add_body(std::move(body));
 }
 
@@ -151,10 +160,11 @@ void bind_bodies_and_joints(nb::class_<ModelBuilder>& builder) {
       .def("add_body", &add_body, nb::arg("name"), nb::kw_only(), nb::arg("parent") = Reference(0),
            nb::arg("position") = nb::none(), nb::arg("quaternion") = nb::none(), nb::arg("mass") = 0.0,
            nb::arg("com") = nb::none(), nb::arg("inertia") = nb::none(), nb::arg("gravity_compensation") = 0.0,
-           nb::arg("mocap") = false,
+           nb::arg("mocap") = false, nb::arg("sleep") = "auto",
            "A body at a pose in its parent (0 or 'world': the world). position: m; quaternion: w x y z. mass: kg; com: "
            "centre of mass in the body, m; inertia: about the centre of mass, three moments or 3 x 3, kg m^2. Shapes "
-           "with a mass or density add to it. A body without joints is fixed to its parent. Returns its index.")
+           "with a mass or density add to it. A body without joints is fixed to its parent. sleep: 'auto', 'allowed', "
+           "'never' or 'init' (asleep at the start, if it rests), with the option sleep=True. Returns its index.")
       .def("add_joint", &add_joint, nb::arg("body"), nb::arg("type") = "hinge", nb::kw_only(), nb::arg("name") = "",
            nb::arg("axis") = nb::none(), nb::arg("anchor") = nb::none(), nb::arg("limits") = nb::none(),
            nb::arg("limit_margin") = 0.0, nb::arg("pitch") = 0.0, nb::arg("reference") = 0.0,

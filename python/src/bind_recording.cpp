@@ -80,6 +80,15 @@ nb::object contact_slice(const Recording& r, int row) {
   return nb::steal(PySlice_New(nb::int_(first).ptr(), nb::int_(last).ptr(), nullptr));
 }
 
+nb::object asleep(const Recording& r) {
+  std::vector<std::uint8_t> flags;
+  const int bodies = r.model()->nbody;
+  for (std::size_t row = 0; row < r.rows(); ++row) {
+    for (int b = 0; b < bodies; ++b) flags.push_back(r.is_asleep(row, b) ? 1 : 0);
+  }
+  return copy_flags(flags, {r.rows(), static_cast<std::size_t>(bodies)});
+}
+
 void bind_steps(nb::class_<Recording>& c) {
   c.def("__len__", &Recording::rows)
       .def_prop_ro("time", &numbers<&StepTable::time>, "s")
@@ -94,6 +103,8 @@ void bind_steps(nb::class_<Recording>& c) {
       .def_prop_ro("contacts", &integers<&StepTable::contacts>, "Number of contacts.")
       .def_prop_ro("islands", &integers<&StepTable::islands>)
       .def_prop_ro("iterations", &integers<&StepTable::iterations>)
+      .def_prop_ro("asleep", &asleep, nb::sig("def asleep(self) -> numpy.typing.NDArray[numpy.bool_]"),
+                   "rows x nbody: who sleeps; a copy.")
       .def_prop_ro("natv", &numbers<&StepTable::natv>, "Certificate, m/s.")
       .def_prop_ro("natv_relative", &numbers<&StepTable::natv_relative>)
       .def_prop_ro("penetration", &numbers<&StepTable::penetration>, "m")

@@ -91,6 +91,22 @@ void bind_accounts(nb::module_& m) {
       });
 }
 
+void bind_sleep_report(nb::module_& m) {
+  nb::class_<SleepReport>(m, "SleepReport", "What sleeps after a step.")
+      .def_ro("bodies", &SleepReport::bodies)
+      .def_ro("trees", &SleepReport::trees)
+      .def_ro("islands", &SleepReport::islands)
+      .def_ro("fell_asleep", &SleepReport::fell_asleep, "Islands, in this step.")
+      .def_ro("woken", &SleepReport::woken, "Islands, in this step.")
+      .def_ro("contacts", &SleepReport::contacts, "Part of StepReport.contacts.")
+      .def_ro("residuals", &SleepReport::residuals,
+              "The worst certificate of what sleeps, each of the step in which it fell asleep; part of "
+              "StepReport.residuals.")
+      .def("__repr__", [](const SleepReport& r) {
+        return fmt::format("<SleepReport: {} bodies in {} islands>", r.bodies, r.islands);
+      });
+}
+
 void bind_step_report(nb::module_& m) {
   nb::class_<StepReport>(m, "StepReport", "What one step says about itself; a snapshot.")
       .def_prop_ro(
@@ -120,6 +136,7 @@ void bind_step_report(nb::module_& m) {
       .def_ro(
           "hindered_block", &StepReport::hindered_block,
           "A constraint that asked for more of it than others let it have, see Simulator.describe_hindered; -1: none.")
+      .def_ro("sleep", &StepReport::sleep)
       .def_ro("energy", &StepReport::energy)
       .def_prop_ro(
           "energy_jump", [](const StepReport& r) { return r.warnings.energy_jump; },
@@ -145,6 +162,7 @@ void bind_step_report(nb::module_& m) {
 void bind_report(nb::module_& m) {
   bind_residuals(m);
   bind_accounts(m);
+  bind_sleep_report(m);
   bind_step_report(m);
 }
 

@@ -363,6 +363,7 @@ void bind_simulator(nb::module_& m) {
   bind_view(c);
   bind_input(c);
   bind_results(c);
+  bind_sleep_of(c);
   bind_kinematics(c);
   bind_stages_of(c);
   m.def("simulator_options", &option_help, "The simulator's options with defaults, ranges and meaning, one a line.");

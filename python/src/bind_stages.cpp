@@ -38,6 +38,10 @@ void bind_stages(nb::module_& m) {
                        "The stages of a step, to be called one by one in the order below; together they are a step of "
                        "semi-implicit Euler (begin(0.0)) or of Moreau's midpoint rule (begin(0.5)), bit for bit. "
                        "Substeps and callbacks are those of Simulator.step alone.")
+      .def(
+          "settle", [](const PyStages& s) { return s.run([](StepContext& c) { return stage::settle(c); }); },
+          "Only where bodies may sleep, first of all: who rests falls asleep. True: everything sleeps, the step is "
+          "made.")
       .def("begin", &begin, nb::arg("ahead") = 0.0,
            "Forces are evaluated where the old velocity leads in this share of the step: 0 the start, 0.5 the middle.")
       .def(
@@ -45,6 +49,9 @@ void bind_stages(nb::module_& m) {
           "Kinematics, mass matrix, factor, forces and v_free. False if the step is over: the report says diverged.")
       .def(
           "detect", [](const PyStages& s) { s.run([](StepContext& c) { stage::detect(c); }); }, "Finds contacts.")
+      .def(
+          "wake", [](const PyStages& s) { return s.run([](StepContext& c) { return stage::wake(c); }); },
+          "Only where bodies may sleep: wakes whom moving ones touch. True: there were some, go back to begin.")
       .def(
           "assemble", [](const PyStages& s) { s.run([](StepContext& c) { stage::assemble(c); }); },
           "Rows and laws of all constraints, and the impulses to start from.")

@@ -28,6 +28,8 @@ struct PySimulator {
 
 // Its property `stages`.
 void bind_stages_of(nanobind::class_<PySimulator>& c);
+// Its part about sleep.
+void bind_sleep_of(nanobind::class_<PySimulator>& c);
 
 // Options by name, as keyword arguments: those of the simulator, then those of its solver.
 void set_options(SimulatorOptions& options, const nanobind::kwargs& named);

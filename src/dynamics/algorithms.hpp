@@ -29,6 +29,7 @@ void crba(const Model& model, const Parameters& parameters, Data& data);
 // x <- (L' D L)^-1 x.
 void solve(const Model& model, const Data& data, VectorRef x);
 void solve(const Model& model, const TreeFactor& factor, VectorRef x);
+void solve(const Model& model, const Scope& scope, const TreeFactor& factor, VectorRef x);
 // x <- L^-T x, the first half of a solve; then G = Y' D^-1 Y for Y = L^-T J'.
 void half_solve(const Model& model, const Data& data, VectorRef x);
 // Columns of X <- M^-1 X where the columns are J' of `body`: nonzero on the path to the body only.

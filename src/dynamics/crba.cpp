@@ -10,14 +10,19 @@ namespace touchstone {
 namespace {
 
 void sum_inertias(const Model& model, const Parameters& parameters, Data& data) {
-  for (int b = 1; b < model.nbody; ++b) {
-    if (model.body_kernels[b].tree < 0) continue;
-    data.composite_inertia[b] = world_inertia(parameters.body_inertia[b], data.X_WB[b].R, data.body_com[b]);
+  const std::vector<IndexRange>& bodies = data.scope.bodies;
+  for (const IndexRange& range : bodies) {
+    for (int b = range.begin; b < range.end; ++b) {
+      if (model.body_kernels[b].tree < 0) continue;
+      data.composite_inertia[b] = world_inertia(parameters.body_inertia[b], data.X_WB[b].R, data.body_com[b]);
+    }
   }
-  for (int b = model.nbody - 1; b > 0; --b) {
-    const BodyKernel& body = model.body_kernels[b];
-    if (body.tree >= 0 && model.body_kernels[body.parent].tree >= 0) {
-      data.composite_inertia[body.parent] += data.composite_inertia[b];
+  for (auto range = bodies.rbegin(); range != bodies.rend(); ++range) {
+    for (int b = range->end - 1; b >= range->begin; --b) {
+      const BodyKernel& body = model.body_kernels[b];
+      if (body.tree >= 0 && model.body_kernels[body.parent].tree >= 0) {
+        data.composite_inertia[body.parent] += data.composite_inertia[b];
+      }
     }
   }
 }
@@ -39,11 +44,13 @@ void fill_row(const Model& model, int i, Data& data) {
 
 void crba(const Model& model, const Parameters& parameters, Data& data) {
   sum_inertias(model, parameters, data);
-  for (int i = 0; i < model.nv; ++i) {
-    fill_row(model, i, data);
-    data.M[model.row_start[i] + model.row_length[i] - 1] += parameters.dof_armature[i];
+  for (const IndexRange& range : data.scope.dofs) {
+    for (int i = range.begin; i < range.end; ++i) {
+      fill_row(model, i, data);
+      data.M[model.row_start[i] + model.row_length[i] - 1] += parameters.dof_armature[i];
+    }
   }
-  add_tendon_armature(model, parameters.tendon_armature, data.M);
+  add_tendon_armature(model, data.scope.tendons, parameters.tendon_armature, data.M);
 }
 
 void multiply_mass(const Model& model, const Data& data, const ConstVectorRef& x, VectorRef y) {

@@ -58,7 +58,8 @@ int padded(std::size_t count) { return static_cast<int>((count + 3) / 4 * 4); }
 }  // namespace
 
 Data::Data(const Model& model)
-    : angle(VectorX::Zero(padded(model.angle_q.size()))),
+    : scope(model),
+      angle(VectorX::Zero(padded(model.angle_q.size()))),
       angle_sine(angle),
       angle_cosine(angle),
       X_WB(model.nbody),

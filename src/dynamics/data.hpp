@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "touchstone/dynamics/scope.hpp"
 #include "touchstone/math/spatial.hpp"
 #include "touchstone/model/model.hpp"
 #include "touchstone/model/state.hpp"
@@ -44,6 +45,8 @@ struct ServoBlock {
 
 struct Data {
   explicit Data(const Model& model);
+
+  Scope scope;  // what the algorithms work on
 
   // --- forward_kinematics ---
   VectorX angle, angle_sine, angle_cosine;  // of hinges and screws, padded to a multiple of four

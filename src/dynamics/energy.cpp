@@ -64,11 +64,15 @@ void center_of_mass_jacobian(const Model& model, const Parameters& parameters, c
 double potential_energy(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const Data& data) {
   const Vec3 gravity(parameters.gravity);
   double energy = 0.0;
-  for (int b = 1; b < model.nbody; ++b) {
-    energy -= parameters.body_inertia[b].mass * dot(gravity, world_com(model, parameters, data, b));
+  for (const IndexRange& range : data.scope.bodies) {
+    for (int b = range.begin; b < range.end; ++b) {
+      energy -= parameters.body_inertia[b].mass * dot(gravity, world_com(model, parameters, data, b));
+    }
   }
-  for (int j = 0; j < model.njoint; ++j) energy += joint_spring_energy(model, parameters, q, j);
-  for (int t = 0; t < model.ntendon; ++t) {
+  for (const IndexRange& range : data.scope.joints) {
+    for (int j = range.begin; j < range.end; ++j) energy += joint_spring_energy(model, parameters, q, j);
+  }
+  for (const int t : data.scope.tendons) {
     const double k = parameters.tendon_stiffness[t];
     if (k == 0.0 || !model.options.springs_enabled) continue;
     const double stretch = tendon_stretch(parameters, t, tendon_length(model, model.tendons[t], q));
@@ -79,16 +83,20 @@ double potential_energy(const Model& model, const Parameters& parameters, const 
 
 double kinetic_energy(const Model& model, const Parameters& parameters, const ConstVectorRef& v, const Data& data) {
   double twice = 0.0;
-  for (int b = 1; b < model.nbody; ++b) {
-    if (model.body_kernels[b].tree < 0) continue;
-    const BodyInertia& I = parameters.body_inertia[b];
-    const Motion& motion = data.velocity[b];
-    const Vec3 v_c = motion.linear + cross(motion.angular, data.body_com[b]);
-    const Vec3 w = transpose_times(data.X_WB[b].R, motion.angular);
-    twice += I.mass * dot(v_c, v_c) + dot(w, I.inertia * w);
+  for (const IndexRange& range : data.scope.bodies) {
+    for (int b = range.begin; b < range.end; ++b) {
+      if (model.body_kernels[b].tree < 0) continue;
+      const BodyInertia& I = parameters.body_inertia[b];
+      const Motion& motion = data.velocity[b];
+      const Vec3 v_c = motion.linear + cross(motion.angular, data.body_com[b]);
+      const Vec3 w = transpose_times(data.X_WB[b].R, motion.angular);
+      twice += I.mass * dot(v_c, v_c) + dot(w, I.inertia * w);
+    }
   }
-  for (int i = 0; i < model.nv; ++i) twice += parameters.dof_armature[i] * v[i] * v[i];
-  for (int t = 0; t < model.ntendon; ++t) {
+  for (const IndexRange& range : data.scope.dofs) {
+    for (int i = range.begin; i < range.end; ++i) twice += parameters.dof_armature[i] * v[i] * v[i];
+  }
+  for (const int t : data.scope.tendons) {
     double rate = 0.0;
     for (const Tendon::Term& term : model.tendons[t].terms) rate += term.coefficient * v[model.joint_dof[term.joint]];
     twice += parameters.tendon_armature[t] * rate * rate;

@@ -6,42 +6,52 @@
 namespace touchstone {
 
 bool factorize(const Model& model, Data& data) {
-  data.L = data.M;
-  return factorize_rows(model, data.L, data.D_inverse);
+  copy_rows(model, data.scope.dofs, data.M, data.L);
+  return factorize_rows(model, data.scope.dofs, data.L, data.D_inverse);
 }
 
 bool factorize(const Model& model, const ConstVectorRef& shift, Data& data) {
   require_size("shift", shift.size(), model.nv);
-  data.L = data.M;
+  copy_rows(model, data.scope.dofs, data.M, data.L);
   for (int i = 0; i < model.nv; ++i) data.L[model.row_start[i] + model.row_length[i] - 1] += shift[i];
-  return factorize_rows(model, data.L, data.D_inverse);
+  return factorize_rows(model, data.scope.dofs, data.L, data.D_inverse);
 }
 
 void half_solve(const Model& model, const Data& data, VectorRef x) {
   require_size("x", x.size(), model.nv);
-  half_solve_rows(model, data.L, x);
+  half_solve_rows(model, data.scope.dofs, data.L, x);
 }
 
 namespace {
 
-void solve_rows(const Model& model, const VectorX& L, const VectorX& D_inverse, VectorRef x) {
+void solve_rows(const Model& model, std::span<const IndexRange> dofs, const VectorX& L, const VectorX& D_inverse,
+                VectorRef x) {
   require_size("x", x.size(), model.nv);
-  half_solve_rows(model, L, x);
-  for (int k = 0; k < model.nv; ++k) {
-    const double* row = L.data() + model.row_start[k];
-    const int* dof = model.row_dof.data() + model.row_start[k];
-    double xk = x[k] * D_inverse[k];
-    for (int j = 0; j < model.row_length[k] - 1; ++j) xk -= row[j] * x[dof[j]];
-    x[k] = xk;
+  half_solve_rows(model, dofs, L, x);
+  for (const IndexRange& range : dofs) {
+    for (int k = range.begin; k < range.end; ++k) {
+      const double* row = L.data() + model.row_start[k];
+      const int* dof = model.row_dof.data() + model.row_start[k];
+      double xk = x[k] * D_inverse[k];
+      for (int j = 0; j < model.row_length[k] - 1; ++j) xk -= row[j] * x[dof[j]];
+      x[k] = xk;
+    }
   }
 }
 
 }  // namespace
 
-void solve(const Model& model, const Data& data, VectorRef x) { solve_rows(model, data.L, data.D_inverse, x); }
+void solve(const Model& model, const Data& data, VectorRef x) {
+  solve_rows(model, data.scope.dofs, data.L, data.D_inverse, x);
+}
 
 void solve(const Model& model, const TreeFactor& factor, VectorRef x) {
-  solve_rows(model, factor.L, factor.D_inverse, x);
+  const IndexRange dofs[] = {{0, model.nv}};
+  solve_rows(model, dofs, factor.L, factor.D_inverse, x);
+}
+
+void solve(const Model& model, const Scope& scope, const TreeFactor& factor, VectorRef x) {
+  solve_rows(model, scope.dofs, factor.L, factor.D_inverse, x);
 }
 
 void solve_path(const Model& model, const Data& data, int body, Eigen::Ref<MatrixX> X) {

@@ -25,7 +25,7 @@ double clamped(double value, bool limited, const Vector2& range) {
 void compute_tendons(const Model& model, const ConstVectorRef& q, const ConstVectorRef& v, Data& data) {
   require_size("q", q.size(), model.nq);
   require_size("v", v.size(), model.nv);
-  for (int t = 0; t < model.ntendon; ++t) {
+  for (const int t : data.scope.tendons) {
     data.tendon_length[t] = tendon_length(model, model.tendons[t], q);
     double rate = 0.0;
     for (const Tendon::Term& term : model.tendons[t].terms) rate += term.coefficient * v[model.joint_dof[term.joint]];
@@ -42,32 +42,30 @@ bool passive_forces_enabled(const Model& model) {
   return model.options.springs_enabled || model.options.dampers_enabled;
 }
 
-void add_joint_springs(const Model& model, const Parameters& parameters, const ConstVectorRef& q, VectorRef tau) {
+void add_joint_spring(const Model& model, const Parameters& parameters, const ConstVectorRef& q, int j, VectorRef tau) {
   const VectorX& rest = parameters.spring_reference;
-  for (int j = 0; j < model.njoint; ++j) {
-    const double k = parameters.joint_stiffness[j];
-    if (k == 0.0) continue;
-    int i = model.joint_q[j];
-    int dof = model.joint_dof[j];
-    switch (model.joints[j].type) {
-      case JointType::kFree:
-        tau.segment<3>(dof) -= k * (q.segment<3>(i) - rest.segment<3>(i));
-        i += 3;
-        dof += 3;
-        [[fallthrough]];
-      case JointType::kBall:
-        tau.segment<3>(dof) -=
-            k * so3_log(quaternion_at(rest, i).normalized().conjugate() * quaternion_at(q, i).normalized());
-        break;
-      default:
-        tau[dof] -= k * (q[i] - rest[i]);
-        break;
-    }
+  const double k = parameters.joint_stiffness[j];
+  if (k == 0.0) return;
+  int i = model.joint_q[j];
+  int dof = model.joint_dof[j];
+  switch (model.joints[j].type) {
+    case JointType::kFree:
+      tau.segment<3>(dof) -= k * (q.segment<3>(i) - rest.segment<3>(i));
+      i += 3;
+      dof += 3;
+      [[fallthrough]];
+    case JointType::kBall:
+      tau.segment<3>(dof) -=
+          k * so3_log(quaternion_at(rest, i).normalized().conjugate() * quaternion_at(q, i).normalized());
+      break;
+    default:
+      tau[dof] -= k * (q[i] - rest[i]);
+      break;
   }
 }
 
 void add_tendon_forces(const Model& model, const Parameters& parameters, const Data& data, VectorRef tau) {
-  for (int t = 0; t < model.ntendon; ++t) {
+  for (const int t : data.scope.tendons) {
     double force = 0.0;
     if (model.options.springs_enabled)
       force -= parameters.tendon_stiffness[t] * tendon_stretch(parameters, t, data.tendon_length[t]);
@@ -82,14 +80,16 @@ void add_tendon_forces(const Model& model, const Parameters& parameters, const D
 // The compensating forces; false, and nothing written, if no body asks for any.
 bool gravity_compensation(const Model& model, const Parameters& parameters, const Data& data, VectorRef tau) {
   bool any = false;
-  for (int b = 1; b < model.nbody; ++b) {
-    const double share = parameters.body_gravity_compensation[b];
-    if (share == 0.0 || model.body_kernels[b].tree < 0) continue;
-    if (!any) tau.setZero();
-    any = true;
-    const Vec3 force = -share * parameters.body_inertia[b].mass * Vec3(parameters.gravity);
-    const Vec3 com = data.body_com[b] + data.reference_point[model.body_kernels[b].tree];
-    add_wrench(model, view(data), b, com, force, Vec3(), tau);
+  for (const IndexRange& range : data.scope.bodies) {
+    for (int b = range.begin; b < range.end; ++b) {
+      const double share = parameters.body_gravity_compensation[b];
+      if (share == 0.0 || model.body_kernels[b].tree < 0) continue;
+      if (!any) tau.setZero();
+      any = true;
+      const Vec3 force = -share * parameters.body_inertia[b].mass * Vec3(parameters.gravity);
+      const Vec3 com = data.body_com[b] + data.reference_point[model.body_kernels[b].tree];
+      add_wrench(model, view(data), b, com, force, Vec3(), tau);
+    }
   }
   return any;
 }
@@ -122,7 +122,10 @@ void compute_passive(const Model& model, const Parameters& parameters, const Con
   data.passive.setZero();
   if (!passive_forces_enabled(model)) return;
   if (model.options.dampers_enabled) data.passive.noalias() -= parameters.dof_damping.cwiseProduct(v);
-  if (model.options.springs_enabled) add_joint_springs(model, parameters, q, data.passive);
+  for (const IndexRange& range : data.scope.joints) {
+    if (!model.options.springs_enabled) break;
+    for (int j = range.begin; j < range.end; ++j) add_joint_spring(model, parameters, q, j, data.passive);
+  }
   add_tendon_forces(model, parameters, data, data.passive);
   add_gravity_compensation(model, parameters, false, data, data.passive);
 }
@@ -143,18 +146,18 @@ double activation_rate(const Actuator& actuator, double control, double activati
 
 // Where several actuators pull one tendon, the tendon's force limit scales them all.
 void limit_tendon_forces(const Model& model, Data& data) {
-  for (int t = 0; t < model.ntendon; ++t) {
+  for (const int t : data.scope.tendons) {
     if (!model.tendons[t].actuator_force_limited) continue;
     double total = 0.0;
     const auto pulls = [&](int u) {
       return model.actuators[u].transmission == TransmissionType::kTendon && model.actuators[u].target == t;
     };
-    for (int u = 0; u < model.nu; ++u) {
+    for (const int u : data.scope.actuators) {
       if (pulls(u)) total += data.actuator_force[u];
     }
     const double allowed = clamped(total, true, model.tendons[t].actuator_force_range);
     if (allowed == total) continue;
-    for (int u = 0; u < model.nu; ++u) {
+    for (const int u : data.scope.actuators) {
       if (pulls(u)) data.actuator_force[u] *= allowed / total;
     }
   }
@@ -231,14 +234,14 @@ void compute_actuation(const Model& model, const Parameters& parameters, const S
     data.activation_rate.setZero();
     return;
   }
-  for (int u = 0; u < model.nu; ++u)
+  for (const int u : data.scope.actuators)
     data.actuator_force[u] = actuator_force(model, parameters, state, input, u, h, data);
   limit_tendon_forces(model, data);
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     const Actuator& actuator = model.actuators[u];
     data.actuator_force[u] = clamped(data.actuator_force[u], actuator.force_limited, actuator.force_range);
   }
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     const int dof = only_dof(model, model.actuators[u]);
     if (dof >= 0) {
       data.actuation[dof] += data.actuator_moment(dof, u) * data.actuator_force[u];
@@ -248,10 +251,12 @@ void compute_actuation(const Model& model, const Parameters& parameters, const S
   }
   if (passive_forces_enabled(model)) add_gravity_compensation(model, parameters, true, data, data.actuation);
   data.actuation_unlimited = data.actuation;
-  for (int j = 0; j < model.njoint; ++j) {
-    const Joint& joint = model.joints[j];
-    double& force = data.actuation[model.joint_dof[j]];
-    if (joint.actuator_force_limited) force = clamped(force, true, joint.actuator_force_range);
+  for (const IndexRange& range : data.scope.joints) {
+    for (int j = range.begin; j < range.end; ++j) {
+      const Joint& joint = model.joints[j];
+      double& force = data.actuation[model.joint_dof[j]];
+      if (joint.actuator_force_limited) force = clamped(force, true, joint.actuator_force_range);
+    }
   }
 }
 
@@ -261,11 +266,13 @@ void add_applied_wrenches(const Model& model, const Parameters& parameters, cons
                           const Data& data, VectorRef tau) {
   require_size("wrenches", std::ssize(wrenches), model.nbody);
   require_size("tau", tau.size(), model.nv);
-  for (int b = 1; b < model.nbody; ++b) {
-    const Vector6& wrench = wrenches[b];
-    if (model.body_kernels[b].tree < 0 || wrench.isZero(0.0)) continue;
-    const Vec3 com = data.X_WB[b] * parameters.body_inertia[b].com;
-    add_wrench(model, view(data), b, com, Vec3(wrench.head<3>()), Vec3(wrench.tail<3>()), tau);
+  for (const IndexRange& range : data.scope.bodies) {
+    for (int b = range.begin; b < range.end; ++b) {
+      const Vector6& wrench = wrenches[b];
+      if (model.body_kernels[b].tree < 0 || wrench.isZero(0.0)) continue;
+      const Vec3 com = data.X_WB[b] * parameters.body_inertia[b].com;
+      add_wrench(model, view(data), b, com, Vec3(wrench.head<3>()), Vec3(wrench.tail<3>()), tau);
+    }
   }
 }
 

@@ -30,13 +30,15 @@ void begin_joint_terms(const Model& model, const Parameters& parameters, const S
                        const SpringTerms& springs, Data& data) {
   data.joint_gain.setZero();
   if (model.options.dampers_enabled) data.joint_gain = h * parameters.dof_damping;
-  for (int j = 0; j < model.njoint; ++j) {
-    const double k = parameters.joint_stiffness[j];
-    if (k == 0.0 || !model.options.springs_enabled) continue;
-    const int n = dof_count(model.joints[at(j)].type);
-    const int dof = model.joint_dof[at(j)];
-    data.joint_gain.segment(dof, n).array() += springs.gain * k;
-    data.smooth_force.segment(dof, n) -= springs.rate * k * state.v.segment(dof, n);
+  for (const IndexRange& range : data.scope.joints) {
+    for (int j = range.begin; j < range.end; ++j) {
+      const double k = parameters.joint_stiffness[j];
+      if (k == 0.0 || !model.options.springs_enabled) continue;
+      const int n = dof_count(model.joints[at(j)].type);
+      const int dof = model.joint_dof[at(j)];
+      data.joint_gain.segment(dof, n).array() += springs.gain * k;
+      data.smooth_force.segment(dof, n) -= springs.rate * k * state.v.segment(dof, n);
+    }
   }
 }
 
@@ -59,7 +61,7 @@ void begin_tendon_terms(const Model& model, const Parameters& parameters, double
   const SpringTerms springs = spring_terms(rule, h);
   data.tendon_block_gain.setZero();
   data.tendon_block_force.setZero();
-  for (int t = 0; t < model.ntendon; ++t) {
+  for (const int t : data.scope.tendons) {
     data.tendon_gain[t] = 0.0;
     const double stretch = model.options.springs_enabled ? tendon_stretch(parameters, t, data.tendon_length[t]) : 0.0;
     if (data.tendon_on_path[at(t)] == 0) {
@@ -92,13 +94,15 @@ bool compute_free_motion(const Model& model, const Parameters& parameters, const
 
 bool repeat_free_motion(const Model& model, const State& state, double h, Data& data) {
   sum_servo_actuation(model, data);
-  data.L = data.M;
-  for (int i = 0; i < model.nv; ++i) {
-    data.L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += data.joint_gain[i];
+  copy_rows(model, data.scope.dofs, data.M, data.L);
+  for (const IndexRange& range : data.scope.dofs) {
+    for (int i = range.begin; i < range.end; ++i) {
+      data.L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += data.joint_gain[i];
+    }
   }
-  add_tendon_armature(model, data.tendon_gain, data.L);
+  add_tendon_armature(model, data.scope.tendons, data.tendon_gain, data.L);
   add_servo_gains(model, data, data.L);
-  const bool ok = factorize_rows(model, data.L, data.D_inverse);
+  const bool ok = factorize_rows(model, data.scope.dofs, data.L, data.D_inverse);
   data.smooth_force = data.passive_force + data.servo_actuation;
   data.v_free = h * data.smooth_force;
   solve(model, data, data.v_free);
@@ -126,57 +130,64 @@ bool compute_explicit_motion(const Model& model, const Parameters& parameters, c
 
 bool factorize_damped(const Model& model, const Parameters& parameters, bool joints_alone, double h, Data& data) {
   VectorX& L = data.damped.L;
-  L = data.M;
+  copy_rows(model, data.scope.dofs, data.M, L);
   data.damped.D_inverse.resize(model.nv);
   const double scale = model.options.dampers_enabled ? h : 0.0;
-  for (int i = 0; i < model.nv; ++i) {
-    L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += scale * parameters.dof_damping[i];
+  for (const IndexRange& range : data.scope.dofs) {
+    for (int i = range.begin; i < range.end; ++i) {
+      L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += scale * parameters.dof_damping[i];
+    }
   }
   if (!joints_alone) {
-    for (int t = 0; t < model.ntendon; ++t) {
+    for (const int t : data.scope.tendons) {
       data.tendon_gain[t] = data.tendon_on_path[at(t)] != 0 ? scale * parameters.tendon_damping[t] : 0.0;
     }
-    add_tendon_armature(model, data.tendon_gain, L);
-    for (int u = 0; u < model.nu && model.options.actuation_enabled; ++u) {
-      if (!fits_tree(model, data, u) || is_beyond(data.actuator_law[u], servo_range(model, data, u))) continue;
+    add_tendon_armature(model, data.scope.tendons, data.tendon_gain, L);
+    for (const int u : data.scope.actuators) {
+      if (!model.options.actuation_enabled || !fits_tree(model, data, u) ||
+          is_beyond(data.actuator_law[u], servo_range(model, data, u)))
+        continue;
       data.servo_gain[u] = h * servo_gains(model, parameters, data, u).kd;
       if (data.servo_gain[u] > 0.0) data.servo_mode[at(u)] = ServoMode::kImplicit;
     }
     add_servo_gains(model, data, L);
   }
-  return factorize_rows(model, L, data.damped.D_inverse);
+  return factorize_rows(model, data.scope.dofs, L, data.damped.D_inverse);
 }
 
 bool factorize_stiff(const Model& model, const Parameters& parameters, double time, const Data& data,
                      TreeFactor& factor) {
   VectorX& L = factor.L;
   bool any = false;
-  L = data.M;
-  for (int j = 0; j < model.njoint && model.options.springs_enabled; ++j) {
-    const double k = time * time * parameters.joint_stiffness[j];
-    if (!(k > 0.0)) continue;
-    any = true;
-    const int dof = model.joint_dof[at(j)];
-    for (int i = dof; i < dof + dof_count(model.joints[at(j)].type); ++i) {
-      L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += k;
+  copy_rows(model, data.scope.dofs, data.M, L);
+  for (const IndexRange& range : data.scope.joints) {
+    for (int j = range.begin; j < range.end && model.options.springs_enabled; ++j) {
+      const double k = time * time * parameters.joint_stiffness[j];
+      if (!(k > 0.0)) continue;
+      any = true;
+      const int dof = model.joint_dof[at(j)];
+      for (int i = dof; i < dof + dof_count(model.joints[at(j)].type); ++i) {
+        L[model.row_start[at(i)] + model.row_length[at(i)] - 1] += k;
+      }
     }
   }
-  for (int t = 0; t < model.ntendon && model.options.springs_enabled; ++t) {
+  for (const int t : data.scope.tendons) {
+    if (!model.options.springs_enabled) break;
     const double k = time * time * parameters.tendon_stiffness[t];
     const bool is_slack = tendon_stretch(parameters, t, data.tendon_length[t]) == 0.0;
     if (!(k > 0.0) || is_slack || data.tendon_on_path[at(t)] == 0) continue;
     any = true;
     add_tendon(model, t, k, L);
   }
-  for (int u = 0; u < model.nu && model.options.actuation_enabled; ++u) {
-    if (!fits_tree(model, data, u)) continue;
+  for (const int u : data.scope.actuators) {
+    if (!model.options.actuation_enabled || !fits_tree(model, data, u)) continue;
     const double k = time * time * servo_gains(model, parameters, data, u).kp;
     if (!(k > 0.0) || is_beyond(data.actuator_law[u], servo_range(model, data, u))) continue;
     any = true;
     add_servo_gain(model, data, u, k, L);
   }
   factor.D_inverse.resize(model.nv);
-  return any && factorize_rows(model, L, factor.D_inverse);
+  return any && factorize_rows(model, data.scope.dofs, L, factor.D_inverse);
 }
 
 void damper_impulse(const Model& model, const Parameters& parameters, const Data& data, const ConstVectorRef& v_next,
@@ -184,7 +195,7 @@ void damper_impulse(const Model& model, const Parameters& parameters, const Data
   impulse.setZero();
   if (!model.options.dampers_enabled) return;
   impulse = -h * parameters.dof_damping.cwiseProduct(v_next);
-  for (int t = 0; t < model.ntendon; ++t) {
+  for (const int t : data.scope.tendons) {
     const double d = parameters.tendon_damping[t];
     if (d == 0.0 || (!with_blocks && data.tendon_block_gain[t] > 0.0)) continue;
     double rate = 0.0;

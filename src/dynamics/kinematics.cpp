@@ -20,20 +20,24 @@ void detail::place_all_angles(const Model& model, const ConstVectorRef& q, Data&
 void forward_kinematics(const Model& model, const Parameters& parameters, const ConstVectorRef& q, Data& data) {
   require_size("q", q.size(), model.nq);
   detail::place_all_angles(model, q, data);
-  for (int b = 1; b < model.nbody; ++b) detail::place_body(model, parameters, q.data(), b, data);
+  for (const IndexRange& range : data.scope.bodies) {
+    for (int b = range.begin; b < range.end; ++b) detail::place_body(model, parameters, q.data(), b, data);
+  }
 }
 
 void forward_kinematics(const Model& model, const Parameters& parameters, const State& state, Data& data) {
   require_size("state.q", state.q.size(), model.nq);
   require_size("state.mocap", std::ssize(state.mocap), model.nmocap);
   detail::place_all_angles(model, state.q, data);
-  for (int b = 1; b < model.nbody; ++b) {
-    const int mocap = model.body_kernels[b].mocap;
-    if (mocap < 0) {
-      detail::place_body(model, parameters, state.q.data(), b, data);
-    } else {
-      const Transform& X = state.mocap[mocap];
-      data.X_WB[b] = Pose({X.position, X.rotation.normalized()});
+  for (const IndexRange& range : data.scope.bodies) {
+    for (int b = range.begin; b < range.end; ++b) {
+      const int mocap = model.body_kernels[b].mocap;
+      if (mocap < 0) {
+        detail::place_body(model, parameters, state.q.data(), b, data);
+      } else {
+        const Transform& X = state.mocap[mocap];
+        data.X_WB[b] = Pose({X.position, X.rotation.normalized()});
+      }
     }
   }
 }
@@ -41,12 +45,14 @@ void forward_kinematics(const Model& model, const Parameters& parameters, const 
 void forward_velocity(const Model& model, const ConstVectorRef& v, Data& data) {
   require_size("v", v.size(), model.nv);
   Motion unused;
-  for (int b = 1; b < model.nbody; ++b) {
-    const BodyKernel& body = model.body_kernels[b];
-    if (body.tree < 0) continue;
-    Motion velocity = data.velocity[body.parent];
-    detail::move_body<false>(model, body, v.data(), data, velocity, unused);
-    data.velocity[b] = velocity;
+  for (const IndexRange& range : data.scope.bodies) {
+    for (int b = range.begin; b < range.end; ++b) {
+      const BodyKernel& body = model.body_kernels[b];
+      if (body.tree < 0) continue;
+      Motion velocity = data.velocity[body.parent];
+      detail::move_body<false>(model, body, v.data(), data, velocity, unused);
+      data.velocity[b] = velocity;
+    }
   }
 }
 

@@ -10,12 +10,15 @@ namespace touchstone {
 namespace {
 
 void sum_forces(const Model& model, Data& data, VectorRef tau) {
-  for (int b = model.nbody - 1; b > 0; --b) {
-    const BodyKernel& body = model.body_kernels[b];
-    if (body.tree < 0) continue;
-    const Force f = data.force[b];
-    for (int i = body.first_dof; i < body.first_dof + body.dof_count; ++i) tau[i] = dot(data.S[i], f);
-    data.force[body.parent] += f;
+  const std::vector<IndexRange>& bodies = data.scope.bodies;
+  for (auto range = bodies.rbegin(); range != bodies.rend(); ++range) {
+    for (int b = range->end - 1; b >= range->begin; --b) {
+      const BodyKernel& body = model.body_kernels[b];
+      if (body.tree < 0) continue;
+      const Force f = data.force[b];
+      for (int i = body.first_dof; i < body.first_dof + body.dof_count; ++i) tau[i] = dot(data.S[i], f);
+      data.force[body.parent] += f;
+    }
   }
 }
 
@@ -26,23 +29,25 @@ void forward_pass(const Model& model, const Parameters& parameters, const double
   data.velocity[0] = Motion();
   data.acceleration[0] = {Vec3(), -Vec3(parameters.gravity)};
   data.force[0] = Force();
-  for (int b = 1; b < model.nbody; ++b) {
-    const BodyKernel& body = model.body_kernels[b];
-    if constexpr (kPlace) detail::place_body(model, parameters, q, b, data);
-    if (body.tree < 0) {
-      data.acceleration[b] = data.acceleration[0];
-      continue;
+  for (const IndexRange& range : data.scope.bodies) {
+    for (int b = range.begin; b < range.end; ++b) {
+      const BodyKernel& body = model.body_kernels[b];
+      if constexpr (kPlace) detail::place_body(model, parameters, q, b, data);
+      if (body.tree < 0) {
+        data.acceleration[b] = data.acceleration[0];
+        continue;
+      }
+      Motion velocity = data.velocity[body.parent];
+      Motion acceleration = data.acceleration[body.parent];
+      detail::move_body<true>(model, body, v, data, velocity, acceleration);
+      if constexpr (kAccelerate) {
+        for (int i = body.first_dof; i < body.first_dof + body.dof_count; ++i) acceleration += data.S[i] * a[i];
+      }
+      data.velocity[b] = velocity;
+      data.acceleration[b] = acceleration;
+      data.force[b] =
+          detail::inertial_force(parameters.body_inertia[b], data.X_WB[b].R, data.body_com[b], velocity, acceleration);
     }
-    Motion velocity = data.velocity[body.parent];
-    Motion acceleration = data.acceleration[body.parent];
-    detail::move_body<true>(model, body, v, data, velocity, acceleration);
-    if constexpr (kAccelerate) {
-      for (int i = body.first_dof; i < body.first_dof + body.dof_count; ++i) acceleration += data.S[i] * a[i];
-    }
-    data.velocity[b] = velocity;
-    data.acceleration[b] = acceleration;
-    data.force[b] =
-        detail::inertial_force(parameters.body_inertia[b], data.X_WB[b].R, data.body_com[b], velocity, acceleration);
   }
 }
 
@@ -69,10 +74,12 @@ void gravity_force(const Model& model, const Parameters& parameters, Data& data,
   require_size("g", g.size(), model.nv);
   const Vec3 gravity(parameters.gravity);
   data.force[0] = Force();
-  for (int b = 1; b < model.nbody; ++b) {
-    if (model.body_kernels[b].tree < 0) continue;
-    const Vec3 f = -parameters.body_inertia[b].mass * gravity;
-    data.force[b] = {cross(data.body_com[b], f), f};
+  for (const IndexRange& range : data.scope.bodies) {
+    for (int b = range.begin; b < range.end; ++b) {
+      if (model.body_kernels[b].tree < 0) continue;
+      const Vec3 f = -parameters.body_inertia[b].mass * gravity;
+      data.force[b] = {cross(data.body_com[b], f), f};
+    }
   }
   sum_forces(model, data, g);
 }

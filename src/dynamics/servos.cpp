@@ -184,7 +184,7 @@ void begin_servos(const Model& model, const Parameters& parameters, double h, Se
   data.servo_gain.setZero();
   std::fill(data.servo_mode.begin(), data.servo_mode.end(), ServoMode::kExplicit);
   if (!model.options.actuation_enabled) return;
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     const ServoGains gains = servo_gains(model, parameters, data, u);
     const double gain = h * gains.kd + h * h * gains.kp;
     if (gain == 0.0 || is_idle(model, data, u)) continue;
@@ -196,7 +196,7 @@ void begin_servos(const Model& model, const Parameters& parameters, double h, Se
     data.servo_gain[u] = gain;
     data.servo_force[u] = data.actuator_law[u] - h * gains.kp * data.actuator_velocity[u];
   }
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     if (data.servo_mode[at(u)] == ServoMode::kExplicit || !shares_limit(data, u)) continue;
     if (is_bounded_together(data, u)) continue;
     const auto force_now = [&](int k) {
@@ -247,19 +247,19 @@ ServoBlock find_block(const Model& model, const Data& data, int u) {
 void sum_servo_actuation(const Model& model, Data& data) {
   data.servo_actuation = data.actuation;
   // The limit of a joint was applied to forces of the start; what is not explicit keeps it by itself.
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     if (data.servo_mode[at(u)] == ServoMode::kExplicit) continue;
     for_dofs(model, data, u, [&](int i) {
       if (joint_of_dof(model, i).actuator_force_limited) data.servo_actuation[i] = data.actuation_unlimited[i];
     });
   }
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     if (data.servo_mode[at(u)] == ServoMode::kExplicit) continue;
     const double force = data.servo_mode[at(u)] == ServoMode::kImplicit ? data.servo_force[u] : 0.0;
     const double change = force - data.actuator_force[u];
     for_dofs(model, data, u, [&](int i) { data.servo_actuation[i] += data.actuator_moment(i, u) * change; });
   }
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     if (data.servo_mode[at(u)] == ServoMode::kBounded) data.servo_block[at(u)] = find_block(model, data, u);
   }
 }
@@ -272,7 +272,7 @@ void add_servo_gain(const Model& model, const Data& data, int u, double gain, Ve
 }
 
 void add_servo_gains(const Model& model, const Data& data, VectorX& rows) {
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     if (data.servo_mode[at(u)] == ServoMode::kImplicit) add_servo_gain(model, data, u, data.servo_gain[u], rows);
   }
 }
@@ -321,7 +321,7 @@ void scale_shared(const Model& model, const Data& data, int u, VectorRef force) 
 bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const ConstVectorRef& v_next, double h,
                             Data& data) {
   bool any = false;
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     const ServoMode mode = data.servo_mode[at(u)];
     if (mode == ServoMode::kExplicit || mode == ServoMode::kShared) continue;
     if (mode == ServoMode::kImplicit) {
@@ -350,7 +350,7 @@ bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const C
 void actuator_impulse(const Model& model, const Data& data, const ConstVectorRef& v, const ConstVectorRef& v_next,
                       double h, VectorRef impulse) {
   impulse = h * data.servo_actuation;
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     if (data.servo_mode[at(u)] != ServoMode::kImplicit) continue;
     const double change = change_of_rate(model, data, u, v, v_next);
     for_dofs(model, data, u, [&](int i) { impulse[i] -= data.servo_gain[u] * data.actuator_moment(i, u) * change; });
@@ -359,7 +359,7 @@ void actuator_impulse(const Model& model, const Data& data, const ConstVectorRef
 
 void applied_actuator_forces(const Model& model, const Data& data, const ConstVectorRef& v,
                              const ConstVectorRef& v_next, double h, VectorRef force) {
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     force[u] = data.servo_force[u];
     const ServoMode mode = data.servo_mode[at(u)];
     if (mode == ServoMode::kExplicit) continue;
@@ -369,7 +369,7 @@ void applied_actuator_forces(const Model& model, const Data& data, const ConstVe
         mode == ServoMode::kBounded && is_alone(data, u) ? data.servo_block[at(u)].range : data.actuator_range[at(u)];
     force[u] = std::clamp(force[u], range[0], range[1]);
   }
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : data.scope.actuators) {
     if (data.servo_mode[at(u)] == ServoMode::kBounded && !is_alone(data, u)) scale_shared(model, data, u, force);
   }
 }

@@ -70,32 +70,37 @@ Vector3 half_carried(const Vector3& x, const Vector3& f) {
 void kinetic_gradient(const Model& model, const Parameters& parameters, const ConstVectorRef& v, Data& data,
                       VectorRef momentum, VectorRef gradient) {
   data.force[0] = Force();
-  for (int b = 1; b < model.nbody; ++b) {
-    if (model.body_kernels[at(b)].tree < 0) continue;
-    data.force[at(b)] =
-        momentum_of(parameters.body_inertia[at(b)], data.X_WB[at(b)].R, data.body_com[at(b)], data.velocity[at(b)]);
-  }
-  for (int b = model.nbody - 1; b > 0; --b) {
-    const BodyKernel& body = model.body_kernels[at(b)];
-    if (body.tree < 0) continue;
-    const Force H = data.force[at(b)];
-    Motion V = data.velocity[at(body.parent)];
-    const JointKernel* joint = model.joint_kernels.data() + body.first_joint;
-    for (const JointKernel* last = joint + body.joint_count; joint != last; ++joint) {
-      const int end = joint->dof + dof_count(joint->type);
-      int i = joint->dof;
-      const auto add_axes = [&](int stop) {  // those before `stop` turn with each other
-        const int first = i;
-        for (; i < stop; ++i) {
-          momentum[i] = dot(data.S[at(i)], H);
-          gradient[i] = dot(cross(V, data.S[at(i)]), H);
-        }
-        for (int k = first; k < stop; ++k) V += data.S[at(k)] * v[k];
-      };
-      if (joint->type == JointType::kFree) add_axes(joint->dof + 3);  // translations are fixed in the world
-      add_axes(end);
+  const std::vector<IndexRange>& bodies = data.scope.bodies;
+  for (const IndexRange& range : bodies) {
+    for (int b = range.begin; b < range.end; ++b) {
+      if (model.body_kernels[at(b)].tree < 0) continue;
+      data.force[at(b)] =
+          momentum_of(parameters.body_inertia[at(b)], data.X_WB[at(b)].R, data.body_com[at(b)], data.velocity[at(b)]);
     }
-    data.force[at(body.parent)] += H;
+  }
+  for (auto range = bodies.rbegin(); range != bodies.rend(); ++range) {
+    for (int b = range->end - 1; b >= range->begin; --b) {
+      const BodyKernel& body = model.body_kernels[at(b)];
+      if (body.tree < 0) continue;
+      const Force H = data.force[at(b)];
+      Motion V = data.velocity[at(body.parent)];
+      const JointKernel* joint = model.joint_kernels.data() + body.first_joint;
+      for (const JointKernel* last = joint + body.joint_count; joint != last; ++joint) {
+        const int end = joint->dof + dof_count(joint->type);
+        int i = joint->dof;
+        const auto add_axes = [&](int stop) {  // those before `stop` turn with each other
+          const int first = i;
+          for (; i < stop; ++i) {
+            momentum[i] = dot(data.S[at(i)], H);
+            gradient[i] = dot(cross(V, data.S[at(i)]), H);
+          }
+          for (int k = first; k < stop; ++k) V += data.S[at(k)] * v[k];
+        };
+        if (joint->type == JointType::kFree) add_axes(joint->dof + 3);  // translations are fixed in the world
+        add_axes(end);
+      }
+      data.force[at(body.parent)] += H;
+    }
   }
   add_armature(model, parameters, v, momentum);
 }
@@ -133,6 +138,7 @@ VariationalStep::VariationalStep(const Model& model)
 bool VariationalStep::solve(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                             double h, bool explicit_dampers, Data& data) {
   const Step step{model, parameters, state, h, explicit_dampers, data};
+  if (!data.scope.is_whole() || !work_.scope.is_whole()) work_.scope = data.scope;
   moved_ = state;
   forward_kinematics(model, parameters, moved_, work_);
   forward_velocity(model, state.v, work_);
@@ -198,7 +204,7 @@ double VariationalStep::improve(const Step& step, int iteration) {
   double worst = 0.0;
   for (int tree = 0; tree < model.ntree; ++tree) {
     const int first = model.tree_first_dof[at(tree)], count = model.tree_first_dof[at(tree) + 1] - first;
-    if (count == 0) continue;
+    if (count == 0 || !step.data.scope.has_tree(tree)) continue;
     auto s = correction_.segment(first, count);
     const auto old = [&](int k) { return steps_.col(k).segment(first, count); };
     for (int k = 0; k < iteration; ++k) {

@@ -15,10 +15,10 @@ void store(const Quaternion& rotation, VectorRef q, int i) {
   q.segment<3>(i + 1) = rotation.vec();
 }
 
-// Calls rotation(q, dof) or scalar(q, dof) for each part of each joint; a free joint is three scalars and a rotation.
+// Calls rotation(q, dof) or scalar(q, dof) for each part of some joints; a free joint is three scalars and a rotation.
 template <typename Rotation, typename Scalar>
-void for_each_coordinate(const Model& model, Rotation&& rotation, Scalar&& scalar) {
-  for (int j = 0; j < model.njoint; ++j) {
+void for_each_coordinate(const Model& model, IndexRange joints, Rotation&& rotation, Scalar&& scalar) {
+  for (int j = joints.begin; j < joints.end; ++j) {
     const int q = model.joint_q[j];
     const int dof = model.joint_dof[j];
     switch (model.joints[j].type) {
@@ -36,19 +36,32 @@ void for_each_coordinate(const Model& model, Rotation&& rotation, Scalar&& scala
   }
 }
 
+template <typename Rotation, typename Scalar>
+void for_each_coordinate(const Model& model, Rotation&& rotation, Scalar&& scalar) {
+  for_each_coordinate(model, IndexRange{0, model.njoint}, rotation, scalar);
+}
+
 }  // namespace
 
 void integrate(const Model& model, const ConstVectorRef& q, const ConstVectorRef& v, double h, VectorRef q_next) {
+  const IndexRange joints[] = {{0, model.njoint}};
+  integrate(model, joints, q, v, h, q_next);
+}
+
+void integrate(const Model& model, std::span<const IndexRange> joints, const ConstVectorRef& q, const ConstVectorRef& v,
+               double h, VectorRef q_next) {
   require_size("q", q.size(), model.nq);
   require_size("v", v.size(), model.nv);
   require_size("q_next", q_next.size(), model.nq);
-  for_each_coordinate(
-      model,
-      [&](int i, int dof) {
-        const Vector3 turn = h * v.segment<3>(dof);
-        store((quaternion_at(q, i) * so3_exp(turn)).normalized(), q_next, i);
-      },
-      [&](int i, int dof) { q_next[i] = q[i] + h * v[dof]; });
+  for (const IndexRange& range : joints) {
+    for_each_coordinate(
+        model, range,
+        [&](int i, int dof) {
+          const Vector3 turn = h * v.segment<3>(dof);
+          store((quaternion_at(q, i) * so3_exp(turn)).normalized(), q_next, i);
+        },
+        [&](int i, int dof) { q_next[i] = q[i] + h * v[dof]; });
+  }
 }
 
 void difference(const Model& model, const ConstVectorRef& q0, const ConstVectorRef& q1, VectorRef v) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <random>
+#include <span>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/model/model.hpp"
 #include "touchstone/model/state.hpp"
 
@@ -10,6 +12,9 @@ namespace touchstone {
 
 // q moved along the constant velocity v for the time h. `q_next` may be the same memory as `q`.
 void integrate(const Model& model, const ConstVectorRef& q, const ConstVectorRef& v, double h, VectorRef q_next);
+// The same for some joints; the entries of the others are left alone.
+void integrate(const Model& model, std::span<const IndexRange> joints, const ConstVectorRef& q, const ConstVectorRef& v,
+               double h, VectorRef q_next);
 
 // The velocity that takes q0 to q1 in unit time: integrate(q0, difference(q0, q1), 1) = q1.
 void difference(const Model& model, const ConstVectorRef& q0, const ConstVectorRef& q1, VectorRef v);

@@ -4,6 +4,20 @@
 
 namespace touchstone {
 
+std::string_view to_string(SleepPolicy policy) {
+  switch (policy) {
+    case SleepPolicy::kAuto:
+      return "auto";
+    case SleepPolicy::kNever:
+      return "never";
+    case SleepPolicy::kAllowed:
+      return "allowed";
+    case SleepPolicy::kInit:
+      return "init";
+  }
+  return "";
+}
+
 std::string_view to_string(JointType type) {
   switch (type) {
     case JointType::kFree:

@@ -29,6 +29,15 @@ struct Warning {
 
 // --- bodies and joints -----------------------------------------------------------------------------------
 
+// Whether a body may fall asleep with what it touches (docs/simulator.md).
+enum class SleepPolicy {
+  kAuto,     // yes
+  kNever,    // nor does anything that it touches
+  kAllowed,  // yes
+  kInit,     // and it is asleep at the start, if it stays where it is
+};
+std::string_view to_string(SleepPolicy policy);  // MJCF's name of it
+
 struct Body {
   std::string name;                   // unique; empty: the builder makes one
   int parent = 0;                     // 0 is the world
@@ -39,6 +48,7 @@ struct Body {
   // The fixed base that the body is mounted on by its joints (see ShapeElement::fixed_base), 0 for none. The rule that
   // parent and child do not collide then holds although the parent does not move.
   int fixed_base = 0;
+  SleepPolicy sleep = SleepPolicy::kAuto;
   Origin origin;
 };
 
@@ -322,6 +332,8 @@ struct SimulationOptions {
   std::string cone = "pyramidal";         // pyramidal, elliptic
   double friction_impedance_ratio = 1.0;  // impratio
   Vector3 magnetic_field{0.0, -0.5, 0.0};
+  double sleep_tolerance = 1e-4;  // m/s: islands that are slower may fall asleep
+  bool sleep_enabled = false;
   bool contacts_enabled = true, gravity_enabled = true, limits_enabled = true, equalities_enabled = true,
        springs_enabled = true, dampers_enabled = true, actuation_enabled = true, friction_loss_enabled = true,
        clamp_controls = true, filter_parent_contacts = true, safe_references = true, implicit_damping = true;

@@ -88,7 +88,7 @@ TOUCHSTONE_FIELDS(BodyInertia, com, inertia, mass)
 TOUCHSTONE_FIELDS(Origin, file, line, element)
 TOUCHSTONE_FIELDS(Warning, origin, message)
 TOUCHSTONE_FIELDS(Impedance, solref, solimp)
-TOUCHSTONE_FIELDS(Body, name, parent, pose, inertia, gravity_compensation, mocap, fixed_base, origin)
+TOUCHSTONE_FIELDS(Body, name, parent, pose, inertia, gravity_compensation, mocap, fixed_base, sleep, origin)
 TOUCHSTONE_FIELDS(Joint, name, body, type, axis, anchor, pitch, reference, limited, range, limit_margin,
                   limit_impedance, stiffness, spring_reference, damping, armature, friction, friction_impedance,
                   actuator_force_limited, actuator_force_range, actuator_gravity_compensation, velocity_limit,
@@ -114,9 +114,9 @@ TOUCHSTONE_FIELDS(Actuator, name, transmission, target, reference_site, crank_le
 TOUCHSTONE_FIELDS(Sensor, name, type, object_type, object, reference_type, reference, noise, cutoff, origin)
 TOUCHSTONE_FIELDS(Keyframe, name, time, q, v, activation, control, mocap, origin)
 TOUCHSTONE_FIELDS(SimulationOptions, time_step, integrator, cone, friction_impedance_ratio, magnetic_field,
-                  contacts_enabled, gravity_enabled, limits_enabled, equalities_enabled, springs_enabled,
-                  dampers_enabled, actuation_enabled, friction_loss_enabled, clamp_controls, filter_parent_contacts,
-                  safe_references, implicit_damping, exclude_overlaps, mujoco_contact_frames)
+                  sleep_tolerance, sleep_enabled, contacts_enabled, gravity_enabled, limits_enabled, equalities_enabled,
+                  springs_enabled, dampers_enabled, actuation_enabled, friction_loss_enabled, clamp_controls,
+                  filter_parent_contacts, safe_references, implicit_damping, exclude_overlaps, mujoco_contact_frames)
 TOUCHSTONE_FIELDS(Parameters, gravity, body_inertia, body_gravity_compensation, joint_stiffness, spring_reference,
                   dof_armature, dof_damping, dof_friction, tendon_stiffness, tendon_damping, tendon_armature,
                   tendon_friction, tendon_spring_length, actuator_gain, actuator_bias, shape_material)

@@ -13,9 +13,20 @@ void add_tendon(const Model& model, int tendon, double scale, VectorX& M) {
   add_rank_one(model, scale, for_terms, M);
 }
 
-void add_tendon_armature(const Model& model, const VectorX& armature, VectorX& M) {
-  for (int t = 0; t < model.ntendon; ++t) {
+void add_tendon_armature(const Model& model, std::span<const int> tendons, const VectorX& armature, VectorX& M) {
+  for (const int t : tendons) {
     if (armature[t] != 0.0) add_tendon(model, t, armature[t], M);
+  }
+}
+
+void copy_rows(const Model& model, std::span<const IndexRange> dofs, const VectorX& from, VectorX& to) {
+  if (to.size() != from.size()) {
+    to = from;
+    return;
+  }
+  for (const IndexRange& range : dofs) {
+    std::copy(from.data() + model.row_start[range.begin], from.data() + model.row_start[range.end],
+              to.data() + model.row_start[range.begin]);
   }
 }
 
@@ -91,23 +102,27 @@ double eliminate(const Model& model, int k, double* L) {
 
 }  // namespace
 
-bool factorize_rows(const Model& model, VectorX& L, VectorX& D_inverse) {
+bool factorize_rows(const Model& model, std::span<const IndexRange> dofs, VectorX& L, VectorX& D_inverse) {
   bool positive = true;
-  for (int k = model.nv - 1; k >= 0; --k) {
-    const double pivot = L[model.row_start[k] + model.row_length[k] - 1];
-    positive = positive && pivot > 0.0;  // false for NaN
-    D_inverse[k] = eliminate(model, k, L.data());
+  for (auto range = dofs.rbegin(); range != dofs.rend(); ++range) {
+    for (int k = range->end - 1; k >= range->begin; --k) {
+      const double pivot = L[model.row_start[k] + model.row_length[k] - 1];
+      positive = positive && pivot > 0.0;  // false for NaN
+      D_inverse[k] = eliminate(model, k, L.data());
+    }
   }
   return positive;
 }
 
-void half_solve_rows(const Model& model, const VectorX& L, VectorRef x) {
-  for (int k = model.nv - 1; k >= 0; --k) {
-    const double xk = x[k];
-    if (xk == 0.0) continue;
-    const double* row = L.data() + model.row_start[k];
-    const int* dof = model.row_dof.data() + model.row_start[k];
-    for (int j = 0; j < model.row_length[k] - 1; ++j) x[dof[j]] -= row[j] * xk;
+void half_solve_rows(const Model& model, std::span<const IndexRange> dofs, const VectorX& L, VectorRef x) {
+  for (auto range = dofs.rbegin(); range != dofs.rend(); ++range) {
+    for (int k = range->end - 1; k >= range->begin; --k) {
+      const double xk = x[k];
+      if (xk == 0.0) continue;
+      const double* row = L.data() + model.row_start[k];
+      const int* dof = model.row_dof.data() + model.row_start[k];
+      for (int j = 0; j < model.row_length[k] - 1; ++j) x[dof[j]] -= row[j] * xk;
+    }
   }
 }
 

@@ -74,7 +74,9 @@ VectorX reference_mass_matrix(const Model& m, const ReferenceKinematics& k) {
     for (int entry = start; entry <= last; ++entry) M[entry] = dot(k.S[m.row_dof[entry]], F);
     M[last] += m.defaults.dof_armature[i];
   }
-  add_tendon_armature(m, m.defaults.tendon_armature, M);
+  for (int t = 0; t < m.ntendon; ++t) {
+    if (m.defaults.tendon_armature[t] != 0.0) add_tendon(m, t, m.defaults.tendon_armature[t], M);
+  }
   return M;
 }
 
@@ -105,7 +107,8 @@ void require_inertia(Model& m, const VectorX& M, bool allow_massless, const std:
 // kd = 2 ratio sqrt(kp m), with m = 1 / (J M^-1 J') the inertia seen through the transmission.
 void resolve_damping_ratios(Model& m, const ReferenceKinematics& k, VectorX M) {
   VectorX D_inverse(m.nv), moment(m.nv);
-  factorize_rows(m, M, D_inverse);
+  const IndexRange dofs[] = {{0, m.nv}};
+  factorize_rows(m, dofs, M, D_inverse);
   for (Actuator& actuator : m.actuators) {
     if (actuator.damping_ratio <= 0.0) continue;
     if (actuator.gain[0] < 0.0) {
@@ -116,7 +119,7 @@ void resolve_damping_ratios(Model& m, const ReferenceKinematics& k, VectorX M) {
                         .remedy = "the gain (kp) must be positive"});
     }
     transmission_length(m, {k.X_WB, k.S, k.reference_point}, actuator, m.reference_q, moment);
-    half_solve_rows(m, M, moment);
+    half_solve_rows(m, dofs, M, moment);
     const double mobility = moment.dot(D_inverse.cwiseProduct(moment));
     if (mobility > 0.0) actuator.bias[2] = -2.0 * actuator.damping_ratio * std::sqrt(actuator.gain[0] / mobility);
   }

@@ -50,6 +50,7 @@ std::string title(const Model& model, const Column& column, std::size_t k) {
     const auto body = static_cast<std::size_t>(model.mocap_body[k / 7]);
     return fmt::format("mocap:{}.{}", model.bodies[body].name, kPose[k % 7]);
   }
+  if (name == "asleep") return "asleep:" + model.bodies[static_cast<std::size_t>(model.tree_root[k])].name;
   if (name == "times") return std::string("time_") + kStages[k];
   if (column.width == 1) return name;
   return name + "_" + kAxes[k];
@@ -125,7 +126,7 @@ void write_csv(const Recording& recording, const std::filesystem::path& folder) 
   const Model& model = *recording.model();
   StepTable steps = recording.steps();
   ContactTable contacts = recording.contacts();
-  const std::vector<Column> step_columns = record::step_columns(model, steps);
+  const std::vector<Column> step_columns = record::step_columns(model, steps, steps.asleep.empty() ? 0 : model.ntree);
   const std::vector<Column> contact_columns = record::contact_columns(contacts);
   make_output_folder(folder);
   CsvFile step_file(folder / "steps.csv", "row", model, step_columns);

@@ -2,7 +2,7 @@
 
 namespace touchstone::record {
 
-std::vector<Column> step_columns(const Model& model, StepTable& t) {
+std::vector<Column> step_columns(const Model& model, StepTable& t, int sleepers) {
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
   return {{"/steps/time", 1, &t.time},
           {"/steps/q", size(model.nq), &t.q},
@@ -16,6 +16,7 @@ std::vector<Column> step_columns(const Model& model, StepTable& t) {
           {"/steps/constraints", 1, nullptr, &t.constraints},
           {"/steps/islands", 1, nullptr, &t.islands},
           {"/steps/iterations", 1, nullptr, &t.iterations},
+          {"/steps/asleep", size(sleepers), nullptr, &t.asleep},
           {"/steps/natv", 1, &t.natv},
           {"/steps/natv_relative", 1, &t.natv_relative},
           {"/steps/penetration", 1, &t.penetration},

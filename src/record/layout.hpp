@@ -23,7 +23,8 @@ struct Column {
 };
 
 // The columns of a table, bound to it. Rows of `steps` belong to moments, rows of `contacts` to contact points.
-std::vector<Column> step_columns(const Model& model, StepTable& table);
+// `sleepers`: trees whose sleep is recorded, all or none.
+std::vector<Column> step_columns(const Model& model, StepTable& table, int sleepers = 0);
 std::vector<Column> contact_columns(ContactTable& table);
 
 }  // namespace touchstone::record

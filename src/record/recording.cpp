@@ -14,6 +14,7 @@
 #include "touchstone/model/serialize.hpp"
 #include "touchstone/record/layout.hpp"
 #include "touchstone/sim/option_fields.hpp"
+#include "touchstone/sim/sleep.hpp"
 
 namespace touchstone {
 
@@ -298,7 +299,8 @@ Recording::Recording(const std::filesystem::path& path) {
   if (counts[0] < 0 || counts[1] < 0)
     file.fail(fmt::format("the recording is damaged: /meta/rows says {} and {}", counts[0], counts[1]));
   const auto claimed_rows = static_cast<std::size_t>(counts[0]), claimed_points = static_cast<std::size_t>(counts[1]);
-  const std::vector<Column> step_columns = record::step_columns(*model_, steps_);
+  const int sleepers = may_sleep(*model_, options_) ? model_->ntree : 0;
+  const std::vector<Column> step_columns = record::step_columns(*model_, steps_, sleepers);
   const std::vector<Column> contact_columns = record::contact_columns(contacts_);
   double bytes = 0.0;
   require_memory(file, step_columns, claimed_rows, bytes);
@@ -381,9 +383,16 @@ StepReport Recording::report(std::size_t row) const {
   r.residuals.natv_relative = steps_.natv_relative[row];
   r.penetration = steps_.penetration[row];
   r.violation = steps_.violation[row];
+  for (int b = 1; b < model_->nbody; ++b) r.sleep.bodies += is_asleep(row, b) ? 1 : 0;
   const double* t = steps_.times.data() + 6 * row;
   r.times = {t[0], t[1], t[2], t[3], t[4], t[5]};
   return r;
+}
+
+bool Recording::is_asleep(std::size_t row, int body) const {
+  const int tree = model_->body_kernels[static_cast<std::size_t>(body)].tree;
+  if (tree < 0 || steps_.asleep.empty()) return false;
+  return steps_.asleep[row * static_cast<std::size_t>(model_->ntree) + static_cast<std::size_t>(tree)] != 0;
 }
 
 }  // namespace touchstone

@@ -36,8 +36,9 @@ struct StepTable {
   std::vector<std::int32_t> status;               // StepStatus
   std::vector<std::int32_t> contacts;             // rows of ContactTable that belong to this moment
   std::vector<std::int32_t> constraints, islands, iterations;
-  std::vector<double> natv, natv_relative;               // certificate: m/s, -
-  std::vector<double> penetration, violation;            // m, m or rad
+  std::vector<std::int32_t> asleep;            // ntree a row: 1 for a tree that sleeps; empty if nothing could
+  std::vector<double> natv, natv_relative;     // certificate: m/s, -
+  std::vector<double> penetration, violation;  // m, m or rad
   std::vector<double> kinetic_energy, potential_energy;  // J
   std::vector<double> times;  // 6 a row, s: dynamics, collision, assembly, solve, integrate, certify
 
@@ -111,6 +112,7 @@ class Recording {
   State state(std::size_t row) const;
   VectorX control(std::size_t row) const;
   StepReport report(std::size_t row) const;  // what is recorded of it
+  bool is_asleep(std::size_t row, int body) const;
 
  private:
   void read_meta(const RecordingFile& file);

@@ -20,6 +20,7 @@
 #include "touchstone/model/serialize.hpp"
 #include "touchstone/record/layout.hpp"
 #include "touchstone/sim/option_fields.hpp"
+#include "touchstone/sim/sleep.hpp"
 
 namespace touchstone {
 
@@ -62,7 +63,10 @@ struct RecordingWriter::Impl {
   using Counts = std::array<std::int64_t, 2>;  // moments, contacts
 
   Impl(const std::filesystem::path& path, const Simulator& sim, const RecordingOptions& recording)
-      : name(path.string()), options(recording), model(sim.model_ptr()) {
+      : name(path.string()),
+        options(recording),
+        model(sim.model_ptr()),
+        sleepers(may_sleep(sim.model(), sim.options()) ? sim.model().ntree : 0) {
     if (options.every < 1)
       throw Error({.where = {}, .message = fmt::format("every is {}", options.every), .remedy = "give 1 or more"});
     if (options.compression < 0 || options.compression > 9)
@@ -105,7 +109,8 @@ struct RecordingWriter::Impl {
   std::string name;
   RecordingOptions options;
   ModelPtr model;
-  Descriptor lock;  // is released last
+  int sleepers = 0;  // trees whose sleep is recorded
+  Descriptor lock;   // is released last
   Handle file;
   std::vector<Handle> step_sets, contact_sets;
   Handle counter, complete;
@@ -219,7 +224,7 @@ void RecordingWriter::Impl::create(const Simulator& sim) {
                       .remedy = "check the folder and its permissions"});
   }
   write_meta(sim);
-  create_table(record::step_columns(*model, steps), chunk, step_sets);
+  create_table(record::step_columns(*model, steps, sleepers), chunk, step_sets);
   create_table(record::contact_columns(contacts), kContactChunk, contact_sets);
   const hsize_t two = 2, one = 1;
   const Handle pair(H5Screate_simple(1, &two, nullptr), H5Sclose), single(H5Screate_simple(1, &one, nullptr), H5Sclose);
@@ -273,6 +278,8 @@ void RecordingWriter::Impl::take(Simulator& sim) {
   steps.constraints.push_back(r.constraints);
   steps.islands.push_back(r.islands);
   steps.iterations.push_back(r.iterations);
+  for (int tree = 0; tree < sleepers; ++tree)
+    steps.asleep.push_back(sim.is_asleep(model->tree_root[static_cast<std::size_t>(tree)]) ? 1 : 0);
   steps.natv.push_back(std::max(r.residuals.natv, before.residuals.natv));
   steps.natv_relative.push_back(std::max(r.residuals.natv_relative, before.residuals.natv_relative));
   steps.penetration.push_back(std::max(r.penetration, before.penetration));
@@ -309,7 +316,7 @@ void RecordingWriter::Impl::flush() {
   broken = true;  // until all of it is written
   const std::size_t rows = steps.rows(), points = contacts.rows();
   append(record::contact_columns(contacts), contact_sets, static_cast<std::size_t>(committed[1]), points);
-  append(record::step_columns(*model, steps), step_sets, static_cast<std::size_t>(committed[0]), rows);
+  append(record::step_columns(*model, steps, sleepers), step_sets, static_cast<std::size_t>(committed[0]), rows);
   check(H5Fflush(file.get(), H5F_SCOPE_LOCAL) >= 0, "/steps");
   commit({committed[0] + static_cast<std::int64_t>(rows), committed[1] + static_cast<std::int64_t>(points)});
   steps = {};

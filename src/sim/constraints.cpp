@@ -270,9 +270,12 @@ void half_solve_part(const Model& model, const VectorX& L, const Constraints& c,
 
 }  // namespace
 
-void solve_constraint_rows(const Model& model, const VectorX& L, const VectorX& D_inverse, Constraints& c) {
+void solve_constraint_rows(const Model& model, const Scope& scope, const VectorX& L, const VectorX& D_inverse,
+                           Constraints& c) {
   c.root.resize(at(model.nv));
-  for (int k = 0; k < model.nv; ++k) c.root[at(k)] = std::sqrt(D_inverse[k]);
+  for (const IndexRange& range : scope.dofs) {
+    for (int k = range.begin; k < range.end; ++k) c.root[at(k)] = std::sqrt(D_inverse[k]);
+  }
   c.Y.assign(c.J.begin(), c.J.end());
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];

@@ -130,7 +130,8 @@ class ConstraintWriter {
 };
 
 // Y = D^-1/2 L^-T J' for all blocks, with the factor L' D L of A (compute_free_motion): G = Y' Y.
-void solve_constraint_rows(const Model& model, const VectorX& L, const VectorX& D_inverse, Constraints& constraints);
+void solve_constraint_rows(const Model& model, const Scope& scope, const VectorX& L, const VectorX& D_inverse,
+                           Constraints& constraints);
 
 // c = J v.
 void constraint_velocity(const Model& model, const Constraints& constraints, const ConstVectorRef& v, VectorRef c);

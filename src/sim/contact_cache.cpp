@@ -7,29 +7,59 @@
 #include "touchstone/sim/constraints/kinds.hpp"
 
 namespace touchstone {
-void ContactCache::store(const Constraints& c, std::span<const Contact> contacts, const VectorX& lambda) {
-  entries_.clear();
-  for (int block = 0; block < c.count(); ++block) {
-    const Constraint& constraint = c.list[at(block)];
-    const double* rows = lambda.data() + c.blocks.row[at(block)];
-    Entry entry;
-    entry.key = entry_of(constraint.kind).key(contacts, constraint);
-    if (constraint.kind == ConstraintKind::kContact) {
-      const ContactImpulse world = to_world(contacts[at(constraint.index)], rows);
-      entry.impulse = world.force;
-      entry.moment = world.torque;
-      entry.position = contacts[at(constraint.index)].position;
-    } else {
-      for (int r = 0; r < c.blocks.size(block); ++r) (r < 3 ? entry.impulse : entry.moment).lanes[r % 3] = rows[r];
-    }
-    entries_.push_back(entry);
+
+ContactCache::Entry ContactCache::entry_of_block(const Constraints& c, std::span<const Contact> contacts,
+                                                 const VectorX& lambda, int block) {
+  const Constraint& constraint = c.list[at(block)];
+  const double* rows = lambda.data() + c.blocks.row[at(block)];
+  Entry entry;
+  entry.key = entry_of(constraint.kind).key(contacts, constraint);
+  if (constraint.kind == ConstraintKind::kContact) {
+    const ContactImpulse world = to_world(contacts[at(constraint.index)], rows);
+    entry.impulse = world.force;
+    entry.moment = world.torque;
+    entry.position = contacts[at(constraint.index)].position;
+  } else {
+    for (int r = 0; r < c.blocks.size(block); ++r) (r < 3 ? entry.impulse : entry.moment).lanes[r % 3] = rows[r];
   }
+  return entry;
+}
+
+void ContactCache::sort() {
   // They come nearly in order: the points of a pair and the sides of limits are all that may not be.
   const auto before = [](const Entry& a, const Entry& b) { return a.key < b.key; };
   if (!std::is_sorted(entries_.begin(), entries_.end(), before)) std::sort(entries_.begin(), entries_.end(), before);
 }
 
+void ContactCache::store(const Constraints& c, std::span<const Contact> contacts, const VectorX& lambda) {
+  entries_.clear();
+  for (int block = 0; block < c.count(); ++block) entries_.push_back(entry_of_block(c, contacts, lambda, block));
+  sort();
+}
+
+void ContactCache::keep(const Constraints& c, std::span<const Contact> contacts, const VectorX& lambda,
+                        std::span<const int> blocks, int owner) {
+  if (!released_.empty()) take_back();  // of an earlier owner with this number
+  for (const int block : blocks) kept_.push_back({entry_of_block(c, contacts, lambda, block), owner});
+}
+
+void ContactCache::take_back() {
+  std::sort(released_.begin(), released_.end());
+  std::size_t rest = 0;
+  for (const Kept& kept : kept_) {
+    if (std::binary_search(released_.begin(), released_.end(), kept.owner)) {
+      entries_.push_back(kept.entry);
+    } else {
+      kept_[rest++] = kept;
+    }
+  }
+  kept_.resize(rest);
+  released_.clear();
+  sort();
+}
+
 int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts, VectorX& lambda) {
+  if (!released_.empty()) take_back();
   for (Entry& entry : entries_) entry.taken = false;
   unknown_.clear();
   int known = 0;

@@ -20,7 +20,17 @@ class ContactCache {
   void store(const Constraints& constraints, std::span<const Contact> contacts, const VectorX& lambda);
   // Fills lambda (nrow) with what is known, zero elsewhere. Returns how many blocks were known.
   int recall(const Constraints& constraints, std::span<const Contact> contacts, VectorX& lambda);
-  void clear() { entries_.clear(); }
+  // Keeps the impulses of some blocks until they are asked for, however many steps that takes. `owner`: any number, to
+  // ask by.
+  void keep(const Constraints& constraints, std::span<const Contact> contacts, const VectorX& lambda,
+            std::span<const int> blocks, int owner);
+  // They count as those of the last step.
+  void release(int owner) { released_.push_back(owner); }
+  void clear() {
+    entries_.clear();
+    kept_.clear();
+    released_.clear();
+  }
   int size() const { return static_cast<int>(entries_.size()); }
 
  private:
@@ -30,10 +40,20 @@ class ContactCache {
     Vec3 position;         // of a contact, world
     bool taken = false;
   };
+  struct Kept {
+    Entry entry;
+    int owner = 0;
+  };
+  static Entry entry_of_block(const Constraints& c, std::span<const Contact> contacts, const VectorX& lambda,
+                              int block);
+  void sort();
+  void take_back();
   Entry* nearest_free(std::uint64_t owner, Vec3 position);
 
   std::vector<Entry> entries_;  // sorted by key
-  std::vector<int> unknown_;    // scratch: blocks whose key was not found
+  std::vector<Kept> kept_;
+  std::vector<int> released_;  // owners whose entries are still in kept_
+  std::vector<int> unknown_;   // scratch: blocks whose key was not found
 };
 
 }  // namespace touchstone

@@ -37,14 +37,31 @@ void EnergyMeter::move_to(const Model& model, const Parameters& parameters, cons
   known_ = true;
 }
 
+void EnergyMeter::place(const Model& model, const Parameters& parameters, const State& state, const Scope& scope) {
+  data_.scope = scope;
+  forward_kinematics(model, parameters, state, data_);
+}
+
 Energies EnergyMeter::energies(const Model& model, const Parameters& parameters, const State& state) {
   forward_velocity(model, state.v, data_);
-  return {kinetic_energy(model, parameters, state.v, data_), potential_energy(model, parameters, state.q, data_)};
+  return {kinetic_energy(model, parameters, state.v, data_),
+          potential_energy(model, parameters, state.q, data_) + resting_potential_};
 }
 
 Energies EnergyMeter::measure(const Model& model, const Parameters& parameters, const State& state) {
   move_to(model, parameters, state);
   return energies(model, parameters, state);
+}
+
+Energies EnergyMeter::measure_all(const Model& model, const Parameters& parameters, const State& state) {
+  if (data_.scope.is_whole()) return measure(model, parameters, state);
+  const Scope scope = data_.scope;
+  const double resting_potential = resting_potential_;
+  data_.scope.set_whole(model);
+  resting_potential_ = 0.0;
+  const Energies result = measure(model, parameters, state);
+  set_scope(scope, resting_potential);
+  return result;
 }
 
 bool EnergyMeter::lend(const Parameters& parameters, const State& state, Data& data) {
@@ -64,9 +81,10 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
                                    bool at_start, const Data& data) {
   EnergyAccount e;
   const VectorX &v = motion.before.v, &v_next = motion.after.v;
-  const Energies start = at_start ? Energies{kinetic_energy(model, parameters, v, data),
-                                             potential_energy(model, parameters, motion.before.q, data)}
-                                  : measure(model, parameters, motion.before);
+  const Energies start = at_start
+                             ? Energies{kinetic_energy(model, parameters, v, data),
+                                        potential_energy(model, parameters, motion.before.q, data) + resting_potential_}
+                             : measure(model, parameters, motion.before);
   const Energies end = at_start ? energies(model, parameters, motion.after) : measure(model, parameters, motion.after);
   e.kinetic_before = start.kinetic;
   e.potential_before = start.potential;

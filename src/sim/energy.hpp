@@ -30,10 +30,22 @@ class EnergyMeter {
   explicit EnergyMeter(const Model& model)
       : data_(model), impulse_(VectorX::Zero(model.nv)), mean_(VectorX::Zero(model.nv)) {}
 
+  // What sleeps is left out from now on; the potential energy that it keeps, J, is added to that of the rest.
+  void set_scope(const Scope& scope, double resting_potential) {
+    data_.scope = scope;
+    resting_potential_ = resting_potential;
+  }
+  // Forgets the state that was moved to last: its kinematics may be of another scope.
+  void forget() { known_ = false; }
+  // The kinematics of what is in a scope, whoever is moved to; for what is about to rest.
+  void place(const Model& model, const Parameters& parameters, const State& state, const Scope& scope);
+
   // Computes the kinematics of a state.
   void move_to(const Model& model, const Parameters& parameters, const State& state);
   // Of any state; computes its kinematics.
   Energies measure(const Model& model, const Parameters& parameters, const State& state);
+  // The same of all bodies, whatever the scope is.
+  Energies measure_all(const Model& model, const Parameters& parameters, const State& state);
 
   // If the last state that was moved to has the configuration of this one, with the same centres of mass: exchanges
   // what forward_kinematics has filled in, so that `data` has it, and returns true. So the account of a step serves the
@@ -57,6 +69,7 @@ class EnergyMeter {
   std::vector<Transform> mocap_;
   std::vector<BodyInertia> inertia_;
   VectorX impulse_, mean_;
+  double resting_potential_ = 0.0;  // J
 };
 
 // Whether the step added energy that no force did: more than `share` of the kinetic energy.

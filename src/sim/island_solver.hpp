@@ -43,6 +43,9 @@ class IslandSolver {
   ThreadPool* pool() const { return pool_.get(); }
   const TreeIslands& islands() const { return islands_; }
   const CatalogueEntry& entry() const { return *entry_; }
+  // Of one island, after solve_island.
+  SolveStatus status(int island) const { return work_[static_cast<std::size_t>(island)]->status; }
+  const Residuals& residuals(int island) const { return work_[static_cast<std::size_t>(island)]->residuals; }
 
  private:
   // What belongs to one island, by number.

@@ -35,34 +35,6 @@ void copy_blocks(const Constraints& c, const std::vector<int>& members, ContactP
 
 }  // namespace
 
-void join_loops(const Model& model, UnionFind& trees) {
-  int first = -1;
-  const auto add = [&](int tree) {
-    if (tree < 0) return;
-    if (first >= 0) trees.join(first, tree);
-    first = tree;
-  };
-  const auto add_joint = [&](int joint) { add(model.dof_tree[at(model.joint_dof[at(joint)])]); };
-  for (const Equality& e : model.equalities) {
-    if (!e.active || !model.options.equalities_enabled) continue;
-    first = -1;
-    for (const int element : {e.a, e.b}) {
-      if (element < 0) continue;
-      switch (sides_of(e.type)) {
-        case EqualitySides::kBodies:
-          add(model.body_kernels[at(element)].tree);
-          break;
-        case EqualitySides::kJoints:
-          add_joint(element);
-          break;
-        case EqualitySides::kTendons:
-          for (const Tendon::Term& term : model.tendons[at(element)].terms) add_joint(term.joint);
-          break;
-      }
-    }
-  }
-}
-
 void TreeIslands::find(const Model& model, const Constraints& c, bool separate) {
   groups_.reset(model.ntree);
   for (int t = 1; t < model.ntree && !separate; ++t) groups_.join(0, t);

@@ -30,9 +30,6 @@ struct TreeIsland {
   int dofs(const Model& model) const;
 };
 
-// Joins the trees that equalities of the model hold together: for islands where no step is at hand, as in a recording.
-void join_loops(const Model& model, UnionFind& trees);
-
 class TreeIslands {
  public:
   // Groups the constraints. With `separate` false all of them are one island.

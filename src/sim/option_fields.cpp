@@ -64,6 +64,12 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
            "m/s; penetrations end at most so fast");
   list.add("restitution_threshold", options.stabilisation.restitution_threshold, 0.0, kLarge,
            "m/s; slower impacts do not bounce");
+  list.add("sleep", options.sleep.mode, {"model", "false", "true"},
+           "islands of bodies that rest cost nothing until something happens to them");
+  list.add("sleep_speed", options.sleep.speed, 0.0, kLarge,
+           "m/s; slower bodies rest, turns by the body's length; 0: 0.01, or the sleep_tolerance of a model that asks "
+           "for sleep");
+  list.add("sleep_time", options.sleep.time, 0.0, kLarge, "s; how long they must");
   list.add("watch_energy", options.watch.energy, "keep an account of energy");
   list.add("energy_jump", options.watch.energy_jump, 0.0, kLarge,
            "share of the kinetic energy that is worth a warning");

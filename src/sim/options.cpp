@@ -22,6 +22,9 @@ void SimulatorOptions::validate() const {
   require(threads >= 0, "threads", threads, "give a positive number, or 0 for one a processor");
   require(watch.energy_jump > 0.0, "watch.energy_jump", watch.energy_jump, "give a positive share, such as 0.2");
   require(watch.penetration > 0.0, "watch.penetration", watch.penetration, "give a positive length in metres");
+  require(std::isfinite(sleep.speed) && sleep.speed >= 0.0, "sleep.speed", sleep.speed,
+          "give a speed in m/s, or 0 for that of the model");
+  require(std::isfinite(sleep.time) && sleep.time >= 0.0, "sleep.time", sleep.time, "give a time in s, 0 or more");
   const StabilisationOptions& s = stabilisation;
   require(s.time_constant > 0.0, "stabilisation.time_constant", s.time_constant, "give a time in s, above 0");
   require(s.erp >= 0.0 && s.erp <= 1.0, "stabilisation.erp", s.erp, "give a share between 0 and 1");

@@ -43,6 +43,19 @@ struct WatchOptions {
   double penetration = 5e-3;  // m
 };
 
+enum class SleepMode : std::uint8_t {
+  kModel,  // as the model says (MJCF's flag `sleep`); off unless it does
+  kOff,
+  kOn,
+};
+
+// Islands of bodies that rest are left alone until something happens to them (sim/sleep.hpp).
+struct SleepOptions {
+  SleepMode mode = SleepMode::kModel;
+  double speed = 0.0;  // m/s: bodies below it rest, turns count by the body's length; 0: kSleepSpeed, or the model's
+  double time = 0.5;   // s: how long they must
+};
+
 struct SimulatorOptions {
   double time_step = 0.0;                   // s; 0: that of the model
   std::string solver = "auto";              // a name of the solver catalogue
@@ -57,6 +70,7 @@ struct SimulatorOptions {
   StabilisationOptions stabilisation;
   CollisionOptions collision;
   WatchOptions watch;
+  SleepOptions sleep;
   int substeps = 1;          // a step is so many equal ones, with the same input; the report is that of all of them
   bool swept_margin = true;  // look for contacts as far as bodies move in a step
   bool warm_start = true;

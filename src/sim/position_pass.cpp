@@ -174,7 +174,7 @@ bool PositionPass::stiffen(const Step& step) {
   // What moves by less than the slop in all rises no farther.
   if (longest_ <= step.options.slop || !factorize_stiff(step.model, step.parameters, kStiffTime, step.data, stiff_))
     return false;
-  solve_constraint_rows(step.model, stiff_.L, stiff_.D_inverse, rows_);
+  solve_constraint_rows(step.model, step.data.scope, stiff_.L, stiff_.D_inverse, rows_);
   return true;
 }
 
@@ -371,7 +371,7 @@ bool PositionPass::run(const Step& step) {
   if (!moved) return false;
   displacement_.setZero(step.model.nv);
   add_constraint_force(step.model, rows_, lambda_, displacement_);
-  is_stiff ? solve(step.model, stiff_, displacement_) : solve(step.model, step.data, displacement_);
+  is_stiff ? solve(step.model, step.data.scope, stiff_, displacement_) : solve(step.model, step.data, displacement_);
   limit_motion(step);
   return displacement_.allFinite();
 }

@@ -67,6 +67,8 @@ void StepReport::merge_earlier(const StepReport& earlier) {
   shift = std::max(shift, earlier.shift);
   recovered |= earlier.recovered;
   recovery_residual = std::max(recovery_residual, earlier.recovery_residual);
+  sleep.fell_asleep += earlier.sleep.fell_asleep;
+  sleep.woken += earlier.sleep.woken;
   energy.add_earlier(earlier.energy);
   warnings.energy_jump |= earlier.warnings.energy_jump;
   warnings.deep_penetration |= earlier.warnings.deep_penetration;

@@ -69,6 +69,15 @@ struct StepWarnings {
   }
 };
 
+// What sleeps (sim/sleep.hpp).
+struct SleepReport {
+  int bodies = 0, trees = 0, islands = 0;
+  int fell_asleep = 0, woken = 0;  // islands, in this step
+  int contacts = 0;                // of them; part of StepReport::contacts
+  // The worst certificate of what sleeps, each of the step in which it fell asleep; part of StepReport::residuals.
+  Residuals residuals;
+};
+
 // Each field the worse of both; worst_block is left alone.
 void keep_worst(const Residuals& other, Residuals& worst);
 
@@ -83,7 +92,7 @@ struct StepReport {
   int iterations = 0;              // of all islands
   int largest_iterations = 0;      // of one island
   SolverStage stage;               // the dearest that an island needed, of solvers that have several (`auto`)
-  Residuals residuals;             // the worst of all islands, field by field
+  Residuals residuals;             // the worst of all islands, field by field; with those that sleep
   std::string worst;               // why a solver refused an island; empty otherwise
   double penetration = 0.0;        // m, the deepest contact at the start of the step, 0 if none
   double violation = 0.0;          // the largest error of limits and equalities at the start of the step, m or rad
@@ -92,6 +101,7 @@ struct StepReport {
   double recovery_residual = 0.0;  // m: certificate of that
   int hindered_block = -1;         // of the last substep: a constraint that others stood against; -1: none
   int cycling_actuator = -1;       // one that feeds a limit cycle; -1: none
+  SleepReport sleep;               // zero if SimulatorOptions::sleep is off
   EnergyAccount energy;            // zero if SimulatorOptions::watch.energy is off
   StepWarnings warnings;
   StageTimes times;

@@ -91,6 +91,13 @@ void Reader::sum_external() {
     add_external(w.body_b, w.point_b, rate * w.force, rate * w.torque);
     add_external(w.body_a, w.point_a, -rate * w.force, -rate * w.torque);
   }
+  for (const SleepingIsland& island : v_.asleep) {
+    if (island.trees.empty()) continue;
+    for (const PairWrench& w : island.wrenches) {
+      add_external(w.body_b, w.point_b, w.force, w.torque);
+      add_external(w.body_a, w.point_a, -w.force, -w.torque);
+    }
+  }
   for (int b = 1; b < model_.nbody; ++b) {
     const Vector6& w = v_.input.applied_wrench[at(b)];
     if (w.isZero(0.0)) continue;
@@ -210,16 +217,21 @@ double Reader::touch(const Sensor& s, const CollisionShape& volume) const {
   const Frame f = frame_of(s.object_type, s.object);
   const Constraints& c = v_.constraints;
   double sum = 0.0;
-  for (int block = 0; block < c.count(); ++block) {
-    const Constraint& constraint = c.list[at(block)];
-    if (constraint.kind != ConstraintKind::kContact) continue;
-    const Contact& contact = v_.detector.contacts()[at(constraint.index)];
-    if (contact.body_a != f.body && contact.body_b != f.body) continue;
-    const double force = v_.lambda[c.blocks.row[at(block + 1)] - 1] / v_.h;
-    if (!(force > 0.0)) continue;
+  const auto add = [&](const Contact& contact, double force) {
+    if (contact.body_a != f.body && contact.body_b != f.body) return;
+    if (!(force > 0.0)) return;
     const Vec3 outward = contact.body_a == f.body ? contact.normal() : -contact.normal();
     const RayResult ray = raycast(volume, f.X, contact.position, outward, {});
     if (ray.status == RayStatus::kHit || ray.status == RayStatus::kInside) sum += force;
+  };
+  for (int block = 0; block < c.count(); ++block) {
+    const Constraint& constraint = c.list[at(block)];
+    if (constraint.kind != ConstraintKind::kContact) continue;
+    add(v_.detector.contacts()[at(constraint.index)], v_.lambda[c.blocks.row[at(block + 1)] - 1] / v_.h);
+  }
+  for (const SleepingIsland& island : v_.asleep) {
+    if (island.trees.empty()) continue;
+    for (std::size_t k = 0; k < island.contacts.size(); ++k) add(island.contacts[k], island.forces[k].local_force.z());
   }
   return sum;
 }
@@ -268,6 +280,15 @@ void Reader::read_limit(const Sensor& s, double* out) const {
     if (s.type == SensorType::kJointLimitVelocity) *out = c.velocity[row];
     if (s.type == SensorType::kJointLimitForce) *out = v_.lambda[row] / v_.h;
     return;
+  }
+  for (const SleepingIsland& island : v_.asleep) {
+    if (island.trees.empty()) continue;
+    for (const SleepingIsland::Limit& limit : island.limits) {
+      if (limit.joint != s.object) continue;
+      if (s.type == SensorType::kJointLimitPosition) *out = limit.position;
+      if (s.type == SensorType::kJointLimitForce) *out = limit.force;
+      return;
+    }
   }
 }
 

@@ -14,6 +14,7 @@
 #include "touchstone/sim/constraints.hpp"
 #include "touchstone/sim/detection/detector.hpp"
 #include "touchstone/sim/models/rules.hpp"
+#include "touchstone/sim/sleep.hpp"
 
 namespace touchstone {
 
@@ -30,6 +31,7 @@ struct SensorView {
   const CollisionDetector& detector;
   const ConstraintRules& rules;
   double h;
+  std::span<const SleepingIsland> asleep;  // whose constraints are not among the others
 };
 
 class Sensors {

@@ -21,6 +21,8 @@ struct SimulatorSnapshot {
   CycleWatch cycles;
   std::vector<Transform> mocap;  // of the step before; none if there was no step
   double since_pass, recovery_reach;
+  Sleep sleep;
+  VectorX actuator_force;  // that of what sleeps is not computed again
 };
 
 Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
@@ -39,11 +41,20 @@ const Model& Simulator::model() const { return s_->model; }
 const ModelPtr& Simulator::model_ptr() const { return s_->model_ptr; }
 const SimulatorOptions& Simulator::options() const { return s_->options; }
 double Simulator::time_step() const { return s_->h * s_->options.substeps; }
-State& Simulator::state() { return s_->state; }
+State& Simulator::state() {
+  s_->lent.state = true;
+  return s_->state;
+}
 const State& Simulator::state() const { return s_->state; }
-Input& Simulator::input() { return s_->input; }
+Input& Simulator::input() {
+  s_->lent.input = true;
+  return s_->input;
+}
 const Input& Simulator::input() const { return s_->input; }
-Parameters& Simulator::parameters() { return s_->parameters; }
+Parameters& Simulator::parameters() {
+  s_->lent.parameters = true;
+  return s_->parameters;
+}
 const Parameters& Simulator::parameters() const { return s_->parameters; }
 const StepReport& Simulator::report() const { return s_->report; }
 std::span<const ContactForce> Simulator::contacts() const { return s_->contact_forces; }
@@ -53,16 +64,20 @@ const Data& Simulator::data() const { return s_->data; }
 const Constraints& Simulator::constraints() const { return s_->constraints; }
 const VectorX& Simulator::impulses() const { return s_->lambda; }
 const CollisionDetector& Simulator::detector() const { return s_->detector; }
-StepContext& Simulator::context() { return *s_; }
-double Simulator::kinetic_energy() { return s_->meter.measure(s_->model, s_->parameters, s_->state).kinetic; }
-double Simulator::potential_energy() { return s_->meter.measure(s_->model, s_->parameters, s_->state).potential; }
+StepContext& Simulator::context() {
+  s_->lent = {true, true, true};
+  return *s_;
+}
+double Simulator::kinetic_energy() { return s_->meter.measure_all(s_->model, s_->parameters, s_->state).kinetic; }
+double Simulator::potential_energy() { return s_->meter.measure_all(s_->model, s_->parameters, s_->state).potential; }
 
 const StepReport& Simulator::step() {
   StepReport earlier;
   for (int i = 0; i < s_->options.substeps; ++i) {
     if (i > 0) earlier = s_->report;
     stage::move_mocap(*s_, i);
-    rule_->step(*s_);
+    if (!stage::settle(*s_)) rule_->step(*s_);
+    s_->report.times.add(s_->settle_times);
     if (i > 0) s_->report.merge_earlier(earlier);
     if (s_->report.status != StepStatus::kDiverged) continue;
     stage::move_mocap(*s_, s_->options.substeps - 1);
@@ -82,6 +97,9 @@ const StepReport& Simulator::step(int count) {
 
 std::string Simulator::describe_worst() const {
   const int block = s_->report.residuals.worst_block;
+  const SleepReport& sleep = s_->report.sleep;
+  if (sleep.islands > 0 && sleep.residuals.natv >= s_->report.residuals.natv)
+    return s_->sleep.describe_worst(s_->model);
   if (block < 0 || block >= s_->constraints.count()) return s_->report.worst;
   return describe(s_->model, s_->constraints, s_->detector.contacts(), block);
 }
@@ -112,7 +130,7 @@ Vector6 Simulator::contact_wrench(int body) const {
 const VectorX& Simulator::sensors() {
   if (!s_->sensors_known) {
     sensors_->read({s_->model, s_->parameters, s_->before, s_->input, s_->acceleration, s_->actuator_force,
-                    s_->constraints, s_->lambda, s_->detector, s_->rules, s_->h});
+                    s_->constraints, s_->lambda, s_->detector, s_->rules, s_->h, s_->sleep.islands()});
     s_->sensors_known = true;
   }
   return sensors_->values();
@@ -122,6 +140,29 @@ std::span<const double> Simulator::sensor(std::string_view name) {
   const int index = s_->model.sensor(name);
   const double* first = sensors().data() + sensors_->start(index);
   return {first, static_cast<std::size_t>(sensor_dimension(s_->model.sensors[at(index)].type))};
+}
+
+bool Simulator::is_asleep(int body) const {
+  const int tree = tree_of(body);
+  return tree >= 0 && s_->sleep.is_enabled() && s_->sleep.is_asleep(tree);
+}
+
+int Simulator::tree_of(int body) const {
+  if (body < 0 || body >= s_->model.nbody) throw Error("body {} of a model with {}", body, s_->model.nbody);
+  return s_->model.body_kernels[at(body)].tree;
+}
+
+void Simulator::wake() { s_->sleep.wake_all(s_->cache); }
+
+void Simulator::wake(int body) {
+  if (const int tree = tree_of(body); tree >= 0) s_->sleep.wake(tree, s_->cache);
+}
+
+void Simulator::put_to_sleep(int body) {
+  if (!s_->sleep.is_enabled()) {
+    throw Error({.where = {}, .message = "nothing may sleep", .remedy = "set the option sleep=true"});
+  }
+  if (const int tree = tree_of(body); tree >= 0) s_->sleep.request(tree);
 }
 
 void Simulator::reset() { reset(State(s_->model)); }
@@ -183,6 +224,7 @@ void Simulator::forget_step() {
   s_->sensors_known = true;
   sensors_->clear();
   s_->contact_forces.clear();
+  s_->resting_contacts = 0;
   s_->report = StepReport();
   s_->report.time = s_->state.time;
 }
@@ -190,9 +232,10 @@ void Simulator::forget_step() {
 const State& Simulator::Snapshot::state() const { return data_->state; }
 
 Simulator::Snapshot Simulator::save() const {
-  return Snapshot(std::make_shared<SimulatorSnapshot>(SimulatorSnapshot{
-      s_->state, s_->input, s_->cache, s_->detector, s_->cycles,
-      s_->has_before ? s_->before.mocap : std::vector<Transform>(), s_->since_pass, s_->recovery_reach}));
+  return Snapshot(std::make_shared<SimulatorSnapshot>(
+      SimulatorSnapshot{s_->state, s_->input, s_->cache, s_->detector, s_->cycles,
+                        s_->has_before ? s_->before.mocap : std::vector<Transform>(), s_->since_pass,
+                        s_->recovery_reach, s_->sleep, s_->actuator_force}));
 }
 
 void Simulator::restore(const Snapshot& snapshot) {
@@ -206,7 +249,11 @@ void Simulator::restore(const Snapshot& snapshot) {
   s_->before.mocap = snapshot.data_->mocap;
   s_->since_pass = snapshot.data_->since_pass;
   s_->recovery_reach = snapshot.data_->recovery_reach;
+  s_->sleep.take(snapshot.data_->sleep);
+  s_->actuator_force = s_->data.actuator_force = snapshot.data_->actuator_force;
+  s_->is_resting = false;
   forget_step();
+  stage::list_resting_contacts(*s_);
 }
 
 }  // namespace touchstone

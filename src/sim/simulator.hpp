@@ -102,6 +102,15 @@ class Simulator {
   const VectorX& actuator_forces() const;
   const VectorX& acceleration() const;
 
+  // Whether a body sleeps (SimulatorOptions::sleep); what does not move never does.
+  bool is_asleep(int body) const;
+  // Wakes everything, or a body with its island.
+  void wake();
+  void wake(int body);
+  // Tries to put a body to sleep without waiting for SleepOptions::time, with all that it touches, if that is ready
+  // too: in one of the next two steps.
+  void put_to_sleep(int body);
+
   // Kinetic and potential energy of the current state, J. Computes kinematics.
   double kinetic_energy();
   double potential_energy();
@@ -117,6 +126,7 @@ class Simulator {
 
  private:
   void forget_step();
+  int tree_of(int body) const;
 
   std::unique_ptr<StepContext> s_;
   std::unique_ptr<StepRule> rule_;

@@ -26,6 +26,16 @@ void find_mocap_velocity(StepContext& s) {
 
 }  // namespace
 
+bool mocap_moves(const StepContext& s) {
+  if (!s.has_before) return s.model.nmocap > 0;
+  return !std::equal(s.state.mocap.begin(), s.state.mocap.end(), s.before.mocap.begin(),
+                     [](const Transform& now, const Transform& old) { return !differs(now, old); });
+}
+
+void hold_resting(const StepContext& s, VectorX& v) {
+  for (const IndexRange& range : s.data.scope.resting_dofs) v.segment(range.begin, range.end - range.begin).setZero();
+}
+
 void move_mocap(StepContext& s, int substep) {
   const int count = s.options.substeps;
   if (count == 1 || !s.has_before) return;
@@ -50,16 +60,18 @@ void begin(StepContext& s, double ahead) {
   s.remaining = ahead > 0.0 ? (1.0 - ahead) * s.h : s.h;
   s.report = StepReport();
   s.report.time = s.state.time;  // unless the step comes to its end
-  s.contact_forces.clear();
+  s.contact_forces.resize(s.resting_contacts);
+  s.is_resting = false;
   s.work = s.state;
   find_mocap_velocity(s);
-  if (ahead > 0.0) touchstone::integrate(s.model, s.state.q, s.state.v, ahead * s.h, s.work.q);
+  if (ahead > 0.0) touchstone::integrate(s.model, s.data.scope.joints, s.state.q, s.state.v, ahead * s.h, s.work.q);
 }
 
 bool free_motion(StepContext& s, SpringRule springs) {
   const Stopwatch watch;
   s.kinematics = s.meter.lend(s.parameters, s.work, s.data) ? Kinematics::kKnown : Kinematics::kNew;
   const bool ok = s.rules.free_motion(s, springs) && s.data.v_free.allFinite();
+  hold_resting(s, s.data.v_free);
   s.report.times.dynamics += watch.seconds();
   if (!ok) s.report.status = StepStatus::kDiverged;
   return ok;
@@ -68,14 +80,14 @@ bool free_motion(StepContext& s, SpringRule springs) {
 void detect(StepContext& s) {
   const Stopwatch watch;
   if (s.model.options.contacts_enabled)
-    s.detector.detect(s.parameters, s.data, s.options.swept_margin ? s.h : 0.0, s.recovery_reach);
+    s.detector.detect(s.parameters, s.data, s.options.swept_margin ? s.h : 0.0, s.recovery_reach, mocap_moves(s));
   s.report.times.collision = watch.seconds();
 }
 
 void assemble(StepContext& s) {
   const Stopwatch watch;
   assemble_constraints(s.constraint_step(), s.constraints);
-  solve_constraint_rows(s.model, s.data.L, s.data.D_inverse, s.constraints);
+  solve_constraint_rows(s.model, s.data.scope, s.data.L, s.data.D_inverse, s.constraints);
   if (s.lambda.size() < s.constraints.rows()) s.lambda.resize(2 * s.constraints.rows());
   if (s.options.warm_start)
     s.cache.recall(s.constraints, s.contacts(), s.lambda);
@@ -101,6 +113,7 @@ void solve(StepContext& s) {
   }
   const Stopwatch watch;
   s.rules.advance_velocity(s);
+  hold_resting(s, s.v_next);
   s.report.times.solve += watch.seconds();
 }
 
@@ -115,7 +128,7 @@ void bound_servos(StepContext& s) {
 
 void integrate(StepContext& s) {
   const Stopwatch watch;
-  touchstone::integrate(s.model, s.work.q, s.v_next, s.remaining, s.work.q);
+  touchstone::integrate(s.model, s.data.scope.joints, s.work.q, s.v_next, s.remaining, s.work.q);
   recover(s);
   finish_motion(s);
   s.report.times.integrate = watch.seconds();
@@ -166,7 +179,7 @@ void recover(StepContext& s) {
     const Energies energies = s.meter.measure(s.model, s.parameters, s.work);
     s.energy_before_pass = energies.kinetic + energies.potential;
   }
-  touchstone::integrate(s.model, s.work.q, s.pass.displacement(), 1.0, s.work.q);
+  touchstone::integrate(s.model, s.data.scope.joints, s.work.q, s.pass.displacement(), 1.0, s.work.q);
 }
 
 void finish_motion(StepContext& s) {
@@ -175,7 +188,7 @@ void finish_motion(StepContext& s) {
     return;
   }
   s.work.v = s.v_next;
-  for (int u = 0; u < s.model.nu; ++u) {
+  for (const int u : s.data.scope.actuators) {
     const int k = s.model.activation_index[at(u)];
     if (k < 0) continue;
     const double rate = s.data.activation_rate[k];
@@ -186,6 +199,20 @@ void finish_motion(StepContext& s) {
   s.has_before = true;
   s.state = s.work;
   s.rules.read_forces(s);
+  hold_resting(s, s.acceleration);
+}
+
+ContactForce contact_force(const StepContext& s, const Contact& contact, int block) {
+  const double rate = 1.0 / s.h;
+  const int m = s.constraints.blocks.size(block);
+  const double* rows = s.lambda.data() + s.constraints.blocks.row[at(block)];
+  const ContactImpulse impulse = to_world(contact, rows);
+  ContactForce f;
+  f.contact = &contact;
+  f.force = rate * impulse.force;
+  f.torque = rate * impulse.torque;
+  f.local_force = rate * Vec3(m > 1 ? rows[0] : 0.0, m > 1 ? rows[1] : 0.0, rows[m - 1]);
+  return f;
 }
 
 namespace {
@@ -193,20 +220,10 @@ namespace {
 void fill_contact_forces(StepContext& s) {
   const std::span<const Contact> contacts = s.contacts();
   const Constraints& c = s.constraints;
-  const double rate = 1.0 / s.h;
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
-    if (constraint.kind != ConstraintKind::kContact) continue;
-    const Contact& contact = contacts[at(constraint.index)];
-    const int m = c.blocks.size(block);
-    const double* rows = s.lambda.data() + c.blocks.row[at(block)];
-    const ContactImpulse impulse = to_world(contact, rows);
-    ContactForce f;
-    f.contact = &contact;
-    f.force = rate * impulse.force;
-    f.torque = rate * impulse.torque;
-    f.local_force = rate * Vec3(m > 1 ? rows[0] : 0.0, m > 1 ? rows[1] : 0.0, rows[m - 1]);
-    s.contact_forces.push_back(f);
+    if (constraint.kind == ConstraintKind::kContact)
+      s.contact_forces.push_back(contact_force(s, contacts[at(constraint.index)], block));
   }
 }
 
@@ -224,6 +241,12 @@ void watch_energy(StepContext& s) {
   s.report.warnings.energy_jump =
       is_energy_jump(s.report.energy, s.options.watch.energy_jump, s.total_mass * g_h * g_h);
   s.report.times.certify += watch.seconds();
+}
+
+void account_sleep(StepContext& s) {
+  s.sleep.watch(s.model, s.data, s.weights.body_length, s.constraints, s.h);
+  add_sleep(s.sleep, s.report);
+  s.sleep.end_step();
 }
 
 }  // namespace
@@ -245,6 +268,7 @@ void account(StepContext& s) {
   report.warnings.limit_cycle = report.cycling_actuator >= 0;
   report.immovable = static_cast<int>(contacts.size()) - report.contacts;
   fill_contact_forces(s);
+  if (s.sleep.is_enabled()) account_sleep(s);
   s.sensors_known = false;
   report.times.certify += watch.seconds();
   if (s.options.watch.energy && report.status != StepStatus::kDiverged) watch_energy(s);

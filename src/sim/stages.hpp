@@ -10,7 +10,8 @@
 //   stage::integrate(s);                     // s.state
 //   stage::account(s);                       // s.report, s.contact_forces
 //
-// These lines are a step of semi-implicit Euler, but for `bound_servos` between solve and integrate.
+// These lines are a step of semi-implicit Euler, but for `bound_servos` between solve and integrate, and, if bodies may
+// sleep, `settle` before it and `wake` after detect.
 #pragma once
 
 #include "touchstone/dynamics/forces.hpp"
@@ -21,6 +22,13 @@ namespace touchstone::stage {
 // For a step of several substeps: gives this one its share of what the user has changed of the mocap poses since the
 // step before, straight ahead and by the shortest turn. A jump falls into the first; the last ends at the user's poses.
 void move_mocap(StepContext& s, int substep);
+
+// Puts islands that rest to sleep, and wakes those that the user has changed something about (sim/sleep.hpp). If
+// nothing is left to do, makes the step and returns true. Nothing at all unless SimulatorOptions::sleep is on.
+bool settle(StepContext& s);
+
+// After detect: wakes what sleeps and touches something that moves. If there was any the step begins anew, with begin.
+[[nodiscard]] bool wake(StepContext& s);
 
 // Forces are evaluated where the old velocity leads in the share `ahead` of the step: 0 the start, 0.5 the middle.
 void begin(StepContext& s, double ahead);
@@ -55,6 +63,15 @@ void finish_motion(StepContext& s);
 void account(StepContext& s);
 
 // --- implementation ---
+
+// Puts the contacts of what sleeps at the front of s.contact_forces.
+void list_resting_contacts(StepContext& s);
+// What is held in place keeps its velocity: zero.
+void hold_resting(const StepContext& s, VectorX& v);
+// Whether the user has moved mocap bodies since the step before.
+bool mocap_moves(const StepContext& s);
+// Of a block of the last solve.
+ContactForce contact_force(const StepContext& s, const Contact& contact, int block);
 
 // Whether servos exceeded their limits; then free motion is that with other bounds.
 bool find_exceeding_servos(StepContext& s);

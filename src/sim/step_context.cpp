@@ -27,6 +27,7 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
       parameters(model.defaults),
       state(model),
       input(model),
+      sleep(model, chosen),
       work(model),
       data(model),
       detector(std::move(shapes), chosen.collision),
@@ -47,6 +48,12 @@ void StepContext::forget() {
   cycles.clear();
   detector.reset();
   has_before = false;
+  if (sleep.is_enabled()) {
+    sleep.forget();
+    data.scope.set_whole(model);
+    meter.set_scope(data.scope, 0.0);
+  }
+  is_resting = false;
   // A state that was put together may be deep in violations.
   const bool recovers = rules.is_exact && options.stabilisation.method == Stabilisation::kPosition;
   since_pass = std::max(h, 0.5 * options.stabilisation.time_constant);

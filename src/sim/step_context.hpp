@@ -19,6 +19,7 @@
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/position_pass.hpp"
 #include "touchstone/sim/report.hpp"
+#include "touchstone/sim/sleep.hpp"
 
 namespace touchstone {
 
@@ -39,6 +40,19 @@ struct StepContext {
   Parameters parameters;
   State state;  // its arrays stay where they are
   Input input;
+
+  // What the user may have changed since the last step; false: nobody could.
+  struct Lent {
+    bool state = false, input = false, parameters = false;
+  };
+  Lent lent;
+
+  // --- settle ---
+  Sleep sleep;
+  SleepTrial trial;
+  bool is_resting = false;    // the last step had nothing to do
+  StepReport resting_report;  // of such a step
+  StageTimes settle_times;    // of trials
 
   // --- begin ---
   State work;              // where forces are evaluated, and in the end the new state
@@ -79,7 +93,8 @@ struct StepContext {
   VectorX actuator_force;   // nu: as applied
 
   // --- account ---
-  std::vector<ContactForce> contact_forces;
+  std::vector<ContactForce> contact_forces;  // first those of what sleeps
+  std::size_t resting_contacts = 0;          // how many these are
   EnergyMeter meter;
   CycleWatch cycles;
   double total_mass;

@@ -84,7 +84,7 @@ StepRecord record_step(const StepContext& step) {
   if (c.rows() == 0) return record;
   VectorX v = VectorX::Zero(step.model.nv);
   add_constraint_force(step.model, c, record.lambda, v);
-  solve(step.model, record.factor, v);
+  solve(step.model, step.data.scope, record.factor, v);
   v += record.v_free;
   constraint_velocity(step.model, c, v, record.u);
   record.u += c.bias.head(c.rows()) + c.compliance.head(c.rows()).cwiseProduct(record.lambda);

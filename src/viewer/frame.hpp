@@ -46,6 +46,7 @@ struct Frame {
   double time = 0.0;                         // s
   std::vector<Transform> poses;              // nbody: X_WB
   std::vector<FrameContact> contacts;        // may be empty
+  std::vector<int> asleep;                   // bodies that sleep, ascending
   std::vector<double> values;                // one for each channel of the source; NaN where there is none
   std::vector<double> low, high;             // their extremes since the frame before; empty: not known
   std::vector<CertificateItem> certificate;  // of this moment (live); may be empty

@@ -209,6 +209,7 @@ std::string frame_message(const Frame& frame) {
              {"contacts", frame.contacts.size()},
              {"values", frame.values},
              {"certificate", certificate_array(frame.certificate)}};
+  if (!frame.asleep.empty()) parts["asleep"] = frame.asleep;
   if (!frame.low.empty()) parts["low"] = frame.low;
   if (!frame.high.empty()) parts["high"] = frame.high;
   std::string header = dump(parts);

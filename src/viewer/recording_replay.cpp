@@ -95,6 +95,9 @@ Replay replay_of(const Recording& recording, double frame_rate) {
     for (const Pose& X : data.X_WB) frame.poses.push_back(X.transform());
     read_contacts(recording, row, contacts);
     fill_contacts(model, data, contacts.forces, frame.contacts);
+    for (int b = 1; b < model.nbody; ++b) {
+      if (recording.is_asleep(row, b)) frame.asleep.push_back(b);
+    }
     frame.values.assign(values.begin(), values.end());
     frame.low = extremes.low();
     frame.high = extremes.high();

@@ -88,6 +88,17 @@ void add_contacts(const std::vector<Frame>& frames, Json& out) {
                      {"labels", packed_json(pack(labels, 4, Delta::kRows))}};
 }
 
+void add_asleep(const std::vector<Frame>& frames, Json& out) {
+  std::vector<std::uint32_t> starts{0}, bodies;
+  for (const Frame& frame : frames) {
+    bodies.insert(bodies.end(), frame.asleep.begin(), frame.asleep.end());
+    starts.push_back(static_cast<std::uint32_t>(bodies.size()));
+  }
+  if (bodies.empty()) return;
+  out["asleep"] = {{"starts", packed_json(pack(starts, 1, Delta::kRows))},
+                   {"bodies", packed_json(pack(bodies, 1, Delta::kRows))}};
+}
+
 Json frames_json(const std::vector<Frame>& frames) {
   Json out{{"count", frames.size()}};
   if (frames.empty()) return out;
@@ -97,6 +108,7 @@ Json frames_json(const std::vector<Frame>& frames) {
   out["times"] = packed_json(pack(times, 1));
   add_poses(frames, out);
   add_contacts(frames, out);
+  add_asleep(frames, out);
   return out;
 }
 

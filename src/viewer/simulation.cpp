@@ -7,7 +7,7 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
-#include "touchstone/sim/islands.hpp"
+#include "touchstone/model/element_trees.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone {
@@ -217,6 +217,10 @@ void SimulatorSource::read(Frame& frame) {
   std::transform(data_.X_WB.begin(), data_.X_WB.end(), frame.poses.begin(),
                  [](const Pose& X) { return X.transform(); });
   fill_contacts(m, data_, sim.contacts(), frame.contacts);
+  frame.asleep.clear();
+  for (int b = 1; b < m.nbody; ++b) {
+    if (sim.is_asleep(b)) frame.asleep.push_back(b);
+  }
   const auto values = step_values(sim.report(), kinetic_energy(m, sim.parameters(), state.v, data_),
                                   potential_energy(m, sim.parameters(), state.q, data_));
   frame.values.assign(values.begin(), values.end());

@@ -329,3 +329,51 @@ def test_reset_forgets_inputs_and_keeps_views() -> None:
     assert np.array_equal(sim.control, start)
     assert np.array_equal(control, start)  # the view that was taken before
     assert not sim.applied_force.any()
+
+
+def test_bodies_at_rest_sleep_until_something_happens(box: ts.Model) -> None:
+    sim = ts.Simulator(box, dt=2e-3, sleep=True, sleep_time=0.2)
+    report = sim.step(500)
+    assert sim.is_asleep("box")
+    assert sim.asleep.dtype == np.bool_
+    assert sim.asleep.sum() == report.sleep.bodies == 1
+    assert report.sleep.residuals.natv == report.residuals.natv
+    assert "asleep since" in sim.describe_worst()
+    np.testing.assert_allclose(sim.contacts.force.sum(axis=0), [0, 0, 9.81], atol=1e-3)
+    snapshot = sim.save()
+    sim.applied_force[0] = 0.1
+    assert sim.step().sleep.woken == 1
+    assert not sim.is_asleep("box")
+    sim.restore(snapshot)
+    assert sim.is_asleep("box")
+    sim.wake()
+    assert not sim.asleep.any()
+    sim.put_to_sleep("box")
+    sim.step(2)
+    assert sim.is_asleep("box")
+    sim.wake("box")
+    assert not sim.asleep.any()
+    with pytest.raises(ts.Error, match="sleep=true"):
+        ts.Simulator(box).put_to_sleep("box")
+
+
+def test_stages_with_sleep_give_the_same_bits(box: ts.Model) -> None:
+    direct, staged = (ts.Simulator(box, dt=2e-3, sleep=True) for _ in range(2))
+    direct.step(400)
+    s = staged.stages
+    for _ in range(400):
+        if s.settle():
+            continue
+        again = True
+        while again:
+            s.begin()
+            assert s.free_motion()
+            s.detect()
+            again = s.wake()
+        s.assemble()
+        s.solve()
+        s.bound_servos()
+        s.integrate()
+        s.account()
+    assert staged.is_asleep("box")
+    np.testing.assert_array_equal(direct.state.q, staged.state.q)

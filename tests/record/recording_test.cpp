@@ -379,5 +379,37 @@ TEST_F(Recordings, ColumnsHaveNamesOfTheirOwn) {
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
+TEST_F(Recordings, KeepWhoSleeps) {
+  const ModelPtr model = load_mjcf_string(
+      "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body name='rests' pos='0 0 .1'><freejoint/><geom "
+      "size='.1'/></body><body name='swings' pos='1 0 2'><joint axis='0 1 0'/><geom type='capsule' fromto='0 0 0 1 0 "
+      "0' "
+      "size='.05'/></body></worldbody></mujoco>");
+  SimulatorOptions options;
+  options.sleep.mode = SleepMode::kOn;
+  Simulator sim(model, options);
+  RecordingWriter writer(file_, sim);
+  int asleep = 0;
+  for (int i = 0; i < 500; ++i) {
+    asleep += sim.step().sleep.bodies;
+    writer.add(sim);
+  }
+  writer.close();
+  const Recording recording(file_);
+  ASSERT_GT(asleep, 0);
+  int recorded = 0;
+  for (std::size_t row = 0; row < recording.rows(); ++row) {
+    recorded += recording.is_asleep(row, model->body("rests")) ? 1 : 0;
+    EXPECT_FALSE(recording.is_asleep(row, model->body("swings")));
+  }
+  EXPECT_EQ(recorded, asleep);
+  EXPECT_EQ(recording.report(recording.rows() - 1).sleep.bodies, 1);
+  write_csv(recording, folder_);
+  std::ifstream table(folder_ / "steps.csv");
+  std::string titles;
+  std::getline(table, titles);
+  EXPECT_THAT(titles, HasSubstr("asleep:rests,asleep:swings"));
+}
+
 }  // namespace
 }  // namespace touchstone

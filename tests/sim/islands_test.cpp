@@ -13,6 +13,7 @@
 #include "touchstone/contact/validate.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/io/mjcf.hpp"
+#include "touchstone/model/element_trees.hpp"
 #include "touchstone/scenes/scene_run.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/sim/simulator.hpp"

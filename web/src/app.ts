@@ -500,7 +500,8 @@ export class App {
   // Everything that is written for the graphics card.
   moveBodies(time: number): void {
     const index = this.store.interpolate(time, this.poses);
-    this.bodies.update(this.poses, this.selected, this.toggles.islands ? this.islandsOf(index) : null);
+    const islands = this.toggles.islands ? this.islandsOf(index) : null;
+    this.bodies.update(this.poses, this.selected, islands, this.store.frames[index]?.asleep);
     this.overlays.update(
       this.poses,
       this.store.frames[index]?.contacts ?? null,

@@ -68,6 +68,7 @@ int copy_body(const Graft& graft, const ModelSpec& source, int original, int par
   copy.pose = body.pose;
   copy.mocap = body.mocap;
   copy.gravity_compensation = body.gravity_compensation;
+  copy.sleep = body.sleep;
   copy.inertial = body.inertial;
   copy.frames = body.frames;
   for (FrameSpec& f : copy.frames) f.name = graft.rename(f.name);

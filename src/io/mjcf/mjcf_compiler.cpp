@@ -108,6 +108,7 @@ Compiler::BodyDraft Compiler::draft_body(const BodySpec& spec, const std::vector
   draft.body.origin = spec.origin;
   draft.body.pose = in_frame(parent_frames, spec.frame, spec.pose.transform());
   draft.body.gravity_compensation = spec.gravity_compensation;
+  draft.body.sleep = spec.sleep;
   draft.body.mocap = spec.mocap;
   for (const JointSpec& joint : spec.joints) {
     draft.joints.push_back(compile_joint(joint, frames));

@@ -117,6 +117,8 @@ Parser::Place Parser::add_body(const XmlElement& element, const Place& place) {
   read_pose(element, body.pose);
   read(element, "mocap", body.mocap);
   read(element, "gravcomp", body.gravity_compensation);
+  const int sleep = read_keyword(element, "sleep", {"auto", "never", "allowed", "init"});
+  if (sleep >= 0) body.sleep = static_cast<SleepPolicy>(sleep);
   const int index = static_cast<int>(spec_.bodies.size());
   spec_.bodies.push_back(std::move(body));
   spec_.bodies[static_cast<std::size_t>(place.body)].children.push_back(index);

@@ -107,6 +107,7 @@ void Parser::parse_option(const XmlElement& element) {
   read(element, "gravity", spec_.gravity);
   read(element, "magnetic", o.magnetic_field);
   read(element, "impratio", o.friction_impedance_ratio);
+  read(element, "sleep_tolerance", o.sleep_tolerance);
   static constexpr const char* kIntegrators[] = {"euler", "rk4", "implicit", "implicitfast"};
   const int integrator = read_keyword(element, "integrator", {"Euler", "RK4", "implicit", "implicitfast"});
   if (integrator >= 0) o.integrator = kIntegrators[integrator];
@@ -144,6 +145,7 @@ void Parser::parse_option_flags(const XmlElement& flags) {
   flag("eulerdamp", o.implicit_damping);
   flag("filterparent", o.filter_parent_contacts);
   flag("refsafe", o.safe_references);
+  flag("sleep", o.sleep_enabled);
   bool constraints = true, passive = true, override_contacts = false;
   flag("passive", passive);  // before MuJoCo 3.3.6 one flag for springs and dampers
   if (!passive) o.springs_enabled = o.dampers_enabled = false;

@@ -111,6 +111,7 @@ struct BodySpec {
   PoseSpec pose;
   bool mocap = false;
   double gravity_compensation = 0.0;
+  SleepPolicy sleep = SleepPolicy::kAuto;
   std::optional<InertialSpec> inertial;
   std::vector<FrameSpec> frames;
   std::vector<JointSpec> joints;

@@ -10,13 +10,15 @@ namespace touchstone {
 void JointFrictionKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
   if (!step.model.options.friction_loss_enabled) return;
   const double zero = 0.0;
-  for (int dof = 0; dof < step.model.nv; ++dof) {
-    const double friction = step.parameters.dof_friction[dof];
-    if (!(friction > 0.0)) continue;
-    writer.begin(kKind, dof);
-    writer.blocks().add_box(-step.h * friction, step.h * friction);
-    writer.add_dof(dof, 0, 1.0);
-    writer.end(&zero, &step.weights.dof_length[dof]);
+  for (const IndexRange& range : step.data.scope.dofs) {
+    for (int dof = range.begin; dof < range.end; ++dof) {
+      const double friction = step.parameters.dof_friction[dof];
+      if (!(friction > 0.0)) continue;
+      writer.begin(kKind, dof);
+      writer.blocks().add_box(-step.h * friction, step.h * friction);
+      writer.add_dof(dof, 0, 1.0);
+      writer.end(&zero, &step.weights.dof_length[dof]);
+    }
   }
 }
 

@@ -44,13 +44,15 @@ void add_scalar_limits(const ConstraintStep& step, int j, ConstraintWriter& writ
 
 void JointLimitKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
   if (!step.model.options.limits_enabled) return;
-  for (int j = 0; j < step.model.njoint; ++j) {
-    const Joint& joint = step.model.joints[at(j)];
-    if (!joint.limited) continue;
-    if (joint.type == JointType::kBall) {
-      add_ball_limit(step, j, writer);
-    } else {
-      add_scalar_limits(step, j, writer);
+  for (const IndexRange& range : step.data.scope.joints) {
+    for (int j = range.begin; j < range.end; ++j) {
+      const Joint& joint = step.model.joints[at(j)];
+      if (!joint.limited) continue;
+      if (joint.type == JointType::kBall) {
+        add_ball_limit(step, j, writer);
+      } else {
+        add_scalar_limits(step, j, writer);
+      }
     }
   }
 }

@@ -88,10 +88,10 @@ double equality_weight(const Model& model, const ReferenceWeights& weights, cons
 
 void LoopKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
   if (!step.model.options.equalities_enabled) return;
-  for (std::size_t i = 0; i < step.model.equalities.size(); ++i) {
-    const Equality& equality = step.model.equalities[i];
+  for (const int i : step.data.scope.equalities) {
+    const Equality& equality = step.model.equalities[at(i)];
     if (!equality.active) continue;
-    writer.begin(kKind, static_cast<int>(i));
+    writer.begin(kKind, i);
     entry_of(equality).add(step, equality, writer);
   }
 }

@@ -12,7 +12,7 @@ namespace touchstone {
 void ServoKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
   const Model& model = step.model;
   const double zero = 0.0;
-  for (int u = 0; u < model.nu; ++u) {
+  for (const int u : step.data.scope.actuators) {
     if (step.data.servo_mode[at(u)] != ServoMode::kBounded) continue;
     const ServoBlock& block = step.data.servo_block[at(u)];
     writer.begin(kKind, u);

@@ -10,7 +10,7 @@ namespace touchstone {
 void TendonFrictionKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
   if (!step.model.options.friction_loss_enabled) return;
   const double zero = 0.0;
-  for (int t = 0; t < step.model.ntendon; ++t) {
+  for (const int t : step.data.scope.tendons) {
     const double friction = step.parameters.tendon_friction[t];
     if (!(friction > 0.0)) continue;
     writer.begin(kKind, t);

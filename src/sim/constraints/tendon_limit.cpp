@@ -10,7 +10,7 @@ namespace touchstone {
 
 void TendonLimitKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
   if (!step.model.options.limits_enabled) return;
-  for (int t = 0; t < step.model.ntendon; ++t) {
+  for (const int t : step.data.scope.tendons) {
     const Tendon& tendon = step.model.tendons[at(t)];
     if (!tendon.limited) continue;
     for (int side = 0; side < 2; ++side) {

@@ -8,7 +8,7 @@ namespace touchstone {
 
 void TendonSpringKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
   const double zero = 0.0;
-  for (int t = 0; t < step.model.ntendon; ++t) {
+  for (const int t : step.data.scope.tendons) {
     if (!(step.data.tendon_block_gain[t] > 0.0)) continue;
     writer.begin(kKind, t);
     writer.blocks().add_equality(1);

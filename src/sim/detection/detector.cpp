@@ -53,6 +53,7 @@ void CollisionDetector::add_proxies() {
   marks_.assign(colliders.size(), Pose());
   counted_.assign(colliders.size(), 0);
   sweeps_.assign(colliders.size(), Sweep());
+  moves_.assign(colliders.size(), 1);
   placed_ = false;
 }
 
@@ -63,11 +64,14 @@ void CollisionDetector::reset() {
   add_proxies();
 }
 
-void CollisionDetector::update_poses(const Data& data, double h) {
+void CollisionDetector::update_poses(const Data& data, double h, bool mocap_moves) {
+  const Model& model = shapes_->model();
   const std::vector<Collider>& colliders = shapes_->colliders();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
     const Collider& c = colliders[i];
-    if (c.fixed && placed_) continue;
+    const int tree = model.body_kernels[at(c.body)].tree;
+    moves_[i] = tree >= 0 ? data.scope.has_tree(tree) : !c.fixed && mocap_moves;
+    if (placed_ && (c.fixed || (tree >= 0 && moves_[i] == 0))) continue;
     const int proxy = static_cast<int>(i);
     poses_[i] = data.X_WB[at(c.body)] * c.X_BS;
     if (c.half_space) {
@@ -138,19 +142,21 @@ CollisionDetector::PairState& CollisionDetector::state_of(const BroadPhase::Pair
 }
 
 std::span<const Contact> CollisionDetector::detect(const Parameters& parameters, const Data& data) {
-  return detect(parameters, data, 0.0);
+  return detect(parameters, data, 0.0, 0.0);
 }
 
 std::span<const Contact> CollisionDetector::detect(const Parameters& parameters, const Data& data, double h,
-                                                   double extra) {
+                                                   double extra, bool mocap_moves) {
   margin_ = options_.margin + extra;
-  update_poses(data, h);
+  update_poses(data, h, mocap_moves);
   broad_.find_pairs(*shapes_);
   begin_pairs();
   contacts_.clear();
+  const bool is_whole = data.scope.is_whole();
   counts_ = {};
   counts_.candidates = static_cast<int>(broad_.pairs().size());
   for (const BroadPhase::Pair& pair : broad_.pairs()) {
+    if (!is_whole && moves_[at(pair.a)] == 0 && moves_[at(pair.b)] == 0) continue;
     count_way(pair.a);
     count_way(pair.b);
     if (separations_.apart(pair, margin_)) {

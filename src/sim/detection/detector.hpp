@@ -50,7 +50,10 @@ class CollisionDetector {
   // the step is reported, at its distance now, so that nothing passes through anything however fast it is. A contact
   // beyond the margin is left out if the surfaces do not approach fast enough to meet in time.
   // The margin is larger by `extra`.
-  std::span<const Contact> detect(const Parameters& parameters, const Data& data, double h, double extra = 0.0);
+  // Trees that data.scope leaves out are where they were: what touches is found if one of the two is in the scope, or
+  // is moved by the user (`mocap_moves`).
+  std::span<const Contact> detect(const Parameters& parameters, const Data& data, double h, double extra = 0.0,
+                                  bool mocap_moves = true);
 
   std::span<const Contact> contacts() const { return contacts_; }
   const CollisionCounts& counts() const { return counts_; }
@@ -81,7 +84,7 @@ class CollisionDetector {
 
   void add_proxies();
   void begin_pairs();
-  void update_poses(const Data& data, double h);
+  void update_poses(const Data& data, double h, bool mocap_moves);
   void sweep_collider(int proxy, const Data& data, double h);
   void count_way(int proxy);
   PairState& state_of(const BroadPhase::Pair& pair);
@@ -100,6 +103,7 @@ class CollisionDetector {
   std::vector<Pose> marks_;        // by collider: where its way was counted last
   std::vector<char> counted_;      // by collider: whether that is where it is
   std::vector<Sweep> sweeps_;      // by collider
+  std::vector<char> moves_;        // by collider: in the scope of the call at hand
   std::vector<PairState> states_;  // by slot of the broad phase
   Separations separations_;        // of colliders, by their places in CollisionModel::colliders
   std::vector<Manifold> manifolds_;

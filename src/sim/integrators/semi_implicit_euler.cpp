@@ -5,9 +5,11 @@
 namespace touchstone {
 
 void SemiImplicitEuler::step(StepContext& s) {
-  stage::begin(s, 0.0);
-  if (!stage::free_motion(s)) return;
-  stage::detect(s);
+  do {
+    stage::begin(s, 0.0);
+    if (!stage::free_motion(s)) return;
+    stage::detect(s);
+  } while (stage::wake(s));
   stage::assemble(s);
   stage::solve(s);
   stage::bound_servos(s);

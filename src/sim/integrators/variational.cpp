@@ -7,12 +7,15 @@
 namespace touchstone {
 
 void VariationalMidpoint::step(StepContext& s) {
-  stage::begin(s, 0.5);
-  if (!stage::free_motion(s, SpringRule::kMiddle)) return;
-  refine(s);
-  const bool is_refined = !s.report.warnings.variational_fallback;
-  if (!is_refined && !stage::free_motion(s)) return;  // Moreau's rule, with all of it implicit
-  stage::detect(s);
+  bool is_refined = false;
+  do {
+    stage::begin(s, 0.5);
+    if (!stage::free_motion(s, SpringRule::kMiddle)) return;
+    refine(s);
+    is_refined = !s.report.warnings.variational_fallback;
+    if (!is_refined && !stage::free_motion(s)) return;  // Moreau's rule, with all of it implicit
+    stage::detect(s);
+  } while (stage::wake(s));
   stage::assemble(s);
   stage::solve(s);
   stage::bound_servos(s, [&] {
@@ -27,6 +30,7 @@ void VariationalMidpoint::refine(StepContext& s) {
   const Stopwatch watch;
   const bool solved = free_step_.solve(s.model, s.parameters, s.state, s.input, s.h, !s.rules.implicit_forces, s.data);
   s.report.warnings.variational_fallback = !solved;
+  stage::hold_resting(s, s.data.v_free);
   if (solved) s.rules.adopt_free_velocity(s);
   s.report.times.dynamics += watch.seconds();
 }
@@ -35,7 +39,8 @@ void VariationalMidpoint::integrate(StepContext& s) {
   if (s.report.warnings.variational_fallback) return stage::integrate(s);
   const Stopwatch watch;
   v_mean_ = free_step_.velocity() + 0.5 * (s.v_next - s.data.v_free);
-  touchstone::integrate(s.model, s.state.q, v_mean_, s.h, s.work.q);
+  s.work.q = s.state.q;
+  touchstone::integrate(s.model, s.data.scope.joints, s.state.q, v_mean_, s.h, s.work.q);
   stage::recover(s);
   stage::finish_motion(s);
   s.report.times.integrate = watch.seconds();

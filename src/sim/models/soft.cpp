@@ -56,7 +56,7 @@ void advance_velocity(StepContext& s) {
   if (!damped) {
     solve(s.model, s.data, s.impulse);
   } else if (factorize_damped(s.model, s.parameters, !all_dampers, s.h, s.data)) {
-    solve(s.model, s.data.damped, s.impulse);
+    solve(s.model, s.data.scope, s.data.damped, s.impulse);
   } else {
     s.report.status = StepStatus::kDiverged;
   }

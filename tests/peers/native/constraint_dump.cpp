@@ -91,7 +91,7 @@ class Dump {
                               h_,
                               options_.stabilisation};
     assemble_constraints(step, constraints_);
-    solve_constraint_rows(model_, data_.L, data_.D_inverse, constraints_);
+    solve_constraint_rows(model_, data_.scope, data_.L, data_.D_inverse, constraints_);
     VectorX lambda = VectorX::Zero(constraints_.rows());
     StepReport report;
     if (constraints_.count() > 0) {

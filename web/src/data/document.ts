@@ -115,6 +115,7 @@ export interface ReplayDocument {
     positions?: Packed;
     rotations?: Packed;
     contacts?: { starts: Packed; positions: Packed; normals: Packed; values: Packed; labels: Packed };
+    asleep?: { starts: Packed; bodies: Packed };
   };
   channels: (ChannelInfo & { values: Packed; low?: Packed; high?: Packed })[];
   certificate: CertificateItem[];

@@ -48,6 +48,7 @@ export interface LiveEvents {
 interface FrameHeader {
   time: number;
   contacts: number;
+  asleep?: number[];
   values: (number | null)[];
   low?: (number | null)[];
   high?: (number | null)[];
@@ -88,7 +89,9 @@ export function decodeFrame(message: ArrayBuffer, bodies: number): { frame: Fram
   const values = row(header.values);
   const low = header.low ? row(header.low) : values;
   const high = header.high ? row(header.high) : values;
-  return { frame: { time: header.time, poses, contacts, values, low, high }, certificate: header.certificate };
+  const frame: Frame = { time: header.time, poses, contacts, values, low, high };
+  if (header.asleep) frame.asleep = header.asleep;
+  return { frame, certificate: header.certificate };
 }
 
 const longestWait = 5000; // ms between attempts to connect again

@@ -1,6 +1,6 @@
 // A replay document becomes frames.
 import type { ReplayDocument } from "./document";
-import { FrameStore, poseSize, type Contacts } from "./store";
+import { FrameStore, poseSize, type Contacts, type Frame } from "./store";
 import { unpack, type Numbers } from "./unpack";
 
 interface PackedContacts {
@@ -43,7 +43,7 @@ export async function readReplay(replay: ReplayDocument): Promise<FrameStore> {
   }
   const bodies = replay.scene.bodies.length;
   const store = new FrameStore(bodies, replay.channels);
-  const { count, times, positions, rotations, contacts } = replay.frames;
+  const { count, times, positions, rotations, contacts, asleep } = replay.frames;
   if (count === 0 || !times || !positions || !rotations) return store;
   const quantum = replay.frames.position_quantum ?? 1;
   const [t, p, q, ...channels] = await Promise.all([
@@ -62,20 +62,24 @@ export async function readReplay(replay: ReplayDocument): Promise<FrameStore> {
     packed = { starts: starts!, positions: rest[0]!, normals: rest[1]!, values: rest[2]!, labels: rest[3]! };
   }
 
+  const sleepers = asleep ? await Promise.all([unpack(asleep.starts), unpack(asleep.bodies)]) : null;
+
   for (let f = 0; f < count; ++f) {
     const poses = new Float32Array(bodies * poseSize);
     for (let b = 0; b < bodies; ++b) {
       for (let k = 0; k < 3; ++k) poses[b * poseSize + k] = quantum * p[(f * bodies + b) * 3 + k]!;
       for (let k = 0; k < 4; ++k) poses[b * poseSize + 3 + k] = q[(f * bodies + b) * 4 + k]! / 32767;
     }
-    store.frames.push({
+    const frame: Frame = {
       time: t[f]!,
       poses,
       contacts: packed ? contactsOf(packed, quantum, packed.starts[f]!, packed.starts[f + 1]!) : null,
       values: Float32Array.from(channels, (values) => values[f]!),
       low: Float32Array.from(lows, (values) => values[f]!),
       high: Float32Array.from(highs, (values) => values[f]!),
-    });
+    };
+    if (sleepers) frame.asleep = sleepers[1].subarray(sleepers[0][f], sleepers[0][f + 1]);
+    store.frames.push(frame);
   }
   ++store.version;
   return store;

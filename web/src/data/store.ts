@@ -23,6 +23,7 @@ export interface Frame {
   time: number;
   poses: Float32Array; // poseSize for each body
   contacts: Contacts | null;
+  asleep?: ArrayLike<number>; // bodies that sleep
   values: Float32Array; // one for each channel
   low?: Float32Array; // their extremes since the frame before, where they are known
   high?: Float32Array;

@@ -15,7 +15,7 @@ import type { Pose, SceneInfo, ShapeInfo } from "../data/document";
 import { poseSize } from "../data/store";
 import { partsOf } from "./geometry";
 import { Instances } from "./instances";
-import { islandColor } from "./palette";
+import { islandColor, sleepColor, sleepShare } from "./palette";
 import { shownShapes } from "./visibility";
 
 interface Copy {
@@ -75,6 +75,7 @@ export class Bodies {
   private readonly batches: Batch[] = [];
   private readonly visualBatches: Batch[];
   private readonly matrices: Matrix4[];
+  private readonly sleeps: Uint8Array; // by body
   private readonly product = new Matrix4();
   private readonly tint = new Color();
   readonly accent = new Color(0x2f8fe0);
@@ -82,6 +83,7 @@ export class Bodies {
   constructor(scene: SceneInfo, geometries: Map<string, BufferGeometry>) {
     this.group.add(this.visual, this.collision, this.hidden);
     this.matrices = scene.bodies.map((body) => poseMatrix(body.pose));
+    this.sleeps = new Uint8Array(scene.bodies.length);
     const shown = shownShapes(scene);
     this.visualBatches = this.build(
       scene.shapes.filter((shape, i) => shown[i] && shape.color[3] > 0),
@@ -147,8 +149,11 @@ export class Bodies {
     this.hidden.visible = hidden;
   }
 
-  // Moves everything; the selected body is tinted, and with islands each body takes the colour of its island.
-  update(poses: Float32Array, selected: number, islands: Int32Array | null): void {
+  // Moves everything; the selected body is tinted, those that sleep are darkened, and with islands each body takes the
+  // colour of its island.
+  update(poses: Float32Array, selected: number, islands: Int32Array | null, asleep?: ArrayLike<number>): void {
+    this.sleeps.fill(0);
+    for (let i = 0; asleep && i < asleep.length; ++i) this.sleeps[asleep[i]!] = 1;
     for (let b = 0; b < this.matrices.length; ++b) bodyMatrix(poses, b, this.matrices[b]!);
     for (const batch of this.batches) {
       const { instances, copies } = batch;
@@ -158,6 +163,7 @@ export class Bodies {
         let color = copy.color;
         const island = islands?.[copy.body] ?? -1;
         if (island >= 0) color = this.tint.copy(islandColor(island));
+        if (this.sleeps[copy.body]) color = this.tint.copy(color).lerp(sleepColor, sleepShare);
         if (copy.body === selected && selected > 0) color = this.tint.copy(color).lerp(this.accent, 0.55);
         instances.add(this.product, color);
       }

@@ -22,6 +22,10 @@ export function islandColor(island: number): Color {
   return islandColors[island % islandColors.length]!;
 }
 
+// What a body that sleeps is drawn with, and how much of it is mixed into the body's own colour.
+export const sleepColor = new Color("#4a4f57");
+export const sleepShare = 0.6;
+
 // Colours of curves, by theme, in the order of the channels of a chart.
 export const curveColors = {
   light: ["#1d6fb8", "#c8700f", "#33373d", "#2f8f5b", "#8f4fb0", "#b3413a", "#0d8a9b", "#7a7f1e"],
