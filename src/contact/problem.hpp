@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "touchstone/contact/blocks.hpp"
-#include "touchstone/contact/contact_physics.hpp"
 #include "touchstone/contact/inertia.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
 #include "touchstone/math/types.hpp"

@@ -20,7 +20,7 @@ struct Residuals {
   double model_natv_relative = 0.0;
   // Of a compliant model (contact/laws/certify_law.hpp); 0 for others.
   double law_natv = 0.0;           // m/s: the natural map of the laws
-  double law_natv_relative = 0.0;  // law_natv / max(|J v_free|_inf, 9.81 time_step)
+  double law_natv_relative = 0.0;  // law_natv / max(|J v_free|, |J (v' - v_free)|, 9.81 time_step)
   double law_impulse = 0.0;        // N s: momentum that the law and the answer do not agree about, of one block
 };
 

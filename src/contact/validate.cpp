@@ -168,6 +168,9 @@ Verdict check_physics(const ContactProblem& problem) {
       const char* name;
       double value, least;
     };
+    if (!(p.elapsed >= 0.0 && p.elapsed < problem.time_step))
+      return invalid("{}: {} s of a step of {} s have elapsed", problem.describe_block(i), p.elapsed,
+                     problem.time_step);
     constexpr double kLowest = std::numeric_limits<double>::lowest(), kLeast = std::numeric_limits<double>::min();
     for (const Field& f : {Field{"gap", p.gap, kLowest}, Field{"speed", p.speed, kLowest},
                            Field{"stiffness", p.stiffness, 0.0}, Field{"dissipation", p.dissipation, 0.0},

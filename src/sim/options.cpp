@@ -22,6 +22,13 @@ void SimulatorOptions::validate() const {
   require(threads >= 0, "threads", threads, "give a positive number, or 0 for one a processor");
   require(watch.energy_jump > 0.0, "watch.energy_jump", watch.energy_jump, "give a positive share, such as 0.2");
   require(watch.penetration > 0.0, "watch.penetration", watch.penetration, "give a positive length in metres");
+  require(std::isfinite(laws.stiction_tolerance) && laws.stiction_tolerance > 0.0, "laws.stiction_tolerance",
+          laws.stiction_tolerance, "give a speed in m/s, above 0");
+  require(std::isfinite(laws.sigma) && laws.sigma >= 0.0, "laws.sigma", laws.sigma, "give a number, 0 or more");
+  require(std::isfinite(laws.near_rigid) && laws.near_rigid > 0.0, "laws.near_rigid", laws.near_rigid,
+          "give a number of steps, above 0");
+  require(std::isfinite(laws.dissipation) && laws.dissipation >= 0.0, "laws.dissipation", laws.dissipation,
+          "give a dissipation in s/m, 0 or more");
   const StabilisationOptions& s = stabilisation;
   require(s.time_constant > 0.0, "stabilisation.time_constant", s.time_constant, "give a time in s, above 0");
   require(s.erp >= 0.0 && s.erp <= 1.0, "stabilisation.erp", s.erp, "give a share between 0 and 1");

@@ -51,7 +51,7 @@ double BlockLaws::contact_mobility(int block, int size) const {
 std::string BlockLaws::prepare(const ContactProblem& problem, CompliantModel model) {
   const Blocks& blocks = problem.blocks;
   const bool has_physics = !problem.physics.empty();
-  shift_ = 0.0;
+  shift_ = stiffness_ = 0.0;
   laws_.resize(static_cast<std::size_t>(problem.nblock()));
   compute_mobility(problem, mobility_, scratch_);
   fallback_ = 0.0;
@@ -71,7 +71,7 @@ std::string BlockLaws::prepare(const ContactProblem& problem, CompliantModel mod
         return fmt::format("{}: SAP has linear springs only; use lagged or similar", problem.describe_block(i));
       if (is_sap && !(physics.sigma > 0.0))
         return fmt::format("{}: sigma is 0, and SAP's friction needs one above 0", problem.describe_block(i));
-      law = contact(problem, i, model);
+      law = contact(problem, i, model, kInfinity);
     } else if (model == CompliantModel::kLagged) {
       return fmt::format(
           "{} has no physics (gap, speed, stiffness), from which lagged takes the normal impulse of its friction; use "
@@ -82,6 +82,14 @@ std::string BlockLaws::prepare(const ContactProblem& problem, CompliantModel mod
     }
   }
   return {};
+}
+
+void BlockLaws::soften(const ContactProblem& problem, CompliantModel model, double stiffest) {
+  if (problem.physics.empty() || model == CompliantModel::kSap) return;
+  for (int i = 0; i < problem.nblock(); ++i) {
+    if (problem.blocks.type[i] == BlockType::kCoulomb)
+      laws_[static_cast<std::size_t>(i)] = contact(problem, i, model, stiffest);
+  }
 }
 
 BlockLaws::Law BlockLaws::spring(const ContactProblem& problem, int block, CompliantModel model) {
@@ -110,36 +118,47 @@ BlockLaws::Law BlockLaws::spring(const ContactProblem& problem, int block, Compl
   return law;
 }
 
-BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, CompliantModel model) {
+BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, CompliantModel model, double stiffest) {
   const ContactPhysics& physics = problem.physics[static_cast<std::size_t>(block)];
   const int r = problem.blocks.row[block], m = problem.blocks.size(block);
   const double h = problem.time_step, w = contact_mobility(block, m);
-  const double stiffest = near_rigid_compliance(physics.near_rigid, w);
+  const double near_rigid = near_rigid_compliance(physics.near_rigid, w);
   if (model == CompliantModel::kSap) {
     SapLaw law;
     law.size = m;
     copy_friction(problem.blocks, block, law.mu);
-    const double reach = h + physics.relaxation;
+    const double reach = h - physics.elapsed + physics.relaxation;
     for (int k = 0; k < m - 1; ++k) {
       const double length = length_of(problem, r + k);
       law.R[k] = physics.sigma * w / (length * length);
     }
     const double own = physics.stiffness > 0.0 ? 1.0 / (h * reach * physics.stiffness) : 0.0;
-    law.R[m - 1] = std::max(own, stiffest);
+    law.R[m - 1] = std::max(own, near_rigid);
     law.shift[m - 1] = -physics.gap / reach;
     return law;
   }
-  NormalLaw normal{h, physics.stiffness, -physics.gap, physics.dissipation, physics.relaxation, physics.elasticity};
+  const bool linear = physics.damping == ContactDamping::kLinear;
+  NormalLaw normal{h,
+                   physics.stiffness,
+                   -physics.gap,
+                   linear ? 0.0 : physics.dissipation,
+                   (linear ? physics.relaxation : 0.0) - physics.elapsed,
+                   physics.elasticity};
   if (!(physics.stiffness > 0.0)) {
-    normal.stiffness = 1.0 / (h * h * stiffest);
+    normal.stiffness = 1.0 / (h * h * near_rigid);
     normal.elasticity = Elasticity::kLinear;
   }
   // n_0 = h f(phi_0, v_n0): the deformation at the end of the step is that of its start.
   NormalLaw now = normal;
-  now.deformation += h * physics.speed;
+  now.deformation += (h - physics.elapsed) * physics.speed;
   const double lagged = now.impulse(physics.speed);
-  const double epsilon = soft_slip(problem, block, physics, w, lagged);
+  stiffness_ = std::max(stiffness_, h * h * normal.stiffness * w);
+  normal.stiffness = std::min(normal.stiffness, stiffest / (h * h * w));
+  double epsilon = soft_slip(problem, block, physics, w, lagged);
   if (model == CompliantModel::kLagged) {
+    const double mu = m > 1 ? std::min(problem.blocks.mu[r], kUnboundedFriction) : 0.0;
+    if (mu > 0.0) stiffness_ = std::max(stiffness_, mu * mu * w * lagged / epsilon);
+    epsilon = std::max(epsilon, mu * mu * w * lagged / stiffest);
     LaggedLaw law{normal, m, {}, lagged, epsilon};
     copy_friction(problem.blocks, block, law.mu);
     return law;

@@ -98,6 +98,7 @@ void certify_law(const ContactProblem& problem, const ConstVectorRef& lambda, Co
     const Eigen::Map<const MatrixX> W(w.laws.mobility().data(i), m, m);
     const double d = W.diagonal().cwiseProduct(squares).mean();
     raise(speed, w.free.segment(r, m).cwiseProduct(length).lpNorm<Eigen::Infinity>());
+    raise(speed, w.change.segment(r, m).cwiseProduct(length).lpNorm<Eigen::Infinity>());
     if (!(d > 0.0)) continue;  // it does not move, whatever its impulse
     const LoneBlock lone{w.laws, i, w.free.segment(r, m) + w.change.segment(r, m), lambda.segment(r, m),
                          d * squares.cwiseInverse()};

@@ -9,7 +9,7 @@
 // and l' = -n. It is zero where the contact is open: N of (23) but for a constant, and positive.
 #pragma once
 
-#include "touchstone/contact/contact_physics.hpp"
+#include "touchstone/contact/blocks.hpp"
 
 namespace touchstone {
 
@@ -18,7 +18,7 @@ struct NormalLaw {
   double stiffness = 0.0;
   double deformation = 0.0;  // x_0
   double dissipation = 0.0;
-  double relaxation = 0.0;
+  double relaxation = 0.0;  // less what of the step has elapsed
   Elasticity elasticity = Elasticity::kLinear;
 
   double impulse(double v) const;  // n
