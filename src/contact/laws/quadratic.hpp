@@ -10,7 +10,7 @@ namespace touchstone {
 
 struct QuadraticLaw {
   int size = 1;
-  double R[kMaxBlockSize] = {};  // > 0
+  double R[kMaxBlockSize] = {};                           // > 0
   double lo[kMaxBlockSize] = {}, hi[kMaxBlockSize] = {};  // of the impulse; infinite where there is none
   double shift[kMaxBlockSize] = {};                       // -b
 

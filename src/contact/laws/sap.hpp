@@ -12,9 +12,9 @@
 namespace touchstone {
 
 struct SapLaw {
-  int size = 1;                   // m: tangents, then the normal
-  double mu[kMaxBlockSize] = {};  // of the tangents
-  double R[kMaxBlockSize] = {};   // > 0
+  int size = 1;                      // m: tangents, then the normal
+  double mu[kMaxBlockSize] = {};     // of the tangents
+  double R[kMaxBlockSize] = {};      // > 0
   double shift[kMaxBlockSize] = {};  // v^
 
   // The cost at the velocity v; the impulse and, if W is given, the Hessian (column-major m x m).
