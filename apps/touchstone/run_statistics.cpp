@@ -53,6 +53,8 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   asleep = report.sleep.bodies;
   asleep_islands = report.sleep.islands;
   woken += report.sleep.woken;
+  worst_law = std::max(worst_law, report.residuals.law_natv_relative);
+  worst_law_impulse = std::max(worst_law_impulse, report.residuals.law_impulse);
   contacts += report.contacts;
   most_contacts = std::max(most_contacts, report.contacts);
   steps_with_contacts += report.contacts > 0 ? 1 : 0;
@@ -174,6 +176,10 @@ std::string statistics_table(const RunStatistics& s) {
       fmt::format("relative natv; {:.1e} m/s", s.worst_natv));
   row("certificate, median", fmt::format("{:.1e}", s.median_certificate()),
       fmt::format("{:.2f} % of steps within {:.0e}", 100.0 * s.certified_share(), s.tolerance));
+  if (s.worst_law > 0.0) {
+    row("law of contact, worst", fmt::format("{:.1e}", s.worst_law),
+        fmt::format("relative; momentum that law and answer do not agree about: {:.1e} N s", s.worst_law_impulse));
+  }
   row("contacts", fmt::format("{:.1f}", static_cast<double>(s.contacts) / std::max(1, s.steps)),
       fmt::format("mean; at most {}; {:.0f} % of steps have some", s.most_contacts,
                   100.0 * s.steps_with_contacts / std::max(1, s.steps)));
@@ -237,6 +243,8 @@ nlohmann::ordered_json statistics_json(const RunStatistics& s) {
         {"median", s.median_certificate()},
         {"share_within_tolerance", s.certified_share()}}},
       {"natv_worst", s.worst_natv},
+      {"law_natv_relative_worst", s.worst_law},
+      {"law_impulse_worst", s.worst_law_impulse},
       {"contacts",
        {{"mean", static_cast<double>(s.contacts) / std::max(1, s.steps)},
         {"most", s.most_contacts},

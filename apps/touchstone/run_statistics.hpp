@@ -15,13 +15,14 @@ namespace touchstone::cli {
 
 struct RunStatistics {
   int steps = 0;
-  double simulated = 0.0;            // s
-  double wall = 0.0;                 // s, stepping alone
-  StageTimes times;                  // s, sums
-  std::array<int, 4> statuses{};     // by StepStatus
-  std::vector<double> certificates;  // natv relative of every step with constraints
-  double worst_natv = 0.0;           // m/s
-  long contacts = 0;                 // sum over steps
+  double simulated = 0.0;                           // s
+  double wall = 0.0;                                // s, stepping alone
+  StageTimes times;                                 // s, sums
+  std::array<int, 4> statuses{};                    // by StepStatus
+  std::vector<double> certificates;                 // natv relative of every step with constraints
+  double worst_natv = 0.0;                          // m/s
+  double worst_law = 0.0, worst_law_impulse = 0.0;  // of compliant solvers: law_natv_relative; N s
+  long contacts = 0;                                // sum over steps
   int most_contacts = 0;
   int steps_with_contacts = 0;
   int asleep = 0, asleep_islands = 0;  // at the end: bodies, islands

@@ -35,7 +35,8 @@ std::string figure(const SolveResult& result, double value) {
 }
 
 std::string own_residual(const SolveResult& result) {
-  return result.own_model ? figure(result, result.residuals.model_natv_relative) : "";
+  if (!result.own_model) return "";
+  return figure(result, result.own_law ? result.residuals.law_natv_relative : result.residuals.model_natv_relative);
 }
 
 // The figures of the certificate by name, for JSON and CSV.
@@ -44,6 +45,7 @@ std::vector<std::pair<const char*, double>> figures(const Residuals& r) {
           {"natv_relative", r.natv_relative},
           {"natv_relative_to_change", r.natv_relative_to_change},
           {"model_natv_relative", r.model_natv_relative},
+          {"law_natv_relative", r.law_natv_relative},
           {"primal_cone", r.primal_cone},
           {"dual_cone", r.dual_cone},
           {"complementarity", r.complementarity},

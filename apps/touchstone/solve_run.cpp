@@ -6,6 +6,7 @@
 
 #include "touchstone/base/clock.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/contact/laws/certify_law.hpp"
 #include "touchstone/io/fclib.hpp"
 
 namespace touchstone::cli {
@@ -61,7 +62,8 @@ SolveResult solve_one(const ContactProblem& problem, const Candidate& candidate,
   result.blocks = problem.nblock();
   result.rows = problem.nrow();
   result.solver = candidate.entry->name;
-  result.own_model = candidate.entry->certificate != ContactModel::kNcp;
+  result.own_law = candidate.entry->law.has_value();
+  result.own_model = result.own_law || candidate.entry->certificate != ContactModel::kNcp;
   Solution solution;
   double total = 0.0;
   const int repeats = std::isfinite(candidate.options->time_limit) ? 1 : kMaxRepeats;
@@ -83,10 +85,17 @@ SolveResult solve_one(const ContactProblem& problem, const Candidate& candidate,
   if (result.status == SolveStatus::kInvalidProblem || result.status == SolveStatus::kUnsupported) return result;
   result.certified = true;
   result.residuals = certify(problem, solution.lambda, candidate.entry->certificate);
+  double own = result.residuals.model_natv, own_relative = result.residuals.model_natv_relative;
+  if (candidate.entry->law) {
+    LawCertificateWorkspace laws;
+    certify_law(problem, solution.lambda, *candidate.entry->law, laws, result.residuals);
+    own = result.residuals.law_natv;
+    own_relative = result.residuals.law_natv_relative;
+  }
   if (result.residuals.worst_block >= 0) result.worst_block = problem.describe_block(result.residuals.worst_block);
-  result.solved = result.status == SolveStatus::kSolved &&
-                  (result.residuals.model_natv_relative <= kRounding * candidate.options->relative_tolerance ||
-                   result.residuals.model_natv <= kRounding * candidate.options->absolute_tolerance);
+  result.solved =
+      result.status == SolveStatus::kSolved && (own_relative <= kRounding * candidate.options->relative_tolerance ||
+                                                own <= kRounding * candidate.options->absolute_tolerance);
   if (keep_impulses) {
     result.layout = problem.blocks;
     result.impulses = solution.lambda;

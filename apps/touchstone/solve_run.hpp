@@ -38,6 +38,7 @@ struct SolveResult {
   std::vector<double> history;
   bool solved = false;     // the solver says so, and the certificate agrees
   bool own_model = false;  // the solver's model is not the NCP: its own residual decides
+  bool own_law = false;    // that of a compliant law
 
   // If they were asked for and there are any.
   Blocks layout;

@@ -102,9 +102,9 @@ void add_mass(MassProperties& inertia, const ShapeElement& element, const MaybeD
 int add_shape(ModelBuilder& b, const Reference& body, const PyShape& shape, const std::string& name,
               const MaybeNumbers& position, const MaybeNumbers& quaternion, const MaybeDouble& mass,
               const MaybeDouble& density, const MaybeNumbers& friction, double restitution, int contact_dimension,
-              double margin, double gap, double stiffness, double dissipation, const MaybeNumbers& softness,
-              double mixing, int priority, int contact_type, int contact_affinity, bool visual_only,
-              const MaybeNumbers& color, const std::string& material, int group) {
+              double margin, double gap, double stiffness, double dissipation, double relaxation_time,
+              const MaybeNumbers& softness, double mixing, int priority, int contact_type, int contact_affinity,
+              bool visual_only, const MaybeNumbers& color, const std::string& material, int group) {
   ShapeElement element;
   element.name = name;
   element.body = resolve(b.bodies(), body, "body");
@@ -119,6 +119,7 @@ int add_shape(ModelBuilder& b, const Reference& body, const PyShape& shape, cons
   element.material.restitution = restitution;
   element.material.stiffness = stiffness;
   element.material.dissipation = dissipation;
+  element.material.relaxation_time = relaxation_time;
   set_impedance(element.material.impedance, softness, "softness");
   element.material.mixing = mixing;
   element.material.priority = priority;
@@ -186,13 +187,14 @@ void bind_shapes_and_sites(nb::class_<ModelBuilder>& builder) {
            nb::arg("position") = nb::none(), nb::arg("quaternion") = nb::none(), nb::arg("mass") = nb::none(),
            nb::arg("density") = nb::none(), nb::arg("friction") = nb::none(), nb::arg("restitution") = 0.0,
            nb::arg("contact_dimension") = 3, nb::arg("margin") = 0.0, nb::arg("gap") = 0.0, nb::arg("stiffness") = 0.0,
-           nb::arg("dissipation") = 0.0, nb::arg("softness") = nb::none(), nb::arg("mixing") = 1.0,
-           nb::arg("priority") = 0, nb::arg("contact_type") = 1, nb::arg("contact_affinity") = 1,
-           nb::arg("visual_only") = false, nb::arg("color") = nb::none(), nb::arg("material") = "",
-           nb::arg("group") = 0,
+           nb::arg("dissipation") = 0.0, nb::arg("relaxation_time") = 0.0, nb::arg("softness") = nb::none(),
+           nb::arg("mixing") = 1.0, nb::arg("priority") = 0, nb::arg("contact_type") = 1,
+           nb::arg("contact_affinity") = 1, nb::arg("visual_only") = false, nb::arg("color") = nb::none(),
+           nb::arg("material") = "", nb::arg("group") = 0,
            "A shape on a body. mass (kg) or density (kg/m^3): added to the body's inertia. friction: sliding (-), or "
            "sliding, torsional (m), rolling (m). contact_dimension: 1 frictionless, 3 sliding, 4 torsional, 6 rolling. "
-           "stiffness: N/m, 0 for rigid; dissipation: s/m; margin, gap: m. Of two shapes that meet, the one of higher "
+           "stiffness: N/m, 0 for rigid; dissipation: s/m and relaxation_time: s, of the compliant solvers; margin, "
+           "gap: m. Of two shapes that meet, the one of higher "
            "priority decides; mixing: its weight otherwise. Two shapes may touch when one's contact_type shares a bit "
            "with the other's contact_affinity. color: r, g, b, alpha in [0, 1]; material: of add_visual_material.")
       .def("add_site", &add_site, nb::arg("name"), nb::arg("body"), nb::kw_only(), nb::arg("position") = nb::none(),

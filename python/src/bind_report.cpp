@@ -22,6 +22,9 @@ nb::dict as_dict(const Residuals& r) {
   d["max_dissipation"] = r.max_dissipation;
   d["model_natv"] = r.model_natv;
   d["model_natv_relative"] = r.model_natv_relative;
+  d["law_natv"] = r.law_natv;
+  d["law_natv_relative"] = r.law_natv_relative;
+  d["law_impulse"] = r.law_impulse;
   return d;
 }
 
@@ -53,6 +56,9 @@ void bind_residuals(nb::module_& m) {
       .def_ro("max_dissipation", &Residuals::max_dissipation, "J: friction that does not oppose sliding.")
       .def_ro("model_natv", &Residuals::model_natv, "m/s: natv of the contact model that the solver claims to solve.")
       .def_ro("model_natv_relative", &Residuals::model_natv_relative)
+      .def_ro("law_natv", &Residuals::law_natv, "m/s: natural map of the laws of a compliant solver; 0 for others.")
+      .def_ro("law_natv_relative", &Residuals::law_natv_relative)
+      .def_ro("law_impulse", &Residuals::law_impulse, "N s: what law and answer do not agree about.")
       .def("as_dict", &as_dict, nb::sig("def as_dict(self) -> dict[str, float]"))
       .def("__repr__", [](const Residuals& r) {
         return fmt::format("<Residuals natv {:.3g} m/s (relative {:.3g}), complementarity {:.3g} J>", r.natv,

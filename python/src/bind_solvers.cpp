@@ -10,6 +10,7 @@
 #include "touchstone/base/clock.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/contact/certify.hpp"
+#include "touchstone/contact/laws/certify_law.hpp"
 #include "touchstone/io/fclib.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 #include "touchstone/solvers/references.hpp"
@@ -29,9 +30,9 @@ struct PySolution {
 Residuals no_residuals() {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Residuals r;
-  for (double* figure :
-       {&r.natv, &r.natv_relative, &r.natv_relative_to_change, &r.primal_cone, &r.dual_cone, &r.complementarity,
-        &r.natural_map, &r.coulomb, &r.signorini, &r.max_dissipation, &r.model_natv, &r.model_natv_relative})
+  for (double* figure : {&r.natv, &r.natv_relative, &r.natv_relative_to_change, &r.primal_cone, &r.dual_cone,
+                         &r.complementarity, &r.natural_map, &r.coulomb, &r.signorini, &r.max_dissipation,
+                         &r.model_natv, &r.model_natv_relative, &r.law_natv, &r.law_natv_relative, &r.law_impulse})
     *figure = kNone;
   return r;
 }
@@ -67,6 +68,8 @@ class PySolver {
     const bool answered = answer.status != SolveStatus::kInvalidProblem && answer.status != SolveStatus::kUnsupported;
     answer.residuals =
         answered ? certify(problem, solution_.lambda, certificate_, entry_->certificate) : no_residuals();
+    if (answered && entry_->law)
+      certify_law(problem, solution_.lambda, *entry_->law, law_certificate_, answer.residuals);
     return answer;
   }
 
@@ -83,6 +86,7 @@ class PySolver {
   std::unique_ptr<SolverOptions> options_;
   std::unique_ptr<SolverWorkspace> workspace_;
   CertificateWorkspace certificate_;
+  LawCertificateWorkspace law_certificate_;
   Solution solution_;
   std::atomic<bool> busy_{false};
 };

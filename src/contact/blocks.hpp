@@ -45,6 +45,37 @@ struct Blocks {
   int add(BlockType block_type, int size);
 };
 
+// --- compliant models: what a contact is made of, in physical units (contact/laws/) ---
+
+// Force over deformation x > 0.
+enum class Elasticity : std::uint8_t {
+  kLinear,  // k x
+  kHertz,   // k x^(3/2)
+};
+
+// How a contact loses energy in the normal direction; SAP's is always linear.
+enum class ContactDamping : std::uint8_t {
+  kHuntCrossley,  // by a factor 1 - d v_n of the elastic force
+  kLinear,        // a damper beside the spring, with relaxation time tau
+};
+
+struct ContactPhysics {
+  double gap = 0.0;          // phi_0, m; negative where the bodies overlap
+  double elapsed = 0.0;      // s: the part of the step before the moment of `gap`; 0: its start
+  double speed = 0.0;        // v_n, m/s; positive where they separate
+  double stiffness = 0.0;    // k, N/m (Hertz: N/m^1.5); 0: as stiff as the step resolves (near-rigid)
+  double dissipation = 0.0;  // d of Hunt and Crossley, s/m
+  double relaxation = 0.0;   // tau of a linear damper, s: the force is that of the deformation tau later
+  ContactDamping damping = ContactDamping::kHuntCrossley;  // which of the two is meant
+  double stiction = 1e-4;                                  // v_s, m/s: friction holds up to about this slip
+  double sigma = 1e-3;                                     // of the friction's regularisation, (26); 0: v_s alone
+  double near_rigid = 1.0;                                 // beta: period of a near-rigid contact in steps
+  Elasticity elasticity = Elasticity::kLinear;
+};
+
+// Which compliant model is meant.
+enum class CompliantModel : std::uint8_t { kSap, kLagged, kSimilar };
+
 // The set of one block: K for cones, [lo, hi] for a box, everything for an equality. x and y have the size of the block
 // and may be the same array.
 void project_block(const Blocks& blocks, int block, const double* x, double* y);

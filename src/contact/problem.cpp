@@ -48,6 +48,7 @@ void ContactProblem::clear() {
   R.resize(0);
   b.resize(0);
   row_length.clear();
+  physics.clear();
   block_names.clear();
 }
 
@@ -115,6 +116,7 @@ void scale_impulses(ContactProblem& problem, double scale) {
   }
   if (problem.has_primal()) problem.primal.A = problem.primal.A->scaled(1.0 / scale);
   problem.R *= scale;
+  for (ContactPhysics& physics : problem.physics) physics.stiffness /= scale;
 }
 
 }  // namespace touchstone

@@ -42,6 +42,7 @@ struct PrimalData {
   std::shared_ptr<const Inertia> A;
   BlockSparseMatrix J;  // block rows: the constraint blocks; block columns: the groups of dofs of A
   VectorX v_free;       // nv
+  VectorX v_start;      // nv or empty: a velocity to start from, such as that before the step
 
   int nv() const { return A ? A->nv() : 0; }
   void set_inertia(DenseInertia inertia) { A = std::make_shared<DenseInertia>(std::move(inertia)); }
@@ -66,6 +67,7 @@ struct ContactProblem {
   VectorX b;                             // nrow or empty (zero): bias velocity of the primal view, which g holds too
   double time_step = 0.0;                // s; 0: unknown. Only the relative certificate uses it
   std::vector<double> row_length;        // nrow or empty (all 1): a body length (m) for rotational rows, 1 for others
+  std::vector<ContactPhysics> physics;   // nblock or empty: of Coulomb blocks, for compliant models; needs time_step
   std::vector<std::string> block_names;  // nblock or empty: for messages
 
   int nblock() const { return blocks.count(); }

@@ -18,6 +18,10 @@ struct Residuals {
   double max_dissipation = 0.0;  // J: largest |lambda_t . u_t + lambda_n |mu u_t|| of a contact
   double model_natv = 0.0;       // m/s: natv of the model that certify() was asked for (NCP: the same as natv)
   double model_natv_relative = 0.0;
+  // Of a compliant model (contact/laws/certify_law.hpp); 0 for others.
+  double law_natv = 0.0;           // m/s: the natural map of the laws
+  double law_natv_relative = 0.0;  // law_natv / max(|J v_free|, |J (v' - v_free)|, 9.81 time_step)
+  double law_impulse = 0.0;        // N s: momentum that the law and the answer do not agree about, of one block
 };
 
 }  // namespace touchstone

@@ -1,6 +1,7 @@
 #include "touchstone/contact/validate.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -165,6 +166,37 @@ Verdict check_rows(const ContactProblem& problem) {
   return {};
 }
 
+Verdict check_physics(const ContactProblem& problem) {
+  if (problem.physics.empty()) return {};
+  if (std::ssize(problem.physics) != problem.nblock())
+    return wrong_size("physics", std::ssize(problem.physics), problem.nblock());
+  if (!(problem.time_step > 0.0) || !std::isfinite(problem.time_step))
+    return invalid("the time step is {}; physics of contacts need a positive one", problem.time_step);
+  for (int i = 0; i < problem.nblock(); ++i) {
+    if (problem.blocks.type[i] != BlockType::kCoulomb) continue;
+    const ContactPhysics& p = problem.physics[static_cast<std::size_t>(i)];
+    struct Field {
+      const char* name;
+      double value, least;
+    };
+    if (!(p.elapsed >= 0.0 && p.elapsed < problem.time_step))
+      return invalid("{}: {} s of a step of {} s have elapsed", problem.describe_block(i), p.elapsed,
+                     problem.time_step);
+    constexpr double kLowest = std::numeric_limits<double>::lowest(), kLeast = std::numeric_limits<double>::min();
+    for (const Field& f : {Field{"gap", p.gap, kLowest}, Field{"speed", p.speed, kLowest},
+                           Field{"stiffness", p.stiffness, 0.0}, Field{"dissipation", p.dissipation, 0.0},
+                           Field{"relaxation time", p.relaxation, 0.0}, Field{"stiction velocity", p.stiction, kLeast},
+                           Field{"sigma", p.sigma, 0.0}, Field{"near-rigid period", p.near_rigid, kLeast}}) {
+      if (!(f.value >= f.least) || !std::isfinite(f.value))
+        return invalid("{}: the {} is {}; it must be a number{}", problem.describe_block(i), f.name, f.value,
+                       f.least < 0.0    ? ""
+                       : f.least == 0.0 ? " >= 0"
+                                        : " > 0");
+    }
+  }
+  return {};
+}
+
 Verdict check_primal(const ContactProblem& problem) {
   const PrimalData& primal = problem.primal;
   if (primal.J.row_begin != problem.blocks.row || primal.J.col_begin != primal.A->group())
@@ -176,6 +208,9 @@ Verdict check_primal(const ContactProblem& problem) {
     const std::ptrdiff_t dof = first_not_finite(primal.v_free.data(), primal.v_free.size());
     return invalid("v_free is {} at dof {}; check what produced it", primal.v_free[dof], dof);
   }
+  if (primal.v_start.size() != 0 && primal.v_start.size() != primal.nv())
+    return wrong_size("v_start", primal.v_start.size(), primal.nv());
+  if (!all_finite(primal.v_start)) return invalid("v_start has entries that are not finite; leave it empty");
   if (!primal.A->all_finite()) return invalid("A has entries that are not finite");
   if (!all_finite(primal.J.values.data(), primal.J.values.size())) return invalid("J has entries that are not finite");
   if (const int broken = primal.A->broken_clique(); broken >= 0)
@@ -194,6 +229,7 @@ Verdict validate_data(const ContactProblem& problem) {
     if (Verdict verdict = check_dual(problem); !verdict.usable()) return verdict;
   }
   if (Verdict verdict = check_rows(problem); !verdict.usable()) return verdict;
+  if (Verdict verdict = check_physics(problem); !verdict.usable()) return verdict;
   return problem.has_primal() ? check_primal(problem) : Verdict{};
 }
 

@@ -423,13 +423,16 @@ Origin origin_of(const Model& model, ElementKind kind, int index) {
 
 namespace {
 
-// What a model says and no law uses. Once, also when a model is built from another.
+// What a model says and only compliant laws use. Once, also when a model is built from another.
 void warn_of_dissipation(Model& m) {
-  const auto has_it = [](const ShapeElement& shape) { return shape.material.dissipation > 0.0; };
+  const auto has_it = [](const ShapeElement& shape) {
+    return shape.material.dissipation > 0.0 || shape.material.relaxation_time > 0.0;
+  };
   const auto first = std::find_if(m.shapes.begin(), m.shapes.end(), has_it);
   if (first == m.shapes.end()) return;
-  const std::string message = fmt::format("dissipation has no effect ({} shapes): no law of contact uses it",
-                                          std::count_if(m.shapes.begin(), m.shapes.end(), has_it));
+  const std::string message = fmt::format(
+      "dissipation and relaxation time ({} shapes) have an effect with the solvers sap, lagged and similar only",
+      std::count_if(m.shapes.begin(), m.shapes.end(), has_it));
   for (const Warning& known : m.warnings) {
     if (known.message == message) return;
   }

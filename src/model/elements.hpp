@@ -101,8 +101,9 @@ inline bool is_scalar(const Joint& joint) { return dof_count(joint.type) == 1; }
 struct Material {
   Vector3 friction{1.0, 0.005, 0.0001};  // sliding (-), torsional (m), rolling (m)
   double restitution = 0.0;
-  double stiffness = 0.0;    // N/m; 0 = rigid
-  double dissipation = 0.0;  // s/m, Hunt-Crossley
+  double stiffness = 0.0;        // N/m; 0 = rigid
+  double dissipation = 0.0;      // s/m, Hunt-Crossley; solvers lagged and similar
+  double relaxation_time = 0.0;  // s, linear damper; solver sap, or linear_damping=true
   Impedance impedance;
   double mixing = 1.0;  // weight of the impedance when two shapes meet (solmix)
   int priority = 0;     // the shape of higher priority decides alone

@@ -93,7 +93,7 @@ TOUCHSTONE_FIELDS(Joint, name, body, type, axis, anchor, pitch, reference, limit
                   limit_impedance, stiffness, spring_reference, damping, armature, friction, friction_impedance,
                   actuator_force_limited, actuator_force_range, actuator_gravity_compensation, velocity_limit,
                   effort_limit, group, origin)
-TOUCHSTONE_FIELDS(Material, friction, restitution, stiffness, dissipation, impedance, mixing, priority)
+TOUCHSTONE_FIELDS(Material, friction, restitution, stiffness, dissipation, relaxation_time, impedance, mixing, priority)
 TOUCHSTONE_FIELDS(TriangleMesh, name, file, vertices, triangles)
 TOUCHSTONE_FIELDS(HeightField, name, rows, columns, radius_x, radius_y, elevation, base, values)
 TOUCHSTONE_FIELDS(Shape, type, size, mesh, height_field, mesh_collision, pieces)

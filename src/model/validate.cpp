@@ -22,6 +22,8 @@ Origin element_origin(const char* kind, const Element& element) {
 }
 
 // Checks of one element, with its location at hand.
+constexpr double kLargestFriction = 1e6;
+
 class Checker {
  public:
   template <typename Element>
@@ -171,6 +173,16 @@ void check_dimension(const Checker& check, int dimension) {
                 fmt::format("contact dimension is {}", dimension), "it must be 1, 3, 4 or 6");
 }
 
+// A damper acts beside a spring.
+void check_damping(const Checker& check, const Material& material) {
+  const auto needs_spring = [&](const char* what, double value) {
+    check.require(!(value > 0.0) || material.stiffness > 0.0, fmt::format("{} is {} without stiffness", what, value),
+                  "give a stiffness too, in N/m; without one contacts are rigid");
+  };
+  needs_spring("dissipation", material.dissipation);
+  needs_spring("relaxation time", material.relaxation_time);
+}
+
 void check_shapes_and_sites(const Model& m) {
   for (const ShapeElement& shape : m.shapes) {
     const Checker check("shape", shape);
@@ -178,10 +190,17 @@ void check_shapes_and_sites(const Model& m) {
     check.pose("pose", shape.pose);
     check_shape_size(check, shape.shape);
     check_dimension(check, shape.contact_dimension);
-    for (int i = 0; i < 3; ++i) check.not_negative("friction", shape.material.friction[i]);
+    for (int i = 0; i < 3; ++i) {
+      check.not_negative("friction", shape.material.friction[i]);
+      check.require(
+          shape.material.friction[i] <= kLargestFriction, fmt::format("friction is {}", shape.material.friction[i]),
+          fmt::format("it must not exceed {:g}; for surfaces that never slide 10 is enough", kLargestFriction));
+    }
     check.not_negative("restitution", shape.material.restitution);
     check.not_negative("stiffness", shape.material.stiffness);
     check.not_negative("dissipation", shape.material.dissipation);
+    check.not_negative("relaxation time", shape.material.relaxation_time);
+    check_damping(check, shape.material);
     check.finite("margin", shape.margin);
     check.finite("gap", shape.gap);
     check.not_negative("mixing weight", shape.material.mixing);

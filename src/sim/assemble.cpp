@@ -21,6 +21,7 @@ void assemble_constraints(const ConstraintStep& step, Constraints& c) {
   constraint_velocities(step.model, c, step.state.v, step.data.v_free, c.velocity, c.free_velocity);
   for (VectorX* v : {&c.bias, &c.compliance, &c.recovery}) v->head(c.rows()).setZero();
   c.recovers.assign(at(c.rows()), 0);
+  c.physics.assign(at(step.rules.contact_laws ? c.count() : 0), {});
   for (int block = 0; block < c.count(); ++block) {
     (entry_of(c.list[at(block)].kind).*step.rules.law)(step, block, c);
   }

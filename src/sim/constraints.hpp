@@ -68,11 +68,12 @@ struct Constraints {
   std::vector<double> row_length;  // nrow: m for rotational rows, 1 for others
   std::vector<char> recovers;      // nrow: 1 where a hard law holds, whose violations are brought back
   std::vector<double> drift;       // nrow: dJ/dt v where the law wants it (connect and weld in MuJoCo's model), else 0
-  VectorX velocity;                // nrow: J v at the start of the step
-  VectorX free_velocity;           // nrow: J v_free
-  VectorX bias;                    // nrow: b
-  VectorX compliance;              // nrow: R
-  VectorX recovery;                // nrow: the part of b that brings violated constraints back
+  std::vector<ContactPhysics> physics;  // nblock where contacts have laws (ConstraintRules::contact_laws), else empty
+  VectorX velocity;                     // nrow: J v at the start of the step
+  VectorX free_velocity;                // nrow: J v_free
+  VectorX bias;                         // nrow: b
+  VectorX compliance;                   // nrow: R
+  VectorX recovery;                     // nrow: the part of b that brings violated constraints back
 
   int count() const { return static_cast<int>(list.size()); }
   int rows() const { return blocks.rows(); }

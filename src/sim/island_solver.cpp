@@ -53,7 +53,8 @@ class TreePrimal final : public PrimalSource {
       : islands_(islands), island_(island), step_(step), scratch_(scratch) {}
   int dofs() const override { return islands_[island_].dofs(step_.model); }
   const PrimalData& primal() override {
-    if (!made_) made_ = &islands_.build_primal(island_, step_.model, step_.data, step_.constraints, scratch_);
+    if (!made_)
+      made_ = &islands_.build_primal(island_, step_.model, step_.data, step_.constraints, scratch_, step_.velocity);
     return *made_;
   }
 
@@ -126,6 +127,7 @@ void IslandSolver::solve_island(int index, int thread, const Step& step) {
     local.setZero(blocks.rows());
   } else {
     work.residuals = certify(island.problem, local, work.certificate, entry_->certificate);
+    if (entry_->law) certify_law(island.problem, local, *entry_->law, work.law_certificate, work.residuals);
   }
   for (int k = 0; k < blocks.count(); ++k) {
     const double* from = local.data() + blocks.row[at(k)];

@@ -9,6 +9,7 @@
 
 #include "touchstone/base/thread_pool.hpp"
 #include "touchstone/contact/certify.hpp"
+#include "touchstone/contact/laws/certify_law.hpp"
 #include "touchstone/sim/islands.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/report.hpp"
@@ -29,6 +30,7 @@ class IslandSolver {
     Constraints& constraints;
     double h;
     VectorX& lambda;
+    const VectorX* velocity = nullptr;  // nv: before the step, to start from
   };
   // Finds the islands. Then solve_island for each of them, in any order and thread, then finish.
   int begin(const Step& step, StepReport& report);
@@ -53,6 +55,7 @@ class IslandSolver {
     std::unique_ptr<SolverWorkspace> workspace;
     Solution solution;
     CertificateWorkspace certificate;
+    LawCertificateWorkspace law_certificate;
     SolveStatus status = SolveStatus::kSolved;
     Residuals residuals;
     bool conflict = false;  // recoveries were given up

@@ -335,6 +335,10 @@ void TreeIslands::build_problem(int index, const Model& model, const Constraints
   problem.primal.A.reset();
   island.primal.A.reset();
   problem.b.resize(problem.nrow());
+  problem.physics.clear();
+  if (!c.physics.empty()) {
+    for (const int block : members) problem.physics.push_back(c.physics[at(block)]);
+  }
   for (int i = 0; i < problem.nblock(); ++i) {
     const int from = c.blocks.row[at(members[at(i)])], to = problem.blocks.row[at(i)], rows = problem.blocks.size(i);
     double* diagonal = G.data(G.find(i, i));
@@ -414,7 +418,7 @@ void TreeIslands::build_jacobian(const Model& model, const Constraints& c, TreeI
 }
 
 const PrimalData& TreeIslands::build_primal(int index, const Model& model, const Data& data, const Constraints& c,
-                                            Scratch& s) {
+                                            Scratch& s, const VectorX* velocity) {
   TreeIsland& island = *islands_[at(index)];
   PrimalData& primal = island.primal;
   primal.A.reset();
@@ -424,9 +428,11 @@ const PrimalData& TreeIslands::build_primal(int index, const Model& model, const
   primal.A = island.inertia;
   build_jacobian(model, c, island, s);
   primal.v_free.resize(A.nv());
+  primal.v_start.resize(velocity != nullptr ? A.nv() : 0);
   for (int t = 0; t < A.nclique(); ++t) {
-    const int from = model.tree_first_dof[at(island.trees[at(t)])];
-    primal.v_free.segment(A.first_dof(t), A.clique_size(t)) = data.v_free.segment(from, A.clique_size(t));
+    const int from = model.tree_first_dof[at(island.trees[at(t)])], to = A.first_dof(t), count = A.clique_size(t);
+    primal.v_free.segment(to, count) = data.v_free.segment(from, count);
+    if (velocity != nullptr) primal.v_start.segment(to, count) = velocity->segment(from, count);
   }
   return primal;
 }

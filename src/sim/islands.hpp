@@ -55,9 +55,9 @@ class TreeIslands {
   void build_problem(int island, const Model& model, const Constraints& constraints, double h, Scratch& scratch);
   // The primal view of a problem that is built: J, v_free and A with its factor in data. It belongs to the island and
   // is not put into the problem, where solvers would serve it too. Copies that were made of an earlier one stay as they
-  // are.
+  // are. `velocity` (nv of the model): what solvers may start from.
   const PrimalData& build_primal(int island, const Model& model, const Data& data, const Constraints& constraints,
-                                 Scratch& scratch);
+                                 Scratch& scratch, const VectorX* velocity = nullptr);
 
  private:
   // A block on a tree.

@@ -70,6 +70,16 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
            "m/s; slower bodies rest, turns by the body's length; 0: 0.01, or the sleep_tolerance of a model that asks "
            "for sleep");
   list.add("sleep_time", options.sleep.time, 0.0, kLarge, "s; how long they must");
+  list.add("stiction_tolerance", options.laws.stiction_tolerance, 1e-12, 1.0,
+           "m/s; lagged, similar: friction holds up to about this slip");
+  list.add("friction_sigma", options.laws.sigma, 0.0, 1.0,
+           "sap, lagged, similar: how much friction of strong impacts is softened");
+  list.add("near_rigid", options.laws.near_rigid, 1e-3, 1e3,
+           "sap, lagged, similar: period in steps of contacts without stiffness");
+  list.add("near_rigid_dissipation", options.laws.dissipation, 0.0, kLarge,
+           "s/m; lagged, similar: of contacts without stiffness");
+  list.add("linear_damping", options.laws.linear_damping,
+           "lagged, similar: relaxation times of materials in place of dissipations");
   list.add("watch_energy", options.watch.energy, "keep an account of energy");
   list.add("energy_jump", options.watch.energy_jump, 0.0, kLarge,
            "share of the kinetic energy that is worth a warning");

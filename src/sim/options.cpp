@@ -25,6 +25,13 @@ void SimulatorOptions::validate() const {
   require(std::isfinite(sleep.speed) && sleep.speed >= 0.0, "sleep.speed", sleep.speed,
           "give a speed in m/s, or 0 for that of the model");
   require(std::isfinite(sleep.time) && sleep.time >= 0.0, "sleep.time", sleep.time, "give a time in s, 0 or more");
+  require(std::isfinite(laws.stiction_tolerance) && laws.stiction_tolerance > 0.0, "laws.stiction_tolerance",
+          laws.stiction_tolerance, "give a speed in m/s, above 0");
+  require(std::isfinite(laws.sigma) && laws.sigma >= 0.0, "laws.sigma", laws.sigma, "give a number, 0 or more");
+  require(std::isfinite(laws.near_rigid) && laws.near_rigid > 0.0, "laws.near_rigid", laws.near_rigid,
+          "give a number of steps, above 0");
+  require(std::isfinite(laws.dissipation) && laws.dissipation >= 0.0, "laws.dissipation", laws.dissipation,
+          "give a dissipation in s/m, 0 or more");
   const StabilisationOptions& s = stabilisation;
   require(s.time_constant > 0.0, "stabilisation.time_constant", s.time_constant, "give a time in s, above 0");
   require(s.erp >= 0.0 && s.erp <= 1.0, "stabilisation.erp", s.erp, "give a share between 0 and 1");

@@ -36,6 +36,15 @@ struct StabilisationOptions {
   double restitution_threshold = 0.1;  // m/s or rad/s; slower impacts do not bounce
 };
 
+// Contacts of the compliant solvers (sap, lagged, similar; docs/compliant.md).
+struct ContactLawOptions {
+  double stiction_tolerance = 1e-4;  // m/s: contacts that stick creep slower than this
+  double sigma = 1e-3;               // friction of strong impacts is softened by sigma / m; 0: not (not with sap)
+  double near_rigid = 1.0;           // steps: period of contacts whose materials have no stiffness
+  double dissipation = 50.0;         // s/m: Hunt and Crossley's, of contacts whose materials have no stiffness
+  bool linear_damping = false;       // lagged and similar: relaxation times in place of dissipations
+};
+
 // What is watched at each step, and when it is worth a warning (StepReport::warnings).
 struct WatchOptions {
   bool energy = true;         // keep an account of energy; its kinematics serve the next step
@@ -68,6 +77,7 @@ struct SimulatorOptions {
   // tendons too; others are taken for Euler's).
   ConstraintModel constraints = ConstraintModel::kRigid;
   StabilisationOptions stabilisation;
+  ContactLawOptions laws;
   CollisionOptions collision;
   WatchOptions watch;
   SleepOptions sleep;

@@ -31,6 +31,9 @@ void keep_worst(const Residuals& r, Residuals& worst) {
   worst.max_dissipation = std::max(worst.max_dissipation, r.max_dissipation);
   worst.model_natv = std::max(worst.model_natv, r.model_natv);
   worst.model_natv_relative = std::max(worst.model_natv_relative, r.model_natv_relative);
+  worst.law_natv = std::max(worst.law_natv, r.law_natv);
+  worst.law_natv_relative = std::max(worst.law_natv_relative, r.law_natv_relative);
+  worst.law_impulse = std::max(worst.law_impulse, r.law_impulse);
 }
 
 void StageTimes::add(const StageTimes& other) {

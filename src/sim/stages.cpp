@@ -100,7 +100,7 @@ void assemble(StepContext& s) {
 
 void solve(StepContext& s) {
   if (s.constraints.count() > 0) {
-    const IslandSolver::Step step{s.model, s.data, s.constraints, s.h, s.lambda};
+    const IslandSolver::Step step{s.model, s.data, s.constraints, s.h, s.lambda, &s.work.v};
     const int islands = s.solver.begin(step, s.report);
     const Stopwatch watch;
     const auto task = [&](int island, int thread) { s.solver.solve_island(island, thread, step); };

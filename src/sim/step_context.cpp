@@ -22,7 +22,7 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
     : model_ptr(require_model(std::move(given))),
       model(*model_ptr),
       options(chosen),
-      rules(rules_of(chosen.constraints)),
+      rules(rules_of(chosen)),
       h(chosen_step(model, chosen)),
       parameters(model.defaults),
       state(model),

@@ -118,7 +118,8 @@ struct StepContext {
             remaining,
             options.stabilisation,
             recovery_reach,
-            mocap_velocity};
+            mocap_velocity,
+            options.laws};
   }
 };
 

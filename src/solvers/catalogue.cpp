@@ -9,6 +9,7 @@
 #include "touchstone/solvers/admm/ccp_admm.hpp"
 #include "touchstone/solvers/admm/ncp_admm.hpp"
 #include "touchstone/solvers/auto/auto.hpp"
+#include "touchstone/solvers/compliant/compliant_newton.hpp"
 #include "touchstone/solvers/gauss_seidel/ccp_pgs.hpp"
 #include "touchstone/solvers/gauss_seidel/nbgs.hpp"
 #include "touchstone/solvers/gauss_seidel/ncp_pgs.hpp"
@@ -31,7 +32,13 @@ std::unique_ptr<ContactSolver> make() {
   return std::make_unique<Solver>();
 }
 
+template <CompliantModel model>
+std::unique_ptr<ContactSolver> make_compliant() {
+  return std::make_unique<CompliantSolver>(model);
+}
+
 constexpr std::string_view kAll = "all";
+constexpr std::string_view kPrimal = "all; needs A, J and v_free";
 
 // One line each: name, model, algorithm, blocks, reference, own residual, factory.
 std::vector<CatalogueEntry> make_catalogue() {
@@ -71,6 +78,14 @@ std::vector<CatalogueEntry> make_catalogue() {
        make<NcpNewtonSolver>},
       {"ncp-ipm", "NCP", "interior point on the smooth Coulomb path", kAll, "Touchstone; Mehrotra 1992",
        ContactModel::kNcp, make<NcpIpmSolver>},
+      {"sap", "compliant, SAP", "Newton in velocities with exact line search", kPrimal, "Castro et al. 2022",
+       ContactModel::kCcp, make_compliant<CompliantModel::kSap>, CompliantModel::kSap},
+      {"lagged", "compliant, Hunt-Crossley", "Newton in velocities with exact line search",
+       "all; needs A, J, v_free and the physics of contacts", "Castro et al. 2025, V-B", ContactModel::kNcp,
+       make_compliant<CompliantModel::kLagged>, CompliantModel::kLagged},
+      {"similar", "compliant, Hunt-Crossley", "Newton in velocities with exact line search", kPrimal,
+       "Castro et al. 2025, V-C", ContactModel::kCcp, make_compliant<CompliantModel::kSimilar>,
+       CompliantModel::kSimilar},
       {"auto", "NCP", "sweeps, modes, interior point, smoothing Newton, by island: the default", kAll, "Touchstone",
        ContactModel::kNcp, make<AutoSolver>},
   };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct CatalogueEntry {
   std::string_view reference;  // "KEY, PLACE; .." with keys of references.hpp; "Touchstone": of this library
   ContactModel certificate;    // the model whose own residual should vanish (certify)
   std::unique_ptr<ContactSolver> (*make)();
+  std::optional<CompliantModel> law = {};  // of compliant models: whose residual should vanish instead (certify_law)
 };
 
 // In the order of the design: by model, then by algorithm.

@@ -35,6 +35,8 @@ const std::vector<Publication>& publications() {
        "From Compliant to Rigid Contact Simulation: a Unified and Efficient Approach", "Robotics: Science and Systems"},
       {"Castro et al. 2022", "A. M. Castro, F. N. Permenter, X. Han", 2022,
        "An Unconstrained Convex Formulation of Compliant Contact", "IEEE Transactions on Robotics 39(2)"},
+      {"Castro et al. 2025", "A. M. Castro, X. Han, J. Masterjohn", 2025, "Irrotational Contact Fields",
+       "IEEE Transactions on Robotics"},
       {"Dantzig and Cottle 1963", "G. B. Dantzig, R. W. Cottle", 1963,
        "Positive (Semi-)Definite Matrices and Mathematical Programming", "Report ORC 63-18"},
       {"Erleben 2017", "K. Erleben", 2017, "Rigid Body Contact Problems using Proximal Operators",

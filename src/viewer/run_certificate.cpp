@@ -34,7 +34,10 @@ std::string worst_place(const Simulator& sim, bool contacts) {
 }  // namespace
 
 RunCertificate::RunCertificate(const SimulatorOptions& options, StepSpan span)
-    : tolerance_(options.tolerance), soft_(!rules_of(options.constraints).is_exact), kind_(span) {}
+    : tolerance_(options.tolerance),
+      soft_(!rules_of(options).is_exact),
+      compliant_(rules_of(options).contact_laws),
+      kind_(span) {}
 
 bool RunCertificate::raise(double value, double time, Worst& worst) {
   if (std::isnan(worst.value) || value <= worst.value) return false;
@@ -49,6 +52,7 @@ void RunCertificate::add(const StepReport& report, const Simulator* simulator) {
   if (report.status != StepStatus::kOk && unsolved_++ == 0) first_unsolved_ = report.time;
   if (raise(report.residuals.natv_relative, report.time, natv_) && simulator != nullptr && natv_.value > tolerance_)
     natv_.place = simulator->describe_worst();
+  raise(report.residuals.law_natv_relative, report.time, law_);
   if (raise(report.penetration, report.time, penetration_) && simulator != nullptr && penetration_.value > kPenetration)
     penetration_.place = worst_place(*simulator, true);
   if (raise(report.violation, report.time, violation_) && simulator != nullptr && violation_.value > kViolation)
@@ -84,13 +88,18 @@ std::vector<CertificateItem> RunCertificate::items() const {
     solved.meaning += fmt::format(", first at {:.6g} s", first_unsolved_);
     if (worst_status_ == StepStatus::kDiverged) solved.meaning += "; the last one diverged";
   }
-  if (!soft_) {
+  if (compliant_ && law_.value != 0.0) {
+    items.push_back(item("law of contact, relative: worst", "distance from the compliant law over the velocities", law_,
+                         tolerance_, ""));
+  }
+  if (!soft_ && !compliant_) {
     items.push_back(item("natv, relative: worst", "distance from Signorini and Coulomb over the free velocity", natv_,
                          tolerance_, ""));
   }
   items.push_back(std::move(solved));
   if (!soft_) {
-    items.push_back(item("penetration: deepest", "how far shapes overlap", penetration_, kPenetration, "m"));
+    if (!compliant_)
+      items.push_back(item("penetration: deepest", "how far shapes overlap", penetration_, kPenetration, "m"));
     items.push_back(item("limits and equalities: worst", "error of joint limits, tendon limits and equalities",
                          violation_, kViolation, "m or rad"));
   }
@@ -109,22 +118,32 @@ std::vector<CertificateItem> step_certificate(const StepReport& report, double t
              .limit = 0.0,
              .unit = ""}};
   }
-  return {
-      {.name = "natv, relative",
-       .meaning = "how far the steps since the frame before are from Signorini and Coulomb, over their free velocity",
-       .value = report.residuals.natv_relative,
-       .limit = tolerance,
-       .unit = ""},
-      {.name = "penetration",
-       .meaning = "of the deepest contact since the frame before",
-       .value = report.penetration,
-       .limit = kPenetration,
-       .unit = "m"},
-      {.name = "limits and equalities",
-       .meaning = "the largest error since the frame before",
-       .value = report.violation,
-       .limit = kViolation,
-       .unit = "m or rad"}};
+  std::vector<CertificateItem> items;
+  if (report.residuals.law_natv_relative > 0.0) {
+    items.push_back({.name = "law of contact, relative",
+                     .meaning = "how far the steps since the frame before are from the compliant law, over velocities",
+                     .value = report.residuals.law_natv_relative,
+                     .limit = tolerance,
+                     .unit = ""});
+  } else {
+    items.push_back(
+        {.name = "natv, relative",
+         .meaning = "how far the steps since the frame before are from Signorini and Coulomb, over their free velocity",
+         .value = report.residuals.natv_relative,
+         .limit = tolerance,
+         .unit = ""});
+    items.push_back({.name = "penetration",
+                     .meaning = "of the deepest contact since the frame before",
+                     .value = report.penetration,
+                     .limit = kPenetration,
+                     .unit = "m"});
+  }
+  items.push_back({.name = "limits and equalities",
+                   .meaning = "the largest error since the frame before",
+                   .value = report.violation,
+                   .limit = kViolation,
+                   .unit = "m or rad"});
+  return items;
 }
 
 }  // namespace touchstone

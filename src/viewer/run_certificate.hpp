@@ -25,7 +25,8 @@ class RunCertificate {
   void add(const StepReport& report, const Simulator* simulator = nullptr);
 
   // One for each check; their texts say which steps they cover. Softened constraints (ConstraintModel::kMujoco) violate
-  // Signorini's law and overlap by intent: for them only the solver's verdict counts.
+  // Signorini's law and overlap by intent: for them only the solver's verdict counts. Compliant solvers are measured by
+  // their own laws, if the reports say how well these hold, which recordings do not.
   std::vector<CertificateItem> items() const;
 
  private:
@@ -40,13 +41,13 @@ class RunCertificate {
   CertificateItem item(const char* name, const char* meaning, const Worst& worst, double limit, const char* unit) const;
 
   double tolerance_;
-  bool soft_;
+  bool soft_, compliant_;
   StepSpan kind_;
   int steps_ = 0, unsolved_ = 0;
   double end_ = 0.0;  // s
   double first_unsolved_ = 0.0;
   StepStatus worst_status_ = StepStatus::kOk;
-  Worst natv_, penetration_, violation_;
+  Worst natv_, law_, penetration_, violation_;
 };
 
 bool all_passed(const std::vector<CertificateItem>& items);

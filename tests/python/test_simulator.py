@@ -377,3 +377,17 @@ def test_stages_with_sleep_give_the_same_bits(box: ts.Model) -> None:
         s.account()
     assert staged.is_asleep("box")
     np.testing.assert_array_equal(direct.state.q, staged.state.q)
+
+
+@pytest.mark.parametrize("solver", ["sap", "lagged", "similar"])
+def test_compliant_contact_sinks_in_by_its_weight(solver: str) -> None:
+    b = ts.ModelBuilder("ball")
+    b.add_shape("world", ts.Shape.plane(), name="ground")
+    b.add_body("ball", position=[0, 0, 0.1])
+    b.add_joint("ball", "free", name="root")
+    b.add_shape("ball", ts.Shape.sphere(0.1), mass=2.0, stiffness=1e5, dissipation=20.0, relaxation_time=2e-3)
+    sim = ts.Simulator(b.build(), solver=solver, dt=1e-3, tolerance=1e-9)
+    sim.step(2000)
+    assert sim.state.q[2] - 0.1 == pytest.approx(-2.0 * 9.81 / 1e5, rel=1e-3)
+    assert sim.report.residuals.law_natv_relative < 1e-7
+    assert sim.report.residuals.as_dict()["law_impulse"] < 1e-7

@@ -11,6 +11,7 @@
 
 #include "support/allocation_guard.hpp"
 #include "touchstone/contact/generate.hpp"
+#include "touchstone/contact/laws/certify_law.hpp"
 
 namespace touchstone::test {
 
@@ -26,6 +27,8 @@ Solved solve(const char* name, const ContactProblem& problem, const std::vector<
   result.status = solver->solve(problem, *options, *workspace, result.solution);
   if (result.status != SolveStatus::kInvalidProblem) {
     result.residuals = certify(problem, result.solution.lambda, entry.certificate);
+    LawCertificateWorkspace laws;
+    if (entry.law) certify_law(problem, result.solution.lambda, *entry.law, laws, result.residuals);
   }
   return result;
 }

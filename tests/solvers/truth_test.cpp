@@ -23,7 +23,9 @@ using testing::HasSubstr;
 constexpr double kTolerance = 1.001e-8;
 
 // Solvers that stop on something else than natv of their model.
-bool promises(std::string_view name) { return name != "raisim" && name != "raisim-ds-es" && name != "ccp-newton"; }
+bool promises(std::string_view name) {
+  return name != "raisim" && name != "raisim-ds-es" && name != "ccp-newton" && !find_solver(name).law;
+}
 
 struct Named {
   std::string name;
@@ -266,6 +268,7 @@ TEST(Truth, UnsymmetricProblemsAreSolvedAsGivenWithAWarning) {
         const Solved s = solve(entry.name.data(), problem, {"max_iterations=200"});
         EXPECT_NE(s.status, SolveStatus::kInvalidProblem) << entry.name << ' ' << what << s.solution.message;
         expect_honest(entry, s, what);
+        if (entry.law) continue;  // they need the primal view, which is symmetric
         EXPECT_THAT(s.solution.warning, HasSubstr("not symmetric")) << entry.name << ' ' << what;
         if (entry.name == "auto") {
           EXPECT_EQ(s.status, SolveStatus::kSolved) << what << s.solution.message;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/sim/models/compliant.hpp"
 #include "touchstone/sim/models/hard.hpp"
 #include "touchstone/sim/models/soft.hpp"
 
@@ -63,10 +64,16 @@ void ContactKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
 void ContactKind::hard_law(const ConstraintStep& step, int block, Constraints& c) {
   const ContactMaterial& material = step.contacts[at(c.list[at(block)].index)].material;
   const int normal = c.blocks.row[at(block + 1)] - 1;
+  const double gap = c.position[at(normal)];
+  if (step.rules.contact_laws) {
+    c.physics[at(block)] = compliant::physics_of(step, material, gap, c.velocity[normal]);
+    // What a rigid solver would see, for the certificate: an open gap may close.
+    if (!(material.stiffness > 0.0)) c.bias[normal] = std::max(0.0, gap) / step.remaining;
+  }
   if (material.stiffness > 0.0) {
     c.compliance[normal] = 1.0 / (step.h * step.remaining * material.stiffness);
-    c.bias[normal] = c.position[at(normal)] / step.remaining;
-  } else {
+    c.bias[normal] = gap / step.remaining;
+  } else if (!step.rules.contact_laws) {
     hard::set_unilateral(step, normal, material.restitution, material.impedance, c);
   }
 }

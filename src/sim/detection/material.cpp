@@ -12,6 +12,7 @@ ContactMaterial alone(const Material& m, int dimension) {
   c.restitution = m.restitution;
   c.stiffness = m.stiffness;
   c.dissipation = m.dissipation;
+  c.relaxation_time = m.relaxation_time;
   c.impedance = m.impedance;
   return c;
 }
@@ -53,6 +54,7 @@ ContactMaterial combine(const Material& a, int dimension_a, const Material& b, i
     c.stiffness = a.stiffness * b.stiffness / sum;
     c.dissipation = (b.stiffness * a.dissipation + a.stiffness * b.dissipation) / sum;
   }
+  c.relaxation_time = (rigid_a ? 0.0 : a.relaxation_time) + (rigid_b ? 0.0 : b.relaxation_time);
   c.impedance = mix(a.impedance, b.impedance, share_of_a(a.mixing, b.mixing));
   return c;
 }

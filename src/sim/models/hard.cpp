@@ -72,6 +72,7 @@ void read_forces(StepContext& s) {
 const ConstraintRules kRules{.is_exact = true,
                              .looks_ahead = true,
                              .skips_immovable = true,
+                             .contact_laws = false,
                              .mujoco_loops = false,
                              .law = &KindEntry::hard_law,
                              .implicit_forces = true,

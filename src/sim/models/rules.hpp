@@ -22,6 +22,8 @@ struct ConstraintRules {
   bool looks_ahead;
   // A contact that no joint lets open or close is left out: it has no force to speak of.
   bool skips_immovable;
+  // Contacts have a physical law (contact/laws/), near-rigid where their material has no stiffness.
+  bool contact_laws;
   // Connects and welds as MuJoCo writes them: with dJ/dt v, rotations as the vector part of a quaternion.
   bool mujoco_loops;
   // Which law of a kind is meant.
@@ -44,5 +46,7 @@ struct ConstraintRules {
 };
 
 const ConstraintRules& rules_of(ConstraintModel model);
+// With the solver in mind: those of a compliant model bring their own. Throws Error for a choice that contradicts.
+const ConstraintRules& rules_of(const SimulatorOptions& options);
 
 }  // namespace touchstone

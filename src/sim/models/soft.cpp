@@ -70,6 +70,7 @@ void read_forces(StepContext& s) { s.actuator_force = s.data.actuator_force; }
 const ConstraintRules kRules{.is_exact = false,
                              .looks_ahead = false,
                              .skips_immovable = false,
+                             .contact_laws = false,
                              .mujoco_loops = true,
                              .law = &KindEntry::soft_law,
                              .implicit_forces = false,

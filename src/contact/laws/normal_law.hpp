@@ -1,0 +1,32 @@
+// The normal impulse of a compliant contact as a function of the normal velocity v at the end of the step.
+//
+// With x_0 = -phi_0, the deformation s = x_0 - (h + tau) v, and the exponent p (1 linear, 3/2 Hertz):
+//
+//     n(v) = h k s_+^p (1 - d v)_+                     Castro et al. 2025, (7) and (22)
+//
+// tau = 0: Hunt and Crossley's dissipation d. d = 0, p = 1: a linear damper with relaxation time tau (Kelvin and
+// Voigt), which does not pull. n falls with v, so the potential l(v), the integral of n from v to infinity, is convex,
+// and l' = -n. It is zero where the contact is open: N of (23) but for a constant, and positive.
+#pragma once
+
+#include "touchstone/contact/blocks.hpp"
+
+namespace touchstone {
+
+struct NormalLaw {
+  double h = 0.0;  // s
+  double stiffness = 0.0;
+  double deformation = 0.0;  // x_0
+  double dissipation = 0.0;
+  double relaxation = 0.0;  // less what of the step has elapsed
+  Elasticity elasticity = Elasticity::kLinear;
+
+  double impulse(double v) const;  // n
+  double slope(double v) const;    // n', at most zero
+  double cost(double v) const;     // l
+
+ private:
+  double reach() const { return h + relaxation; }
+};
+
+}  // namespace touchstone

@@ -1,0 +1,351 @@
+#include "touchstone/solvers/compliant/compliant_newton.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "touchstone/contact/laws/line_minimum.hpp"
+#include "touchstone/contact/units.hpp"
+#include "touchstone/contact/validate.hpp"
+
+namespace touchstone {
+namespace {
+
+constexpr int kBlockArea = kMaxBlockSize * kMaxBlockSize;
+constexpr int kPatience = 60;       // iterations without a smaller residual before giving up
+constexpr int kPolish = 5;          // more for the velocities of contacts, once momentum is balanced
+constexpr double kProgress = 0.99;  // of the residual: what counts as smaller
+// Lagged and Similar: a law of stiffness h^2 k w that bends (from slip to stick, a contact that opens) lets Newton's
+// method take short steps only. After so many it begins again with a soft law, and stiffens it.
+constexpr int kDirectIterations = 15;
+constexpr double kSoftest = 10.0, kStiffening = 100.0;
+constexpr double kStageTolerance = 1e-2;
+constexpr int kStageIterations = 40;
+// Up to so many dofs the matrix is factored as a dense one: quicker than to look for its pattern, which changes with
+// contacts.
+constexpr int kDenseDofs = 96;
+// What is added to the diagonal of a matrix that rounding has made indefinite, relative to its largest entry.
+constexpr double kShifts[] = {0.0, 1e-15, 1e-13, 1e-11};
+
+void clear(int nrow, Solution& solution) {
+  solution.iterations = 0;
+  solution.factorizations = 0;
+  solution.shift = 0.0;
+  solution.infeasible = false;
+  solution.stage = {};
+  solution.history.clear();
+  solution.message.clear();
+  solution.warning.clear();
+  solution.u.setZero(nrow);
+}
+
+SolveStatus refuse(SolveStatus status, std::string message, int nrow, Solution& solution) {
+  solution.message = std::move(message);
+  solution.lambda.setZero(nrow);
+  solution.v.resize(0);
+  return status;
+}
+
+class VelocityNewton {
+ public:
+  VelocityNewton(const JointSpace& space, CompliantWorkspace& workspace)
+      : w_(workspace), space_(space), primal_(space.primal()), blocks_(space.problem->blocks) {
+    w_.pattern.clear();
+    primal_.A->append_pattern(w_.pattern);
+    w_.A.set_pattern(primal_.A->group(), primal_.A->group(), w_.pattern);
+    primal_.A->add_to(w_.A);
+    if (!is_dense()) w_.hessian.set_pattern(space_);
+    w_.W.set_partition(blocks_.row);
+    const int nv = primal_.nv(), nrow = blocks_.rows();
+    for (VectorX* x : {&w_.v, &w_.momentum, &w_.impulse, &w_.along, &w_.free_momentum, &w_.scale}) x->resize(nv);
+    for (VectorX* x : {&w_.c, &w_.dc, &w_.gamma, &w_.free}) x->resize(nrow);
+    primal_.J.multiply(primal_.v_free.data(), w_.free.data());
+    for (int i = 0; i < w_.A.block_rows(); ++i) {
+      const auto diagonal = w_.A.block(i, w_.A.find(i, i)).diagonal();
+      w_.scale.segment(w_.A.row_begin[i], w_.A.row_size(i)) = diagonal.cwiseSqrt().cwiseInverse();
+    }
+    w_.A.multiply(primal_.v_free.data(), w_.free_momentum.data());
+  }
+
+  void begin(const VectorX& velocity) {
+    w_.v = velocity;
+    evaluate();
+  }
+
+  void begin_from_impulses(const VectorX& lambda) {
+    w_.step.setZero(primal_.nv());
+    primal_.J.multiply_transpose_add(lambda.data(), w_.step.data());
+    primal_.A->solve(w_.step);
+    w_.v = primal_.v_free + w_.step;
+    evaluate();
+  }
+
+  // The gradient at v, and what it is made of; again when the laws have changed.
+  void evaluate() {
+    w_.change = w_.v - primal_.v_free;
+    w_.A.multiply(w_.change.data(), w_.momentum.data());
+    primal_.J.multiply(w_.v.data(), w_.c.data());
+    for (int i = 0; i < blocks_.count(); ++i)
+      w_.laws.evaluate(i, w_.c.data() + blocks_.row[i], w_.gamma.data() + blocks_.row[i], nullptr);
+    w_.impulse.setZero();
+    primal_.J.multiply_transpose_add(w_.gamma.data(), w_.impulse.data());
+    w_.gradient = w_.momentum - w_.impulse;
+  }
+
+  double residual() const { return w_.scale.cwiseProduct(w_.gradient).norm(); }
+  // What the residual is compared with.
+  double momentum() const {
+    const double own = w_.scale.cwiseProduct(w_.momentum + w_.free_momentum).norm();
+    return std::max(own, w_.scale.cwiseProduct(w_.impulse).norm());
+  }
+  // Whether what the residual would do to contacts, J A^-1 gradient, is small in m/s: below a share of the velocities
+  // that take part, J v_free, J (v - v_free) and a step of free fall, or an absolute figure. The certificate of the law
+  // is at most twice that, since the law holds at v exactly, and what a block settles at does not move farther than it
+  // is moved.
+  bool is_accurate(double relative, double absolute) {
+    w_.step = w_.gradient;
+    primal_.A->solve(w_.step);
+    primal_.J.multiply(w_.step.data(), w_.dc.data());
+    double scale = kGravity * space_.problem->time_step, error = 0.0;
+    for (int i = 0; i < blocks_.count(); ++i) {
+      double square = 0.0;
+      for (int r = blocks_.row[i]; r < blocks_.row[i + 1]; ++r) {
+        const double length = space_.problem->row_length.empty() ? 1.0 : space_.problem->row_length[r];
+        square += length * length * w_.dc[r] * w_.dc[r];
+        scale = std::max({scale, length * std::abs(w_.free[r]), length * std::abs(w_.c[r] - w_.free[r])});
+      }
+      error = std::max(error, std::sqrt(square));
+    }
+    return error <= std::max(relative * scale, absolute);
+  }
+  // The root of the largest entry of diag A.
+  double heaviest() const { return 1.0 / w_.scale.minCoeff(); }
+
+  // False if the matrix cannot be factored.
+  bool step() {
+    for (int i = 0; i < blocks_.count(); ++i)
+      w_.laws.evaluate(i, w_.c.data() + blocks_.row[i], w_.gamma.data() + blocks_.row[i], w_.W.data(i));
+    w_.step = -w_.gradient;
+    if (!(is_dense() ? solve_dense() : solve_sparse())) return false;
+    if (!w_.step.allFinite()) return false;
+    primal_.J.multiply(w_.step.data(), w_.dc.data());
+    w_.A.multiply(w_.step.data(), w_.along.data());
+    w_.v += line_search() * w_.step;
+    evaluate();
+    return true;
+  }
+
+  const char* line_message() const { return line_failed_ ? "; a line search ended at its bound" : ""; }
+
+ private:
+  bool is_dense() const { return primal_.nv() <= kDenseDofs; }
+
+  // step = (A + J' W J)^-1 step.
+  bool solve_sparse() {
+    BlockSparseMatrix& H = w_.hessian.H;
+    w_.hessian.compute(space_, w_.W);
+    double largest = 0.0;
+    for (int i = 0; i < H.block_rows(); ++i)
+      largest = std::max(largest, H.block(i, H.find(i, i)).diagonal().maxCoeff());
+    const auto factors = [&](double shift) { return w_.factor.factorize(H, shift * largest); };
+    if (!std::any_of(std::begin(kShifts), std::end(kShifts), factors)) return false;
+    w_.factor.solve(w_.step);
+    return true;
+  }
+
+  bool solve_dense() {
+    const int n = primal_.nv();
+    w_.dense.resize(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
+    Eigen::Map<MatrixX> H(w_.dense.data(), n, n);
+    H.setZero();
+    for (int i = 0; i < w_.A.block_rows(); ++i) {
+      for (int k = w_.A.start[i]; k < w_.A.start[i + 1]; ++k) {
+        const auto block = w_.A.block(i, k);
+        H.block(w_.A.row_begin[i], w_.A.col_begin[w_.A.col[k]], block.rows(), block.cols()) = block;
+      }
+    }
+    for (int i = 0; i < blocks_.count(); ++i) add_dense(i, H);
+    const double largest = H.diagonal().maxCoeff();
+    const auto factors = [&](double shift) {
+      w_.dense_factor.resize(n);
+      for (int c = 0; c < n; ++c) {
+        std::copy_n(H.data() + static_cast<std::ptrdiff_t>(c) * n, n, w_.dense_factor.column(c));
+        w_.dense_factor.column(c)[c] += shift * largest;
+      }
+      return w_.dense_factor.eliminate(n) && w_.dense_factor.factorize();
+    };
+    if (!std::any_of(std::begin(kShifts), std::end(kShifts), factors)) return false;
+    w_.dense_factor.solve(w_.step.data());
+    return true;
+  }
+
+  // H += J_i' W_i J_i.
+  void add_dense(int i, Eigen::Map<MatrixX>& H) const {
+    const BlockSparseMatrix& J = primal_.J;
+    const int m = J.row_size(i);
+    const Eigen::Map<const MatrixX> W(w_.W.data(i), m, m);
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kDenseDofs> product;
+    for (int q = J.start[i]; q < J.start[i + 1]; ++q) {
+      const auto right = J.block(i, q);
+      product = W.lazyProduct(right);
+      for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
+        const auto left = J.block(i, p);
+        H.block(J.col_begin[J.col[p]], J.col_begin[J.col[q]], left.cols(), right.cols()) +=
+            left.transpose().lazyProduct(product);
+      }
+    }
+  }
+
+  // The first and second derivative of the cost along the step.
+  double slope(double t, double& second) const {
+    double first = w_.step.dot(w_.momentum) + t * w_.step.dot(w_.along);
+    second = w_.step.dot(w_.along);
+    double c[kMaxBlockSize], gamma[kMaxBlockSize], W[kBlockArea];
+    for (int i = 0; i < blocks_.count(); ++i) {
+      const int r = blocks_.row[i], m = blocks_.size(i);
+      for (int k = 0; k < m; ++k) c[k] = w_.c[r + k] + t * w_.dc[r + k];
+      w_.laws.evaluate(i, c, gamma, W);
+      for (int k = 0; k < m; ++k) {
+        first -= gamma[k] * w_.dc[r + k];
+        for (int j = 0; j < m; ++j) second += w_.dc[r + k] * W[j * m + k] * w_.dc[r + j];
+      }
+    }
+    return first;
+  }
+
+  double line_search() {
+    const double start = std::abs(w_.step.dot(w_.gradient));
+    const LineMinimum found = minimise_on_line(start, [this](double t, double& second) { return slope(t, second); });
+    line_failed_ = line_failed_ || !found.converged;
+    return found.length;
+  }
+
+  CompliantWorkspace& w_;
+  JointSpace space_;
+  const PrimalData& primal_;
+  const Blocks& blocks_;
+  bool line_failed_ = false;
+};
+
+// When Newton's method ends.
+struct Limits {
+  double relative = 0.0, absolute = 0.0;
+  int iterations = 0;  // of the whole solve
+};
+
+struct Ending {
+  SolveStatus status = SolveStatus::kSolved;
+  const char* why = "";  // not solved
+  double share = 0.0;    // of the residual in the momentum
+};
+
+Ending iterate(const Limits& limits, bool record, const Deadline& deadline, VelocityNewton& newton,
+               Solution& solution) {
+  double best = kInfinity;
+  int since = 0, polished = 0;
+  while (true) {
+    const double residual = newton.residual(), momentum = newton.momentum();
+    const double share = momentum > 0.0 ? residual / momentum : kInfinity;
+    if (record) solution.history.push_back(residual > 0.0 ? share : 0.0);
+    const bool balanced = residual <= std::max(limits.relative * momentum, limits.absolute * newton.heaviest());
+    if (balanced && (newton.is_accurate(0.5 * limits.relative, limits.absolute) || ++polished > kPolish)) return {};
+    since = residual < kProgress * best ? 0 : since + 1;
+    best = std::min(best, residual);
+    if (!std::isfinite(residual)) return {SolveStatus::kStalled, "the iteration left the range of numbers", share};
+    if (since > kPatience) return {SolveStatus::kStalled, "no more progress", share};
+    if (solution.iterations >= limits.iterations)
+      return {SolveStatus::kMaxIterations, "not converged within max_iterations", share};
+    if (deadline.passed()) return {SolveStatus::kTimeLimit, "not converged within time_limit", share};
+    ++solution.iterations;
+    if (!newton.step()) return {SolveStatus::kStalled, "A + J' W J is not positive definite to rounding", share};
+  }
+}
+
+// Straight ahead; where that is slow, from soft laws to stiff ones.
+Ending minimise(const ContactProblem& problem, CompliantModel model, const CompliantOptions& options,
+                CompliantWorkspace& w, VelocityNewton& newton, Solution& solution) {
+  const Limits limits{options.relative_tolerance, options.absolute_tolerance, options.max_iterations};
+  const auto run = [&](const Limits& l) { return iterate(l, options.record_history, w.deadline, newton, solution); };
+  const bool can_soften = !problem.physics.empty() && model != CompliantModel::kSap;
+  Limits direct = limits;
+  if (can_soften) direct.iterations = std::min(limits.iterations, kDirectIterations);
+  Ending ending = run(direct);
+  if (ending.status == SolveStatus::kSolved || !can_soften) return ending;
+  for (double stiffest = kSoftest; stiffest < kStiffening * w.laws.stiffness(); stiffest *= kStiffening) {
+    if (ending.status == SolveStatus::kTimeLimit || solution.iterations >= limits.iterations) break;
+    w.laws.soften(problem, model, stiffest);
+    newton.evaluate();
+    ending =
+        run({kStageTolerance, limits.absolute, std::min(limits.iterations, solution.iterations + kStageIterations)});
+  }
+  w.laws.soften(problem, model, kInfinity);
+  newton.evaluate();
+  return run(limits);
+}
+
+// The impulses gamma, and the velocities that they lead to.
+void fill(const ContactProblem& problem, const PrimalData& primal, CompliantWorkspace& w, Solution& solution) {
+  solution.lambda = w.gamma;
+  w.step.setZero(primal.nv());
+  primal.J.multiply_transpose_add(w.gamma.data(), w.step.data());
+  primal.A->solve(w.step);
+  w.v = primal.v_free + w.step;
+  primal.J.multiply(w.v.data(), solution.u.data());
+  if (problem.b.size() > 0) solution.u += problem.b;
+  if (problem.R.size() > 0) solution.u += problem.R.cwiseProduct(w.gamma);
+  if (problem.has_primal()) {
+    solution.v = w.v;
+  } else {
+    solution.v.resize(0);
+  }
+}
+
+}  // namespace
+
+SolveStatus CompliantSolver::run(const ContactProblem& problem, const CompliantOptions& options, CompliantWorkspace& w,
+                                 Solution& solution) const {
+  const int nrow = problem.nrow();
+  w.deadline = Deadline::in(options.time_limit);
+  clear(nrow, solution);
+  if (Verdict verdict = validate_data(problem); !verdict.usable())
+    return refuse(SolveStatus::kInvalidProblem, std::move(verdict.message), nrow, solution);
+  if (nrow == 0) {
+    solution.lambda.resize(0);
+    solution.v = problem.primal.v_free;
+    return SolveStatus::kSolved;
+  }
+  const JointSpace space{&problem, nullptr, w.primal_source};
+  if (!space.available())
+    return refuse(SolveStatus::kUnsupported, "compliant models work in velocities and need A, J and v_free", nrow,
+                  solution);
+  const bool warm = options.warm_start && solution.lambda.size() == nrow && solution.lambda.allFinite();
+  if (std::string message = w.laws.prepare(problem, model_); !message.empty())
+    return refuse(SolveStatus::kUnsupported, std::move(message), nrow, solution);
+  solution.shift = w.laws.shift();
+  const PrimalData& primal = space.primal();
+  VelocityNewton newton(space, w);
+  if (options.warm_start && primal.v_start.size() == primal.nv()) {
+    newton.begin(primal.v_start);
+  } else if (warm) {
+    newton.begin_from_impulses(solution.lambda);
+  } else {
+    newton.begin(primal.v_free);
+  }
+  const Ending ending = minimise(problem, model_, options, w, newton, solution);
+  SolveStatus status = ending.status;
+  if (status != SolveStatus::kSolved) {
+    solution.message = fmt::format("{}; the momentum residual is {:.2g} of its terms{}", ending.why, ending.share,
+                                   newton.line_message());
+  }
+  solution.factorizations = solution.iterations;
+  if (!w.gamma.allFinite()) {
+    status = SolveStatus::kStalled;
+    if (solution.message.empty()) solution.message = "impulses beyond the range of numbers; lambda is set to zero";
+    w.gamma.setZero(nrow);
+  }
+  fill(problem, primal, w, solution);
+  return status;
+}
+
+}  // namespace touchstone
