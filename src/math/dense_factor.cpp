@@ -56,7 +56,8 @@ void subtract_dots(int n, const double* columns, int leading, const double* x, d
   int i = 0;
   for (; i + 4 <= n; i += 4) {
     const Lanes own = load_lanes(x + i);
-    for (int c = 0; c < kGroup; ++c) sums[c] += load_lanes(columns + static_cast<std::ptrdiff_t>(c) * leading + i) * own;
+    for (int c = 0; c < kGroup; ++c)
+      sums[c] += load_lanes(columns + static_cast<std::ptrdiff_t>(c) * leading + i) * own;
   }
   for (int c = 0; c < kGroup; ++c) {
     y[c] -= sum(sums[c]);

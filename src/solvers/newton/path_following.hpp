@@ -26,8 +26,10 @@ PathOutcome follow_path(SmoothingNewtonSettings settings, bool polish, NewtonSys
 
 // A whole solver on one path: sweeps, then the path from up to kPathAttempts starts; widen(settings) makes the next one
 // more cautious. Options have sweeps and polish; the workspace is that of ncp-ipm or ncp-newton.
-constexpr int kPathAttempts = 4;
-constexpr int kAttemptSweeps = 60;  // before each but the first: a path that ended leads nowhere from where it did
+constexpr int kPathAttempts = 6;
+// From this one on after so many sweeps: where paths have ended they lead nowhere, but with large mass ratios sweeps
+// spoil what they have reached.
+constexpr int kSweptAttempt = 4, kAttemptSweeps = 60;
 
 template <typename Settings, typename Options, typename Workspace, typename Widen>
 SolveStatus solve_on_path(const ContactProblem& problem, const Options& options, Settings settings,
@@ -47,7 +49,7 @@ SolveStatus solve_on_path(const ContactProblem& problem, const Options& options,
   workspace.path.history = options.record_history ? &solution.history : nullptr;
   for (int attempt = 0; attempt < kPathAttempts && outcome != PathOutcome::kConverged && settings.max_iterations > 0;
        ++attempt) {
-    if (attempt > 0) natv = sweep_first(kAttemptSweeps, settings.tolerance, workspace.contacts, workspace);
+    if (attempt >= kSweptAttempt) natv = sweep_first(kAttemptSweeps, settings.tolerance, workspace.contacts, workspace);
     outcome = follow_path(settings, options.polish, workspace.system, workspace.path, workspace.polish, dual,
                           workspace.lambda, workspace.u, natv);
     solution.iterations += workspace.path.iterations();
