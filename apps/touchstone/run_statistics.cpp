@@ -161,6 +161,21 @@ void add_warnings(const RunStatistics& s, const Row& row) {
   }
 }
 
+template <typename Row>
+void add_energy(const RunStatistics& s, const Row& row) {
+  row("energy", fmt::format("{:+.4g} J", s.last_energy - s.first_energy),
+      fmt::format("from {:.4g} J to {:.4g} J; range {:.4g} J", s.first_energy, s.last_energy,
+                  s.highest_energy - s.lowest_energy));
+  // Of a system at rest the range is rounding: a share of what lifting it by a millimetre takes says more.
+  const double range = std::max({1e-300, s.highest_energy - s.lowest_energy, 1e-3 * s.weight});
+  row("energy, unexplained", fmt::format("{:+.2g} J", s.energy_error),
+      fmt::format("{:.2g} % of the range or of 1 mm of lift; work of actuators {:.3g}, pushes {:.3g}, dampers {:.3g}, "
+                  "constraints {:.3g}, "
+                  "stabilisation {:.2g}, lost in impacts {:.3g} J",
+                  100.0 * s.energy_error / range, s.work.actuators, s.work.applied, s.work.dampers, s.work.constraints,
+                  s.work.stabilisation, s.work.inelastic));
+}
+
 }  // namespace
 
 std::string statistics_table(const RunStatistics& s) {
@@ -197,17 +212,7 @@ std::string statistics_table(const RunStatistics& s) {
     row("position pass", fmt::format("{:.3g} %", 100.0 * s.recoveries / std::max(1, s.steps)),
         fmt::format("of steps left violations; certificate of the pass, worst: {:.1e} m", s.recovery_residual));
   }
-  row("energy", fmt::format("{:+.4g} J", s.last_energy - s.first_energy),
-      fmt::format("from {:.4g} J to {:.4g} J; range {:.4g} J", s.first_energy, s.last_energy,
-                  s.highest_energy - s.lowest_energy));
-  // Of a system at rest the range is rounding: a share of what lifting it by a millimetre takes says more.
-  const double range = std::max({1e-300, s.highest_energy - s.lowest_energy, 1e-3 * s.weight});
-  row("energy, unexplained", fmt::format("{:+.2g} J", s.energy_error),
-      fmt::format("{:.2g} % of the range or of 1 mm of lift; work of actuators {:.3g}, pushes {:.3g}, dampers {:.3g}, "
-                  "constraints {:.3g}, "
-                  "stabilisation {:.2g}, lost in impacts {:.3g} J",
-                  100.0 * s.energy_error / range, s.work.actuators, s.work.applied, s.work.dampers, s.work.constraints,
-                  s.work.stabilisation, s.work.inelastic));
+  add_energy(s, row);
   add_warnings(s, row);
   row("iterations", fmt::format("{:.1f}", static_cast<double>(s.iterations) / std::max(1, s.steps)),
       fmt::format("mean; at most {}", s.most_iterations));
