@@ -45,6 +45,7 @@ def cases(folder):
         Case("meshes", "40 meshes", scenes.meshes(folder, 40), 0.002, 0.3, 1.0, 8, rounds=3),
         Case("boxes", "100-box pile", scenes.box_pile(folder), 0.002, 0.2, 1.5, 8, rounds=3),
         Case("spheres", "1,000-sphere pile", scenes.sphere_pile(folder), 0.002, 0.05, 0.15, 2, rounds=3),
+        Case("mixed", "3,072 mixed bodies", scenes.mixed_pile(folder), 0.002, 0.05, 0.12, 2, rounds=3),
     ]
     missing = [case.label for case in all_cases if case.model is None or not case.model.exists()]
     return [case for case in all_cases if case.label not in missing], missing

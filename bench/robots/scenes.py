@@ -56,6 +56,14 @@ def sphere_pile(folder):
     return pile(folder, "sphere_pile", 0.51, 10, 10, 0.101, 0.1014, 0.0004, lambda _: sphere, False)
 
 
+def mixed_pile(folder):
+    """3,072 spheres, boxes, capsules and cylinders, turned, in layers that fall on each other."""
+    shapes = ("type='sphere' size='.05'", "type='box' size='.05 .04 .03'", "type='capsule' size='.03 .03'")
+    shapes += ("type='cylinder' size='.04 .03'",)
+    geom = lambda k: f"<geom {shapes[k % len(shapes)]} mass='0.5'/>"  # noqa: E731
+    return pile(folder, "mixed_pile", 1.0, 16, 12, 0.125, 0.13, 0.004, geom, True)
+
+
 def meshes(folder, count):
     """Balls with bumps and dents, 162 vertices each, as a scanner would give them; both engines take their hulls."""
     draw = random.Random(11)
