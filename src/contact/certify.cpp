@@ -14,11 +14,6 @@ namespace {
 constexpr double kFloor = 4.5e-16;
 constexpr int kMostExponent = 1000;  // of a unit, so that its inverse exists
 
-// Keeps the larger; NaN wins, so that it cannot hide.
-void raise(double& largest, double value) {
-  if (!(value <= largest)) largest = value;
-}
-
 // The free velocity g, the change G lambda, and the diagonal of G, in the problem's units.
 void evaluate_dual(const DualData& dual, CertificateWorkspace& w) {
   const int n = static_cast<int>(w.lambda.size());

@@ -221,10 +221,6 @@ const double* copy_sparse(const ContactProblem& problem, DualProblem& dual) {
   return dual.G.values.data();
 }
 
-double length_of(const ContactProblem& problem, int row) {
-  return problem.row_length.empty() ? 1.0 : problem.row_length[row];
-}
-
 // --- units and scaling ---
 
 int exponent_of(double largest) {
@@ -273,7 +269,7 @@ void mean_diagonals(const ContactProblem& problem, const double* values, DualPro
     const int m = problem.blocks.size(i);
     double sum = 0.0;
     for (int r = 0; r < m; ++r) {
-      const double length = length_of(problem, problem.blocks.row[i] + r);
+      const double length = problem.length(problem.blocks.row[i] + r);
       sum += length * length * block[r * (m + 1)];
     }
     dual.d[i] = sum / m;
@@ -353,7 +349,7 @@ void scale_problem(const ContactProblem& problem, DualScaling scaling, const dou
   for (int i = 0; i < problem.nblock(); ++i) {
     const double sigma = scaling == DualScaling::kBlocks ? 1.0 / std::sqrt(dual.d[i]) : 1.0;
     for (int r = problem.blocks.row[i]; r < problem.blocks.row[i + 1]; ++r) {
-      const double length = length_of(problem, r);
+      const double length = problem.length(r);
       s[r] = length * sigma;
       free_speed = std::max(free_speed, std::abs(length * dual.g[r]));
       beta = std::max(beta, std::abs(s[r] * dual.g[r]));

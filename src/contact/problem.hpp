@@ -72,6 +72,7 @@ struct ContactProblem {
 
   int nblock() const { return blocks.count(); }
   int nrow() const { return blocks.rows(); }
+  double length(int row) const { return row_length.empty() ? 1.0 : row_length[static_cast<std::size_t>(row)]; }
   bool has_dual() const { return dual.form != DualData::Form::kNone; }
   bool has_primal() const { return primal.A != nullptr; }
   void clear();

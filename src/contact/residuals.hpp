@@ -24,4 +24,9 @@ struct Residuals {
   double law_impulse = 0.0;        // N s: momentum that the law and the answer do not agree about, of one block
 };
 
+// Keeps the larger; NaN wins, so that it cannot hide.
+inline void raise(double& largest, double value) {
+  if (!(value <= largest)) largest = value;
+}
+
 }  // namespace touchstone

@@ -24,15 +24,11 @@ void copy_friction(const Blocks& blocks, int block, double* mu) {
   for (int k = 0; k < n; ++k) mu[k] = std::min(blocks.mu[r + k], kUnboundedFriction);
 }
 
-double length_of(const ContactProblem& problem, int row) {
-  return problem.row_length.empty() ? 1.0 : problem.row_length[static_cast<std::size_t>(row)];
-}
-
 // epsilon of |mu v_t|_s, (26): mu times that of v_t, with the largest mu of an ellipse.
 double soft_slip(const ContactProblem& problem, int block, const ContactPhysics& physics, double w, double lagged) {
   double mu = 0.0;
   for (int r = problem.blocks.row[block]; r < problem.blocks.row[block + 1] - 1; ++r)
-    mu = std::max(mu, std::min(problem.blocks.mu[r], kUnboundedFriction) / length_of(problem, r));
+    mu = std::max(mu, std::min(problem.blocks.mu[r], kUnboundedFriction) / problem.length(r));
   return mu * std::max(physics.stiction, physics.sigma * w * mu * lagged);
 }
 
@@ -99,7 +95,7 @@ BlockLaws::Law BlockLaws::spring(const ContactProblem& problem, int block, Compl
   const double lo = problem.blocks.lo[r], hi = problem.blocks.hi[r];
   const bool is_friction = type == BlockType::kBox && lo == -hi && std::isfinite(hi) && !(entry(problem.R, r) > 0.0);
   if (is_friction && model != CompliantModel::kSap) {
-    const double length = length_of(problem, r);
+    const double length = problem.length(r);
     const double soft = defaults.sigma * row_mobility(problem, block, 0) * hi;
     return DryFrictionLaw{hi, std::max(defaults.stiction / length, soft), -entry(problem.b, r)};
   }
@@ -129,7 +125,7 @@ BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, Comp
     copy_friction(problem.blocks, block, law.mu);
     const double reach = h - physics.elapsed + physics.relaxation;
     for (int k = 0; k < m - 1; ++k) {
-      const double length = length_of(problem, r + k);
+      const double length = problem.length(r + k);
       law.R[k] = physics.sigma * w / (length * length);
     }
     const double own = physics.stiffness > 0.0 ? 1.0 / (h * reach * physics.stiffness) : 0.0;
@@ -178,7 +174,7 @@ BlockLaws::Law BlockLaws::rigid_contact(const ContactProblem& problem, int block
   copy_friction(problem.blocks, block, sap.mu);
   for (int k = 0; k < m; ++k) {
     const double R = entry(problem.R, r + k);
-    const double length = length_of(problem, r + k);
+    const double length = problem.length(r + k);
     const double soft = k < m - 1 ? defaults.sigma * w : near_rigid_compliance(defaults.near_rigid, w);
     sap.R[k] = R > 0.0 ? R : soft / (length * length);
     sap.shift[k] = -entry(problem.b, r + k);

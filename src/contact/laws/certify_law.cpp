@@ -19,11 +19,6 @@ using Small = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, kMaxBloc
 using SmallSquare =
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
 
-// Keeps the larger; NaN wins, so that it cannot hide.
-void raise(double& largest, double value) {
-  if (!(value <= largest)) largest = value;
-}
-
 // A block by itself.
 struct LoneBlock {
   const BlockLaws& laws;
@@ -92,8 +87,7 @@ void certify_law(const ContactProblem& problem, const ConstVectorRef& lambda, Co
   for (int i = 0; i < problem.nblock(); ++i) {
     const int r = problem.blocks.row[i], m = problem.blocks.size(i);
     Small length = Small::Ones(m);
-    for (int k = 0; k < m && !problem.row_length.empty(); ++k)
-      length[k] = problem.row_length[static_cast<std::size_t>(r + k)];
+    for (int k = 0; k < m; ++k) length[k] = problem.length(r + k);
     const Small squares = length.cwiseAbs2();
     const Eigen::Map<const MatrixX> W(w.laws.mobility().data(i), m, m);
     const double d = W.diagonal().cwiseProduct(squares).mean();

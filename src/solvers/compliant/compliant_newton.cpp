@@ -111,7 +111,7 @@ class VelocityNewton {
     for (int i = 0; i < blocks_.count(); ++i) {
       double square = 0.0;
       for (int r = blocks_.row[i]; r < blocks_.row[i + 1]; ++r) {
-        const double length = space_.problem->row_length.empty() ? 1.0 : space_.problem->row_length[r];
+        const double length = space_.problem->length(r);
         square += length * length * w_.dc[r] * w_.dc[r];
         scale = std::max({scale, length * std::abs(w_.free[r]), length * std::abs(w_.c[r] - w_.free[r])});
       }
