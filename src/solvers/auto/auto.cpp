@@ -15,8 +15,9 @@ constexpr int kWarmGuessSweeps = 3, kColdGuessSweeps = 4;
 constexpr double kFrictions[] = {10.0, 30.0, 1e2, 3e2, 1e3, 1e4, 1e6};  // on the way to more
 constexpr double kCompliances[] = {1e-4, 1e-2};
 constexpr int kCompliantSteps = 100;  // at most, for each of them
-constexpr double kNeedsNoCompliance =
-    1e-6;  // relative natv that no compliance improves on, however strict the tolerance
+// Relative natv that no compliance improves on, however strict the tolerance: where impulses are known to diverge, and
+// where not.
+constexpr double kAccurate = 1e-6, kNearlySolved = 1e-3;
 
 struct Outcome {
   double natv = 0.0;   // m/s, largest of all parts
@@ -30,7 +31,8 @@ void solve_part(const AutoOptions& options, const PipelineSettings& settings, Pi
   double value = run_pipeline(settings, part);
   outcome.infeasible = outcome.infeasible || part.infeasible;
   outcome.steps = std::max(outcome.steps, part.steps);
-  const bool good = value <= std::max(settings.tolerance, kNeedsNoCompliance * part.dual.velocity_scale);
+  const double enough = (part.infeasible ? kAccurate : kNearlySolved) * part.dual.velocity_scale;
+  const bool good = value <= std::max(settings.tolerance, enough);
   if (!good && settings.thorough && options.allow_compliance) {
     part.kept = part.lambda;
     bool shifted = false;
