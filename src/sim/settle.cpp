@@ -85,19 +85,8 @@ void fail_moving_activations(StepContext& s, SleepTrial& c) {
 void fail_violated(StepContext& s, SleepTrial& c) {
   const StabilisationOptions& options = s.options.stabilisation;
   if (options.method != Stabilisation::kPosition || !s.rules.is_exact || s.constraints.count() == 0) return;
-  if (s.row_velocity.size() < s.constraints.rows()) s.row_velocity.resize(2 * s.constraints.rows());
-  constraint_velocity(s.model, s.constraints, s.v_next, s.row_velocity);
-  const bool moved = s.pass.run({.model = s.model,
-                                 .parameters = s.parameters,
-                                 .data = s.data,
-                                 .constraints = s.constraints,
-                                 .islands = s.solver.islands(),
-                                 .next_velocity = s.row_velocity,
-                                 .dof_length = s.weights.dof_length,
-                                 .time = std::max(s.h, s.since_pass),
-                                 .remaining = s.remaining,
-                                 .reach = s.detector.margin(),
-                                 .options = options});
+  compute_row_velocity(s);
+  const bool moved = run_pass(s, std::max(s.h, s.since_pass), s.detector.margin());
   for (const int tree : c.trees) {
     const int first = s.model.tree_first_dof[at(tree)], end = s.model.tree_first_dof[at(tree + 1)];
     if (moved && !s.pass.displacement().segment(first, end - first).isZero(0.0)) c.failed[at(tree)] = 1;

@@ -134,14 +134,24 @@ void integrate(StepContext& s) {
   s.report.times.integrate = watch.seconds();
 }
 
-namespace {
-
 void compute_row_velocity(StepContext& s) {
   if (s.row_velocity.size() < s.constraints.rows()) s.row_velocity.resize(2 * s.constraints.rows());
   constraint_velocity(s.model, s.constraints, s.v_next, s.row_velocity);
 }
 
-}  // namespace
+bool run_pass(StepContext& s, double time, double reach) {
+  return s.pass.run({.model = s.model,
+                     .parameters = s.parameters,
+                     .data = s.data,
+                     .constraints = s.constraints,
+                     .islands = s.solver.islands(),
+                     .next_velocity = s.row_velocity,
+                     .dof_length = s.weights.dof_length,
+                     .time = time,
+                     .remaining = s.remaining,
+                     .reach = reach,
+                     .options = s.options.stabilisation});
+}
 
 void recover(StepContext& s) {
   if (s.constraints.count() == 0) s.recovery_reach = 0.0;
@@ -156,17 +166,7 @@ void recover(StepContext& s) {
   // Margins are for both bodies of a contact; farther is a motion that the next steps look ahead for.
   const double margin = s.detector.margin(), reach = std::max(s.recovery_reach, 0.5 * margin);
   s.recovery_reach = 0.0;
-  const bool moved = s.pass.run({.model = s.model,
-                                 .parameters = s.parameters,
-                                 .data = s.data,
-                                 .constraints = s.constraints,
-                                 .islands = s.solver.islands(),
-                                 .next_velocity = s.row_velocity,
-                                 .dof_length = s.weights.dof_length,
-                                 .time = s.since_pass,
-                                 .remaining = s.remaining,
-                                 .reach = reach,
-                                 .options = options});
+  const bool moved = run_pass(s, s.since_pass, reach);
   s.report.recovery_residual = s.pass.residual();
   s.report.hindered_block = s.pass.hindered();
   s.report.warnings.recovery_conflict = s.report.warnings.recovery_conflict || s.pass.hindered() >= 0;

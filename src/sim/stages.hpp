@@ -70,6 +70,10 @@ void list_resting_contacts(StepContext& s);
 void hold_resting(const StepContext& s, VectorX& v);
 // Whether the user has moved mocap bodies since the step before.
 bool mocap_moves(const StepContext& s);
+// Of all rows at the end of the step; then the way out of violations, found by the position pass, not taken. Whether
+// there is one.
+void compute_row_velocity(StepContext& s);
+bool run_pass(StepContext& s, double time, double reach);
 // Of a block of the last solve.
 ContactForce contact_force(const StepContext& s, const Contact& contact, int block);
 

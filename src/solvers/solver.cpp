@@ -41,18 +41,22 @@ SolveStatus verify_solved(const ContactProblem& problem, const SolverOptions& op
   return SolveStatus::kStalled;
 }
 
+void Solution::clear_report() {
+  iterations = 0;
+  factorizations = 0;
+  shift = 0.0;
+  infeasible = false;
+  stage = {};
+  history.clear();
+  message.clear();
+  warning.clear();
+}
+
 bool begin_dual_solve(const ContactProblem& problem, const SolverOptions& options, DualScaling scaling,
                       SolverWorkspace& workspace, Solution& solution, VectorX& lambda, SolveStatus& status) {
   DualProblem& dual = workspace.dual;
   workspace.deadline = Deadline::in(options.time_limit);
-  solution.iterations = 0;
-  solution.factorizations = 0;
-  solution.shift = 0.0;
-  solution.infeasible = false;
-  solution.stage = {};
-  solution.history.clear();
-  solution.message.clear();
-  solution.warning.clear();
+  solution.clear_report();
   Verdict verdict =
       prepare_dual(problem, {.scaling = scaling, .check_definiteness = options.validation == Validation::kFull}, dual);
   if (!verdict.usable()) {

@@ -35,6 +35,9 @@ struct Solution {
   std::vector<double> history;  // record_history: natv / velocity scale after each iteration
   std::string message;          // why the status is not kSolved; empty otherwise
   std::string warning;          // what is unusual about the problem, whatever the status; empty otherwise
+
+  // Empties all but lambda, u and v.
+  void clear_report();
 };
 
 // Scratch that survives from solve to solve. One for each thread and solver; after the first solve of a size there are

@@ -28,18 +28,6 @@ constexpr int kDenseDofs = 96;
 // What is added to the diagonal of a matrix that rounding has made indefinite, relative to its largest entry.
 constexpr double kShifts[] = {0.0, 1e-15, 1e-13, 1e-11};
 
-void clear(int nrow, Solution& solution) {
-  solution.iterations = 0;
-  solution.factorizations = 0;
-  solution.shift = 0.0;
-  solution.infeasible = false;
-  solution.stage = {};
-  solution.history.clear();
-  solution.message.clear();
-  solution.warning.clear();
-  solution.u.setZero(nrow);
-}
-
 SolveStatus refuse(SolveStatus status, std::string message, int nrow, Solution& solution) {
   solution.message = std::move(message);
   solution.lambda.setZero(nrow);
@@ -307,7 +295,8 @@ SolveStatus CompliantSolver::run(const ContactProblem& problem, const CompliantO
                                  Solution& solution) const {
   const int nrow = problem.nrow();
   w.deadline = Deadline::in(options.time_limit);
-  clear(nrow, solution);
+  solution.clear_report();
+  solution.u.setZero(nrow);
   if (Verdict verdict = validate_data(problem); !verdict.usable())
     return refuse(SolveStatus::kInvalidProblem, std::move(verdict.message), nrow, solution);
   if (nrow == 0) {
