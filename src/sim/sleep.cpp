@@ -34,7 +34,7 @@ bool all_zero(const VectorX& v, IndexRange range) {
 // padding may differ and mean nothing.
 template <typename T>
 bool same_bytes(const T* a, const T* b, std::size_t count) {
-  return std::memcmp(a, b, count * sizeof(T)) == 0;
+  return count == 0 || std::memcmp(a, b, count * sizeof(T)) == 0;
 }
 
 bool same_bytes(const VectorX& a, const VectorX& b, IndexRange range) {

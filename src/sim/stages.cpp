@@ -70,8 +70,9 @@ void begin(StepContext& s, double ahead) {
 bool free_motion(StepContext& s, SpringRule springs) {
   const Stopwatch watch;
   s.kinematics = s.meter.lend(s.parameters, s.work, s.data) ? Kinematics::kKnown : Kinematics::kNew;
-  const bool ok = s.rules.free_motion(s, springs) && s.data.v_free.allFinite();
-  hold_resting(s, s.data.v_free);
+  const bool made = s.rules.free_motion(s, springs);
+  hold_resting(s, s.data.v_free);  // nobody has computed theirs
+  const bool ok = made && s.data.v_free.allFinite();
   s.report.times.dynamics += watch.seconds();
   if (!ok) s.report.status = StepStatus::kDiverged;
   return ok;
