@@ -28,7 +28,7 @@ function(touchstone_layer folder)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:touchstone_private_flags> ${arg_PRIVATE})
     set_target_properties(${target} PROPERTIES
       POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF EXPORT_NAME ${folder})
-    if(NOT folder STREQUAL "base") # it must do without Eigen, and part of it runs on any processor
+    if(NOT folder MATCHES "^(base|gpu)$") # they must do without Eigen; part of base runs on any processor
       touchstone_use_precompiled(${target} library)
     endif()
     if(arg_TOGETHER)

@@ -104,8 +104,9 @@ std::vector<Row> run_all(const CompareOptions& options, const InterruptWatch& in
 }
 
 std::vector<std::string> titles() {
-  return {"solver",     "step (ms)", "time (us)",        "iterations",        "natv, worst",   "natv, median",
-          "not solved", "contacts",  "penetration (mm)", "energy change (J)", "deviation (m)", "failed checks"};
+  return {"solver",       "step (ms)",  "time (us)", "iterations",       "natv, worst",       "natv, median",
+          "law, worst",   "not solved", "contacts",  "penetration (mm)", "energy change (J)", "deviation (m)",
+          "failed checks"};
 }
 
 std::vector<std::string> cells(const Row& row) {
@@ -117,6 +118,7 @@ std::vector<std::string> cells(const Row& row) {
           fmt::format("{:.1f}", static_cast<double>(s.iterations) / steps),
           fmt::format("{:.1e}", s.worst_certificate()),
           fmt::format("{:.1e}", s.median_certificate()),
+          s.worst_law > 0.0 ? fmt::format("{:.1e}", s.worst_law) : "-",
           s.diverged() ? "diverged" : std::to_string(s.steps - s.statuses[0]),
           fmt::format("{:.1f}", static_cast<double>(s.contacts) / steps),
           fmt::format("{:.2g}", 1e3 * s.penetration),
@@ -153,6 +155,7 @@ std::string rows_json(const CompareOptions& options, const std::vector<Row>& row
                     {"iterations", s.iterations},
                     {"natv_relative_worst", s.worst_certificate()},
                     {"natv_relative_median", s.median_certificate()},
+                    {"law_natv_relative_worst", s.worst_law},
                     {"not_solved", s.steps - s.statuses[0]},
                     {"diverged", s.diverged()},
                     {"penetration", s.penetration},
@@ -203,12 +206,13 @@ Plot deviation_plot(const std::vector<Row>& rows) {
 
 std::string html(const CompareOptions& options, const std::vector<Row>& rows) {
   // The channels of step_channels().
-  constexpr std::size_t kTotalEnergy = 2, kNatv = 3, kPenetration = 5, kIterations = 6, kSolve = 10;
+  constexpr std::size_t kTotalEnergy = 2, kNatv = 3, kLaw = 4, kPenetration = 6, kIterations = 7, kSolve = 11;
   std::string out = page_begin("Touchstone: " + options.scene.model.model);
   out += fmt::format(
       "<h1>{}</h1>\n<p class='lead'>{} The same scene with several solvers or time steps. natv: distance from "
       "Signorini's and Coulomb's laws over the free velocity, by the certificate of the NCP, whatever model a solver "
-      "solves. Deviation: how far a body ends from where the first run has it. Curves keep the extremes of all steps; "
+      "solves. Law: distance of a compliant solver from its own law. Deviation: how far a body ends from where the "
+      "first run has it. Curves keep the extremes of all steps; "
       "where they lie on each other, the first is on top.</p>\n<div class='card'><table><tr>",
       escape_markup(options.scene.model.model),
       escape_markup(rows.front().result.replay.subtitle.substr(0, rows.front().result.replay.subtitle.find(';')) +
@@ -226,12 +230,16 @@ std::string html(const CompareOptions& options, const std::vector<Row>& rows) {
     out += "</tr>\n";
   }
   out += "</table></div>\n<h2>Over time</h2>\n<div class='plots'>";
-  for (const Plot& plot : {channel_plot(rows, "Total energy", "energy (J)", kTotalEnergy),
-                           channel_plot(rows, "Certificate", "natv, relative", kNatv, true),
-                           channel_plot(rows, "Penetration", "deepest contact (mm)", kPenetration),
+  std::vector<Plot> plots{channel_plot(rows, "Total energy", "energy (J)", kTotalEnergy),
+                          channel_plot(rows, "Certificate", "natv, relative", kNatv, true)};
+  const auto has_law = [](const Row& row) { return row.result.statistics.worst_law > 0.0; };
+  if (std::any_of(rows.begin(), rows.end(), has_law))
+    plots.push_back(channel_plot(rows, "Compliant laws", "law_natv, relative", kLaw, true));
+  for (const Plot& plot : {channel_plot(rows, "Penetration", "deepest contact (mm)", kPenetration),
                            deviation_plot(rows), channel_plot(rows, "Iterations of a step", "iterations", kIterations),
                            channel_plot(rows, "Time of the solver", "microseconds", kSolve, true)})
-    out += fmt::format("<div class='card'>{}</div>\n", plot_svg(plot));
+    plots.push_back(plot);
+  for (const Plot& plot : plots) out += fmt::format("<div class='card'>{}</div>\n", plot_svg(plot));
   out += "</div>\n";
   if (rows.size() > kMaxCurves) out += fmt::format("<p>The plots show the first {} runs.</p>\n", kMaxCurves);
   return out + page_end("touchstone compare");

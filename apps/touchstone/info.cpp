@@ -29,10 +29,10 @@ Positions are in metres, angles in radians, masses in kilograms.)");
   command.callback([options, &context] {
     const ModelPtr model = load(options->model);
     if (options->json) {
-      print(model_json(*model) + '\n');
+      print(model_json(model) + '\n');
     } else {
       print(model_summary(*model) + '\n' + model_tree(*model) + model_lists(*model, context.verbose) +
-            model_warnings(*model));
+            model_mobility(model) + model_warnings(*model));
     }
   });
 }

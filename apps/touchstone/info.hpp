@@ -17,9 +17,12 @@ std::string model_tree(const Model& model);
 // Sensors are counted by type, or listed one by one with `verbose`.
 std::string model_lists(const Model& model, bool verbose);
 
+// Loops by count and by rank (sim/mechanism.hpp); empty without loops. Computes the rank.
+std::string model_mobility(const ModelPtr& model);
+
 std::string model_warnings(const Model& model);
 
 // Everything in a model but vertices and triangles, as JSON text.
-std::string model_json(const Model& model);
+std::string model_json(const ModelPtr& model);
 
 }  // namespace touchstone::cli

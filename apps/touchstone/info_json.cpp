@@ -6,6 +6,8 @@
 #include "json_text.hpp"
 #include "names.hpp"
 #include "touchstone/base/version.hpp"
+#include "touchstone/scenes/scene.hpp"
+#include "touchstone/sim/mechanism.hpp"
 
 namespace touchstone::cli {
 namespace {
@@ -195,9 +197,23 @@ Json contact_json(const Model& model) {
   return json;
 }
 
+// null without loops.
+Json mobility_json(const ModelPtr& model) {
+  const Mobility m = Mechanism(model).mobility(scene_of(model).start);
+  if (m.rows == 0) return nullptr;
+  Json json{{"dofs", m.dofs}, {"rows", m.rows}, {"gruebler", m.gruebler()}, {"error", m.error}};
+  if (!m.known) return json;
+  json["rank"] = m.rank;
+  json["generic_rank"] = m.generic_rank;
+  json["mobility"] = m.mobility();
+  json["redundancy"] = m.redundancy();
+  return json;
+}
+
 }  // namespace
 
-std::string model_json(const Model& model) {
+std::string model_json(const ModelPtr& pointer) {
+  const Model& model = *pointer;
   Json json{{"touchstone", kVersion},
             {"name", model.name},
             {"file", model.file},
@@ -233,6 +249,7 @@ std::string model_json(const Model& model) {
                 {"activation", numbers(key.activation)},
                 {"control", numbers(key.control)}};
   });
+  json["mobility"] = mobility_json(pointer);
   json["contact"] = contact_json(model);
   json["warnings"] = list(model.warnings, [](const Warning& warning) {
     return Json{{"message", warning.message}, {"origin", origin_json(warning.origin)}};

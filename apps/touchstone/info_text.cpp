@@ -9,6 +9,8 @@
 #include "console.hpp"
 #include "info.hpp"
 #include "names.hpp"
+#include "touchstone/scenes/scene.hpp"
+#include "touchstone/sim/mechanism.hpp"
 
 namespace touchstone::cli {
 namespace {
@@ -219,6 +221,28 @@ std::string model_tree(const Model& model) {
 std::string model_lists(const Model& model, bool verbose) {
   return actuators_text(model) + tendons_text(model) + equalities_text(model) + sensors_text(model, verbose) +
          keyframes_text(model) + contact_rules_text(model);
+}
+
+std::string model_mobility(const ModelPtr& model) {
+  const Mobility m = Mechanism(model).mobility(scene_of(model).start);
+  if (m.rows == 0) return {};
+  Table table;
+  const auto row = [&](const std::string& name, const std::string& value, const std::string& note) {
+    table.add_row({name, value, styled(note, Style::kDim)});
+  };
+  row("rows of loops", std::to_string(m.rows), fmt::format("largest error at the start {:.2g} m", m.error));
+  row("dofs by counting", std::to_string(m.gruebler()), fmt::format("Gruebler: {} - {}", m.dofs, m.rows));
+  if (!m.known) {
+    row("dofs left", "unknown", "too many rows to compute their rank");
+  } else {
+    row("dofs left", std::to_string(m.mobility()),
+        fmt::format("rank {}{}", m.generic_rank,
+                    m.samples > 0 ? fmt::format(", also in {} configurations nearby", m.samples) : ""));
+    row("redundant rows", std::to_string(m.redundancy()),
+        m.redundancy() > 0 ? "reactions are those of least norm" : "");
+    if (m.is_singular()) row("rank at the start", std::to_string(m.rank), "singular: smaller than nearby");
+  }
+  return heading("mobility") + table.text();
 }
 
 std::string model_warnings(const Model& model) {

@@ -12,6 +12,7 @@
 #include "touchstone/io/load.hpp"
 #include "touchstone/scenes/scene_file.hpp"
 #include "touchstone/scenes/scenes.hpp"
+#include "touchstone/sim/mechanism.hpp"
 #include "touchstone/sim/option_fields.hpp"
 
 namespace touchstone::cli {
@@ -54,6 +55,18 @@ Scene load_base(const ModelOptions& options) {
   return make_scene(options.model);
 }
 
+void close_loops(Scene& scene) {
+  Mechanism mechanism(scene.model);
+  const ClosureReport report = mechanism.close(scene.start);
+  mechanism.project_velocity(scene.start);
+  if (report.closed) return;
+  print_note(fmt::format("touchstone: warning: loops stay open by {:.2g} m after {} iterations\n", report.error,
+                         report.iterations));
+  constexpr std::size_t kMost = 5;  // lines
+  for (std::size_t i = 0; i < std::min(report.open.size(), kMost); ++i)
+    print_note(fmt::format("touchstone: warning: {}: {:.2g} m\n", report.open[i].name, report.open[i].error));
+}
+
 }  // namespace
 
 void add_model_options(Command command, ModelOptions& options) {
@@ -90,6 +103,12 @@ void add_scene_options(Command command, SceneOptions& options) {
   command.add_option("--step", options.step, "Time step in seconds (default: the scene's or the model's)")
       .option_text("S")
       .check(number_between(1e-6, 1.0));
+  command
+      .add_option("--accuracy", options.accuracy,
+                  "Make steps in parts whose size follows from this error of positions; --step is then how often to "
+                  "look (default: steps of one size)")
+      .option_text("M")
+      .check(number_between(1e-12, 1.0));
   command.add_option("--solver", options.solver, "Contact solver; 'touchstone solvers' lists them")
       .option_text("NAME [auto]");
   command
@@ -104,6 +123,8 @@ void add_scene_options(Command command, SceneOptions& options) {
   command.add_option("--keyframe", options.keyframe, "Start at this keyframe of the model (default: the first)")
       .option_text("NAME");
   command.add_flag("--ground", options.ground, "Put a plane below the model, at its lowest point");
+  command.add_flag("--close-loops", options.close_loops,
+                   "Move the start pose onto all loops and limits first, its velocity too; says what stays open");
   command.add_flag("--hold", options.hold, "Hold the start pose with a spring and damper at every joint");
   command.add_option("--hold-rate", options.hold_rate, "Stiffness of the hold, as a rate")
       .option_text(fmt::format("RAD/S [{:g}]", options.hold_rate))
@@ -113,6 +134,7 @@ void add_scene_options(Command command, SceneOptions& options) {
 Scene load(const SceneOptions& options) {
   Scene scene = load_base(options.model);
   if (!options.keyframe.empty()) start_at_keyframe(scene, options.keyframe);
+  if (options.close_loops) close_loops(scene);
   if (options.ground) {
     // Keyframes and start stay valid: the ground adds a shape, no joint.
     scene.model = with_ground(*scene.model, scene.start.q);
@@ -123,6 +145,7 @@ Scene load(const SceneOptions& options) {
     scene.options.solver_options.clear();
   }
   if (!options.integrator.empty()) set_option(scene.options, "integrator", options.integrator);
+  if (options.accuracy > 0.0) scene.options.accuracy = options.accuracy;
   for (const std::string& option : options.options) set_option(scene.options, option);
   if (options.hold) scene.hold = Hold{.rate = options.hold_rate};
   if (is_file(options.model.model)) add_collision_warnings(scene);

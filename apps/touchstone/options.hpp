@@ -27,11 +27,13 @@ ModelPtr load(const ModelOptions& options);
 // What to simulate, and how.
 struct SceneOptions {
   ModelOptions model;
-  double step = 0.0;  // s; 0: as the scene or model says
+  double step = 0.0;      // s; 0: as the scene or model says
+  double accuracy = 0.0;  // m; 0: as the scene says
   std::string solver, integrator;
   std::vector<std::string> options;  // "name=value"
   std::string keyframe;
   bool ground = false;
+  bool close_loops = false;
   bool hold = false;
   double hold_rate = Hold().rate;
 };

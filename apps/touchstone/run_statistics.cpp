@@ -72,6 +72,7 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   work.actuators += report.energy.actuators;
   work.applied += report.energy.applied;
   work.dampers += report.energy.dampers;
+  work.surfaces += report.energy.surfaces;
   work.constraints += report.energy.constraints;
   work.stabilisation += report.energy.stabilisation;
   work.inelastic += report.energy.inelastic;
@@ -81,6 +82,7 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   recovery_conflicts += report.warnings.recovery_conflict ? 1 : 0;
   if (report.hindered_block >= 0 && first_hindered.empty()) first_hindered = sim.describe_hindered();
   limit_cycles += report.warnings.limit_cycle ? 1 : 0;
+  accuracy.add(report.accuracy);
   if (report.cycling_actuator >= 0 && first_cycling.empty()) {
     first_cycling = sim.model().actuators[static_cast<std::size_t>(report.cycling_actuator)].name;
   }
@@ -155,6 +157,13 @@ void add_warnings(const RunStatistics& s, const Row& row) {
          fmt::format("steps in which an actuator fed a limit cycle: first '{}'; lower its gains or the time step",
                      s.first_cycling));
   }
+  if (s.accuracy.missed > 0) {
+    warn(
+        s.accuracy.missed,
+        fmt::format("parts of steps have a larger error than the accuracy (largest {:.1e} m), and smaller ones did not "
+                    "mend it: the motion is not unique there, or min_step is too large",
+                    s.accuracy.error));
+  }
   if (s.variational_fallbacks > 0) {
     warn(s.variational_fallbacks,
          "steps made by Moreau's rule because the variational one was not solved; try a smaller time step");
@@ -170,10 +179,9 @@ void add_energy(const RunStatistics& s, const Row& row) {
   const double range = std::max({1e-300, s.highest_energy - s.lowest_energy, 1e-3 * s.weight});
   row("energy, unexplained", fmt::format("{:+.2g} J", s.energy_error),
       fmt::format("{:.2g} % of the range or of 1 mm of lift; work of actuators {:.3g}, pushes {:.3g}, dampers {:.3g}, "
-                  "constraints {:.3g}, "
-                  "stabilisation {:.2g}, lost in impacts {:.3g} J",
-                  100.0 * s.energy_error / range, s.work.actuators, s.work.applied, s.work.dampers, s.work.constraints,
-                  s.work.stabilisation, s.work.inelastic));
+                  "moving surfaces {:.3g}, constraints {:.3g}, stabilisation {:.2g}, lost in impacts {:.3g} J",
+                  100.0 * s.energy_error / range, s.work.actuators, s.work.applied, s.work.dampers, s.work.surfaces,
+                  s.work.constraints, s.work.stabilisation, s.work.inelastic));
 }
 
 }  // namespace
@@ -212,6 +220,12 @@ std::string statistics_table(const RunStatistics& s) {
     row("position pass", fmt::format("{:.3g} %", 100.0 * s.recoveries / std::max(1, s.steps)),
         fmt::format("of steps left violations; certificate of the pass, worst: {:.1e} m", s.recovery_residual));
   }
+  if (s.accuracy.parts > 0) {
+    row("accuracy", fmt::format("{:.1e} m", s.accuracy.error),
+        fmt::format("largest estimate of a part; {:.1f} parts a step, {} tried again, shortest {:.1e} s",
+                    static_cast<double>(s.accuracy.parts) / std::max(1, s.steps), s.accuracy.rejected,
+                    s.accuracy.smallest));
+  }
   add_energy(s, row);
   add_warnings(s, row);
   row("iterations", fmt::format("{:.1f}", static_cast<double>(s.iterations) / std::max(1, s.steps)),
@@ -231,64 +245,76 @@ std::string statistics_table(const RunStatistics& s) {
   return table.text();
 }
 
+namespace {
+
+nlohmann::ordered_json to_json(const AccuracyReport& accuracy) {
+  return {{"parts", accuracy.parts},
+          {"rejected", accuracy.rejected},
+          {"missed", accuracy.missed},
+          {"shortest", accuracy.smallest},
+          {"error", accuracy.error}};
+}
+
+}  // namespace
+
 nlohmann::ordered_json statistics_json(const RunStatistics& s) {
   nlohmann::ordered_json statuses;
   for (std::size_t k = 0; k < s.statuses.size(); ++k) statuses[to_string(static_cast<StepStatus>(k))] = s.statuses[k];
   nlohmann::ordered_json stages = nlohmann::ordered_json::object();
   for (const auto& [number, stage] : s.solver_stages) stages[stage.first] = stage.second;
-  nlohmann::ordered_json out{
-      {"steps", s.steps},
-      {"simulated", s.simulated},
-      {"wall", s.wall},
-      {"real_time_factor", s.real_time_factor()},
-      {"status", statuses},
-      {"first_trouble", s.first_trouble},
-      {"natv_relative",
-       {{"worst", s.worst_certificate()},
-        {"median", s.median_certificate()},
-        {"share_within_tolerance", s.certified_share()}}},
-      {"natv_worst", s.worst_natv},
-      {"law_natv_relative_worst", s.worst_law},
-      {"law_impulse_worst", s.worst_law_impulse},
-      {"contacts",
-       {{"mean", static_cast<double>(s.contacts) / std::max(1, s.steps)},
-        {"most", s.most_contacts},
-        {"steps_with", s.steps_with_contacts}}},
-      {"asleep",
-       {{"bodies", s.asleep}, {"islands", s.asleep_islands}, {"most_bodies", s.most_asleep}, {"woken", s.woken}}},
-      {"penetration", s.penetration},
-      {"penetration_second_half", s.late_penetration},
-      {"violation", s.violation},
-      {"position_pass", {{"steps", s.recoveries}, {"residual_worst", s.recovery_residual}}},
-      {"energy",
-       {{"first", s.first_energy},
-        {"last", s.last_energy},
-        {"lowest", s.lowest_energy},
-        {"highest", s.highest_energy},
-        {"unexplained", s.energy_error},
-        {"actuators", s.work.actuators},
-        {"applied", s.work.applied},
-        {"dampers", s.work.dampers},
-        {"constraints", s.work.constraints},
-        {"stabilisation", s.work.stabilisation},
-        {"inelastic", s.work.inelastic}}},
-      {"warnings",
-       {{"energy_jump", s.energy_jumps},
-        {"deep_penetration", s.deep_penetrations},
-        {"recovery_conflict", s.recovery_conflicts},
-        {"variational_fallback", s.variational_fallbacks},
-        {"limit_cycle", s.limit_cycles}}},
-      {"iterations", s.iterations},
-      {"most_iterations", s.most_iterations},
-      {"solver_stages", stages},
-      {"stage_seconds",
-       {{"dynamics", s.times.dynamics},
-        {"collision", s.times.collision},
-        {"assembly", s.times.assembly},
-        {"solve", s.times.solve},
-        {"integrate", s.times.integrate},
-        {"certify", s.times.certify}}}};
-  return out;
+  return {{"steps", s.steps},
+          {"simulated", s.simulated},
+          {"wall", s.wall},
+          {"real_time_factor", s.real_time_factor()},
+          {"status", statuses},
+          {"first_trouble", s.first_trouble},
+          {"natv_relative",
+           {{"worst", s.worst_certificate()},
+            {"median", s.median_certificate()},
+            {"share_within_tolerance", s.certified_share()}}},
+          {"natv_worst", s.worst_natv},
+          {"law_natv_relative_worst", s.worst_law},
+          {"law_impulse_worst", s.worst_law_impulse},
+          {"contacts",
+           {{"mean", static_cast<double>(s.contacts) / std::max(1, s.steps)},
+            {"most", s.most_contacts},
+            {"steps_with", s.steps_with_contacts}}},
+          {"asleep",
+           {{"bodies", s.asleep}, {"islands", s.asleep_islands}, {"most_bodies", s.most_asleep}, {"woken", s.woken}}},
+          {"penetration", s.penetration},
+          {"penetration_second_half", s.late_penetration},
+          {"violation", s.violation},
+          {"position_pass", {{"steps", s.recoveries}, {"residual_worst", s.recovery_residual}}},
+          {"accuracy", to_json(s.accuracy)},
+          {"energy",
+           {{"first", s.first_energy},
+            {"last", s.last_energy},
+            {"lowest", s.lowest_energy},
+            {"highest", s.highest_energy},
+            {"unexplained", s.energy_error},
+            {"actuators", s.work.actuators},
+            {"applied", s.work.applied},
+            {"dampers", s.work.dampers},
+            {"surfaces", s.work.surfaces},
+            {"constraints", s.work.constraints},
+            {"stabilisation", s.work.stabilisation},
+            {"inelastic", s.work.inelastic}}},
+          {"warnings",
+           {{"energy_jump", s.energy_jumps},
+            {"deep_penetration", s.deep_penetrations},
+            {"recovery_conflict", s.recovery_conflicts},
+            {"variational_fallback", s.variational_fallbacks},
+            {"limit_cycle", s.limit_cycles}}},
+          {"iterations", s.iterations},
+          {"most_iterations", s.most_iterations},
+          {"solver_stages", stages},
+          {"stage_seconds",
+           {{"dynamics", s.times.dynamics},
+            {"collision", s.times.collision},
+            {"assembly", s.times.assembly},
+            {"solve", s.times.solve},
+            {"integrate", s.times.integrate},
+            {"certify", s.times.certify}}}};
 }
 
 }  // namespace touchstone::cli

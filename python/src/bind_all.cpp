@@ -22,10 +22,12 @@ void bind_all(nb::module_& m) {
   bind_contacts(m);
   bind_viewer(m);
   bind_stages(m);
+  bind_mechanism(m);
   bind_simulator(m);
   bind_batch(m);
   bind_recording(m);
   bind_dynamics(m);
+  bind_derivatives(m);
   bind_layout(m);
   bind_load(m);
 }

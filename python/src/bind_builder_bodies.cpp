@@ -90,6 +90,16 @@ Vector3 friction_argument(const Numbers& numbers) {
   return friction;
 }
 
+// A velocity, or a velocity and an angular velocity.
+Vector6 surface_velocity_argument(const Numbers& numbers) {
+  const VectorX given = numbers.vector("surface_velocity");
+  if (given.size() != 3 && given.size() != 6)
+    throw Error("surface_velocity has {} numbers; give 3 (m/s) or 6 (m/s, then rad/s)", given.size());
+  Vector6 velocity = Vector6::Zero();
+  velocity.head(given.size()) = given;
+  return velocity;
+}
+
 // The body gets the mass of the shape, by its mass or by its density.
 void add_mass(MassProperties& inertia, const ShapeElement& element, const MaybeDouble& mass,
               const MaybeDouble& density) {
@@ -102,7 +112,8 @@ void add_mass(MassProperties& inertia, const ShapeElement& element, const MaybeD
 int add_shape(ModelBuilder& b, const Reference& body, const PyShape& shape, const std::string& name,
               const MaybeNumbers& position, const MaybeNumbers& quaternion, const MaybeDouble& mass,
               const MaybeDouble& density, const MaybeNumbers& friction, double restitution, int contact_dimension,
-              double margin, double gap, double stiffness, double dissipation, double relaxation_time,
+              double margin, double gap, double stiffness, bool hertz, double youngs_modulus, double poisson_ratio,
+              double dissipation, double relaxation_time, const MaybeNumbers& surface_velocity,
               const MaybeNumbers& softness, double mixing, int priority, int contact_type, int contact_affinity,
               bool visual_only, const MaybeNumbers& color, const std::string& material, int group) {
   ShapeElement element;
@@ -118,8 +129,12 @@ int add_shape(ModelBuilder& b, const Reference& body, const PyShape& shape, cons
   if (friction) element.material.friction = friction_argument(*friction);
   element.material.restitution = restitution;
   element.material.stiffness = stiffness;
+  element.material.hertz = hertz;
+  element.material.youngs_modulus = youngs_modulus;
+  element.material.poisson_ratio = poisson_ratio;
   element.material.dissipation = dissipation;
   element.material.relaxation_time = relaxation_time;
+  if (surface_velocity) element.surface_velocity = surface_velocity_argument(*surface_velocity);
   set_impedance(element.material.impedance, softness, "softness");
   element.material.mixing = mixing;
   element.material.priority = priority;
@@ -187,14 +202,19 @@ void bind_shapes_and_sites(nb::class_<ModelBuilder>& builder) {
            nb::arg("position") = nb::none(), nb::arg("quaternion") = nb::none(), nb::arg("mass") = nb::none(),
            nb::arg("density") = nb::none(), nb::arg("friction") = nb::none(), nb::arg("restitution") = 0.0,
            nb::arg("contact_dimension") = 3, nb::arg("margin") = 0.0, nb::arg("gap") = 0.0, nb::arg("stiffness") = 0.0,
-           nb::arg("dissipation") = 0.0, nb::arg("relaxation_time") = 0.0, nb::arg("softness") = nb::none(),
-           nb::arg("mixing") = 1.0, nb::arg("priority") = 0, nb::arg("contact_type") = 1,
-           nb::arg("contact_affinity") = 1, nb::arg("visual_only") = false, nb::arg("color") = nb::none(),
-           nb::arg("material") = "", nb::arg("group") = 0,
+           nb::arg("hertz") = false, nb::arg("youngs_modulus") = 0.0, nb::arg("poisson_ratio") = 0.3,
+           nb::arg("dissipation") = 0.0, nb::arg("relaxation_time") = 0.0, nb::arg("surface_velocity") = nb::none(),
+           nb::arg("softness") = nb::none(), nb::arg("mixing") = 1.0, nb::arg("priority") = 0,
+           nb::arg("contact_type") = 1, nb::arg("contact_affinity") = 1, nb::arg("visual_only") = false,
+           nb::arg("color") = nb::none(), nb::arg("material") = "", nb::arg("group") = 0,
            "A shape on a body. mass (kg) or density (kg/m^3): added to the body's inertia. friction: sliding (-), or "
            "sliding, torsional (m), rolling (m). contact_dimension: 1 frictionless, 3 sliding, 4 torsional, 6 rolling. "
-           "stiffness: N/m, 0 for rigid; dissipation: s/m and relaxation_time: s, of the compliant solvers; margin, "
-           "gap: m. Of two shapes that meet, the one of higher "
+           "stiffness: N/m, 0 for rigid; hertz: the force grows with the power 3/2 of the deformation, N/m^1.5; or "
+           "youngs_modulus (Pa) and poisson_ratio: Hertz, with the curvature of the shapes; dissipation: s/m and "
+           "relaxation_time: s, of the compliant solvers; margin, "
+           "gap: m. surface_velocity: how the surface moves relative to the body, in the shape frame, as that of a "
+           "conveyor belt (3 numbers, m/s) or a turntable (6 numbers: m/s, then rad/s). Of two shapes that meet, the "
+           "one of higher "
            "priority decides; mixing: its weight otherwise. Two shapes may touch when one's contact_type shares a bit "
            "with the other's contact_affinity. color: r, g, b, alpha in [0, 1]; material: of add_visual_material.")
       .def("add_site", &add_site, nb::arg("name"), nb::arg("body"), nb::kw_only(), nb::arg("position") = nb::none(),

@@ -34,6 +34,8 @@ int count_of(const Model& model, ElementKind kind) {
       return static_cast<int>(model.sensors.size());
     case ElementKind::kEquality:
       return static_cast<int>(model.equalities.size());
+    case ElementKind::kLoopJoint:
+      return static_cast<int>(model.loop_joints.size());
     case ElementKind::kKeyframe:
       break;
   }
@@ -58,6 +60,8 @@ int find_by_name(const Model& model, ElementKind kind, const std::string& name) 
       return model.sensor(name);
     case ElementKind::kKeyframe:
       return model.keyframe(name);
+    case ElementKind::kLoopJoint:
+      return model.loop_joint(name);
     case ElementKind::kEquality:
       break;
   }

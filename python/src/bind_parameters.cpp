@@ -37,6 +37,11 @@ Array1 material_field(Handle self) {
   return {first, {materials.size()}, self, {static_cast<std::int64_t>(sizeof(Material) / sizeof(double))}};
 }
 
+Array2 shape_surface_velocity(Handle self) {
+  std::vector<Vector6>& list = parameters_of(self).shape_surface_velocity;
+  return view_rows(list.empty() ? nullptr : list[0].data(), list.size(), 6, 6, self);
+}
+
 template <std::vector<std::array<double, 3>> Parameters::*member>
 Array2 triples(Handle self) {
   std::vector<std::array<double, 3>>& list = parameters_of(self).*member;
@@ -86,6 +91,11 @@ void bind_parameters(nb::module_& m) {
   c.def_prop_ro("shape_friction", &shape_friction, "nshape x 3: sliding (-), torsional (m), rolling (m).")
       .def_prop_ro("shape_restitution", &material_field<&Material::restitution>, "nshape")
       .def_prop_ro("shape_stiffness", &material_field<&Material::stiffness>, "nshape; N/m, 0 for rigid.")
+      .def_prop_ro("shape_youngs_modulus", &material_field<&Material::youngs_modulus>, "nshape; Pa, 0 for none.")
+      .def_prop_ro("shape_dissipation", &material_field<&Material::dissipation>, "nshape; s/m, Hunt and Crossley.")
+      .def_prop_ro("shape_relaxation_time", &material_field<&Material::relaxation_time>, "nshape; s, linear damper.")
+      .def_prop_ro("shape_surface_velocity", &shape_surface_velocity,
+                   "nshape x 6: how surfaces move relative to their bodies, in the shape frames: m/s, then rad/s.")
       .def_prop_ro("actuator_gain", &triples<&Parameters::actuator_gain>, "nu x 3")
       .def_prop_ro("actuator_bias", &triples<&Parameters::actuator_bias>, "nu x 3")
       .def(

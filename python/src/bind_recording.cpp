@@ -107,6 +107,9 @@ void bind_steps(nb::class_<Recording>& c) {
                    "rows x nbody: who sleeps; a copy.")
       .def_prop_ro("natv", &numbers<&StepTable::natv>, "Certificate, m/s.")
       .def_prop_ro("natv_relative", &numbers<&StepTable::natv_relative>)
+      .def_prop_ro("law_natv", &numbers<&StepTable::law_natv>,
+                   "m/s: residual of the law of compliant solvers, 0 with others.")
+      .def_prop_ro("law_natv_relative", &numbers<&StepTable::law_natv_relative>)
       .def_prop_ro("penetration", &numbers<&StepTable::penetration>, "m")
       .def_prop_ro("violation", &numbers<&StepTable::violation>, "Of limits and equalities, m or rad.")
       .def_prop_ro("kinetic_energy", &numbers<&StepTable::kinetic_energy>, "J")

@@ -87,6 +87,7 @@ void bind_accounts(nb::module_& m) {
       .def_ro("actuators", &EnergyAccount::actuators, "Work of actuators and gravity compensation.")
       .def_ro("applied", &EnergyAccount::applied, "Work of applied forces and wrenches.")
       .def_ro("dampers", &EnergyAccount::dampers, "Work of dampers.")
+      .def_ro("surfaces", &EnergyAccount::surfaces, "Work of surfaces that move on their own.")
       .def_ro("constraints", &EnergyAccount::constraints, "Work of contacts, limits, dry friction and equalities.")
       .def_ro("inelastic", &EnergyAccount::inelastic, "Lost in impacts.")
       .def_ro("stabilisation", &EnergyAccount::stabilisation, "Added by bringing violated constraints back.")
@@ -110,6 +111,18 @@ void bind_sleep_report(nb::module_& m) {
               "StepReport.residuals.")
       .def("__repr__", [](const SleepReport& r) {
         return fmt::format("<SleepReport: {} bodies in {} islands>", r.bodies, r.islands);
+      });
+}
+
+void bind_accuracy_report(nb::module_& m) {
+  nb::class_<AccuracyReport>(m, "AccuracyReport", "How a step kept to the option `accuracy`; zero without.")
+      .def_ro("parts", &AccuracyReport::parts, "That the step was made of.")
+      .def_ro("rejected", &AccuracyReport::rejected, "That were tried again with half their size.")
+      .def_ro("missed", &AccuracyReport::missed, "That have a larger error: smaller ones did not mend it.")
+      .def_ro("smallest", &AccuracyReport::smallest, "s, the shortest part.")
+      .def_ro("error", &AccuracyReport::error, "m, the largest estimate of a part.")
+      .def("__repr__", [](const AccuracyReport& r) {
+        return fmt::format("<AccuracyReport: {} parts, {} tried again, error {:.3g} m>", r.parts, r.rejected, r.error);
       });
 }
 
@@ -139,10 +152,12 @@ void bind_step_report(nb::module_& m) {
       .def_ro("shift", &StepReport::shift, "Compliance that the solver had to add; 0: the problem as assembled.")
       .def_ro("recovered", &StepReport::recovered, "The configuration was moved out of violations after the step.")
       .def_ro("recovery_residual", &StepReport::recovery_residual, "m: the certificate of that.")
+      .def_ro("loop_error", &StepReport::loop_error, "m: error of loops after the step; 0 unless loops='closed'.")
       .def_ro(
           "hindered_block", &StepReport::hindered_block,
           "A constraint that asked for more of it than others let it have, see Simulator.describe_hindered; -1: none.")
       .def_ro("sleep", &StepReport::sleep)
+      .def_ro("accuracy", &StepReport::accuracy)
       .def_ro("energy", &StepReport::energy)
       .def_prop_ro(
           "energy_jump", [](const StepReport& r) { return r.warnings.energy_jump; },
@@ -153,6 +168,9 @@ void bind_step_report(nb::module_& m) {
       .def_prop_ro(
           "limit_cycle", [](const StepReport& r) { return r.warnings.limit_cycle; },
           "An actuator drives a joint to and fro from step to step: its gains are too high for the time step.")
+      .def_prop_ro(
+          "accuracy_missed", [](const StepReport& r) { return r.warnings.accuracy_missed; },
+          "Some part of the step has a larger error than the option `accuracy`.")
       .def_ro("cycling_actuator", &StepReport::cycling_actuator, "The actuator of limit_cycle; -1: none.")
       .def_ro("times", &StepReport::times)
       .def("_repr_html_", &report_html)
@@ -169,6 +187,7 @@ void bind_report(nb::module_& m) {
   bind_residuals(m);
   bind_accounts(m);
   bind_sleep_report(m);
+  bind_accuracy_report(m);
   bind_step_report(m);
 }
 

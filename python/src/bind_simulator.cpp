@@ -84,7 +84,7 @@ Copy1 body_velocity(PySimulator& self, const Reference& body) {
 RecordedProblem contact_problem(const PySimulator& self) {
   RecordedProblem recorded;
   recorded.title = fmt::format("{} at {} s", self.sim.model().name, self.sim.report().time);
-  const double h = self.sim.time_step() / self.sim.options().substeps;
+  const double h = self.sim.part_size();
   recorded.problem.time_step = h;
   if (self.sim.constraints().count() == 0) return recorded;
   TreeIslands islands;
@@ -363,9 +363,11 @@ void bind_simulator(nb::module_& m) {
   bind_view(c);
   bind_input(c);
   bind_results(c);
+  bind_mechanism_of(c);
   bind_sleep_of(c);
   bind_kinematics(c);
   bind_stages_of(c);
+  bind_jacobians_of(c);
   m.def("simulator_options", &option_help, "The simulator's options with defaults, ranges and meaning, one a line.");
 }
 

@@ -76,6 +76,8 @@ void bind_stages(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_recording(nb::module_& m);
 void bind_dynamics(nb::module_& m);
+void bind_derivatives(nb::module_& m);
+void bind_mechanism(nb::module_& m);
 void bind_layout(nb::module_& m);
 void bind_load(nb::module_& m);
 

@@ -28,6 +28,10 @@ struct PySimulator {
 
 // Its property `stages`.
 void bind_stages_of(nanobind::class_<PySimulator>& c);
+// Its derivatives.
+void bind_jacobians_of(nanobind::class_<PySimulator>& c);
+// Its part about loops.
+void bind_mechanism_of(nanobind::class_<PySimulator>& c);
 // Its part about sleep.
 void bind_sleep_of(nanobind::class_<PySimulator>& c);
 

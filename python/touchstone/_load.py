@@ -59,7 +59,9 @@ def load(
 
 def _is_scene_name(name: str) -> bool:
     stem = name.split(":", 1)[0]
-    return not os.path.splitext(stem)[1] and "/" not in stem
+    if "/" in stem:  # a path, unless there is a scene of that name
+        return any(info.name == stem for info in _core.scenes())
+    return not os.path.splitext(stem)[1]
 
 
 def load_string(text: str, *, allow_ignored: bool = False, floating_base: bool = False) -> _core.Model:

@@ -21,13 +21,14 @@ class _Worst:
     """The worst figures of some steps."""
 
     def __init__(self, report: _core.StepReport | None = None) -> None:
-        self.natv = self.natv_relative = self.penetration = 0.0
+        self.natv = self.natv_relative = self.law_natv_relative = self.penetration = 0.0
         if report is not None:
             self.see(report)
 
     def see(self, report: _core.StepReport) -> None:
         self.natv = max(self.natv, report.residuals.natv)
         self.natv_relative = max(self.natv_relative, report.residuals.natv_relative)
+        self.law_natv_relative = max(self.law_natv_relative, report.residuals.law_natv_relative)
         self.penetration = max(self.penetration, report.penetration)
 
 
@@ -35,8 +36,9 @@ class Trace:
     """What a run left behind, as arrays with one row for each recorded moment; the first is the start.
 
     time (s), q, v, control; kinetic_energy, potential_energy (J); contacts, iterations; natv (m/s), natv_relative;
-    penetration (m), normal_force (N, the sum over all contacts). natv, natv_relative and penetration are the worst of
-    the steps since the row before, so that no peak is lost between two rows.
+    law_natv_relative (of compliant solvers, else 0); penetration (m), normal_force (N, the sum over all contacts).
+    natv, natv_relative, law_natv_relative and penetration are the worst of the steps since the row before, so that no
+    peak is lost between two rows.
     """
 
     time: FloatArray
@@ -49,6 +51,7 @@ class Trace:
     iterations: IntArray
     natv: FloatArray
     natv_relative: FloatArray
+    law_natv_relative: FloatArray
     penetration: FloatArray
     normal_force: FloatArray
 
@@ -57,6 +60,7 @@ class Trace:
         self._rows = 0
         for name in ("time", "kinetic_energy", "potential_energy", "natv", "natv_relative", "penetration"):
             setattr(self, name, np.zeros(rows))
+        self.law_natv_relative = np.zeros(rows)
         self.normal_force = np.zeros(rows)
         self.contacts = np.zeros(rows, dtype=np.int64)
         self.iterations = np.zeros(rows, dtype=np.int64)
@@ -89,6 +93,7 @@ class Trace:
         self.iterations[i] = report.iterations
         self.natv[i] = worst.natv
         self.natv_relative[i] = worst.natv_relative
+        self.law_natv_relative[i] = worst.law_natv_relative
         self.penetration[i] = worst.penetration
         self.normal_force[i] = sim.contacts.local_force[:, 2].sum()
         self._rows += 1

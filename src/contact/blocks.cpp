@@ -38,10 +38,11 @@ int Blocks::add(BlockType block_type, int size) {
   }
   type.push_back(block_type);
   row.push_back(row.back() + size);
-  const auto n = static_cast<std::size_t>(rows());
-  mu.resize(n, 0.0);
-  lo.resize(n, 0.0);
-  hi.resize(n, 0.0);
+  for (int r = 0; r < size; ++r) {
+    mu.push_back(0.0);
+    lo.push_back(0.0);
+    hi.push_back(0.0);
+  }
   return count() - 1;
 }
 

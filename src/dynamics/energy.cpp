@@ -1,5 +1,6 @@
 // Quantities of the whole model: centre of mass, energy, momentum.
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/dynamics/loop_joints.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/transmission.hpp"
 
@@ -81,6 +82,16 @@ double potential_energy(const Model& model, const Parameters& parameters, const 
   return energy;
 }
 
+double potential_energy(const Model& model, const Parameters& parameters, const State& state, const Data& data) {
+  double energy = potential_energy(model, parameters, state.q, data);
+  if (!model.options.springs_enabled) return energy;
+  for_loop_coordinates(model, data, state.loop_memory(), [&](const LoopCoordinate& c, const LoopRow& row) {
+    const double stretch = row.value - c.spring_reference;
+    energy += 0.5 * c.stiffness * stretch * stretch;
+  });
+  return energy;
+}
+
 double kinetic_energy(const Model& model, const Parameters& parameters, const ConstVectorRef& v, const Data& data) {
   double twice = 0.0;
   for (const IndexRange& range : data.scope.bodies) {
@@ -101,6 +112,9 @@ double kinetic_energy(const Model& model, const Parameters& parameters, const Co
     for (const Tendon::Term& term : model.tendons[t].terms) rate += term.coefficient * v[model.joint_dof[term.joint]];
     twice += parameters.tendon_armature[t] * rate * rate;
   }
+  const std::span<const double> any_turn(model.reference_loop.data(), static_cast<std::size_t>(model.nloop));
+  for_loop_coordinates(model, data, any_turn,
+                       [&](const LoopCoordinate& c, const LoopRow& row) { twice += c.armature * row.rate * row.rate; });
   return 0.5 * twice;
 }
 

@@ -7,6 +7,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/dynamics/recursion.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/transmission.hpp"
 
@@ -14,7 +15,7 @@ namespace touchstone {
 
 namespace {
 
-KinematicsView view(const Data& data) { return {data.X_WB, data.S, data.reference_point}; }
+KinematicsView view(const Data& data) { return {data.X_WB, data.S, data.reference_point, {}}; }
 
 double clamped(double value, bool limited, const Vector2& range) {
   return limited ? std::clamp(value, range[0], range[1]) : value;
@@ -35,14 +36,8 @@ void compute_tendons(const Model& model, const ConstVectorRef& q, const ConstVec
 
 // --- passive forces ---
 
-namespace {
-
-// As in MuJoCo, without springs and dampers there is no gravity compensation either.
-bool passive_forces_enabled(const Model& model) {
-  return model.options.springs_enabled || model.options.dampers_enabled;
-}
-
-void add_joint_spring(const Model& model, const Parameters& parameters, const ConstVectorRef& q, int j, VectorRef tau) {
+void detail::add_joint_spring(const Model& model, const Parameters& parameters, const ConstVectorRef& q, int j,
+                              VectorRef tau) {
   const VectorX& rest = parameters.spring_reference;
   const double k = parameters.joint_stiffness[j];
   if (k == 0.0) return;
@@ -62,6 +57,13 @@ void add_joint_spring(const Model& model, const Parameters& parameters, const Co
       tau[dof] -= k * (q[i] - rest[i]);
       break;
   }
+}
+
+namespace {
+
+// As in MuJoCo, without springs and dampers there is no gravity compensation either.
+bool passive_forces_enabled(const Model& model) {
+  return model.options.springs_enabled || model.options.dampers_enabled;
 }
 
 void add_tendon_forces(const Model& model, const Parameters& parameters, const Data& data, VectorRef tau) {
@@ -124,7 +126,7 @@ void compute_passive(const Model& model, const Parameters& parameters, const Con
   if (model.options.dampers_enabled) data.passive.noalias() -= parameters.dof_damping.cwiseProduct(v);
   for (const IndexRange& range : data.scope.joints) {
     if (!model.options.springs_enabled) break;
-    for (int j = range.begin; j < range.end; ++j) add_joint_spring(model, parameters, q, j, data.passive);
+    for (int j = range.begin; j < range.end; ++j) detail::add_joint_spring(model, parameters, q, j, data.passive);
   }
   add_tendon_forces(model, parameters, data, data.passive);
   add_gravity_compensation(model, parameters, false, data, data.passive);
@@ -189,7 +191,8 @@ void update_transmission(const Model& model, const State& state, int u, Data& da
   const int dof = only_dof(model, actuator);
   auto moment = data.actuator_moment.col(u);
   if (dof < 0) {
-    data.actuator_length[u] = transmission_length(model, view(data), actuator, state.q, moment);
+    const KinematicsView kinematics{data.X_WB, data.S, data.reference_point, state.loop_memory()};
+    data.actuator_length[u] = transmission_length(model, kinematics, actuator, state.q, moment);
     data.actuator_velocity[u] = moment.dot(state.v);
     return;
   }

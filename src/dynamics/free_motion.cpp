@@ -7,6 +7,7 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
+#include "touchstone/dynamics/gyroscopic.hpp"
 #include "touchstone/dynamics/servos.hpp"
 #include "touchstone/model/mass_rows.hpp"
 #include "touchstone/model/transmission.hpp"
@@ -36,8 +37,10 @@ void begin_joint_terms(const Model& model, const Parameters& parameters, const S
       if (k == 0.0 || !model.options.springs_enabled) continue;
       const int n = dof_count(model.joints[at(j)].type);
       const int dof = model.joint_dof[at(j)];
-      data.joint_gain.segment(dof, n).array() += springs.gain * k;
-      data.smooth_force.segment(dof, n) -= springs.rate * k * state.v.segment(dof, n);
+      for (int i = dof; i < dof + n; ++i) {
+        data.joint_gain[i] += springs.gain * k;
+        data.smooth_force[i] -= springs.rate * k * state.v[i];
+      }
     }
   }
 }
@@ -85,6 +88,7 @@ void begin_tendon_terms(const Model& model, const Parameters& parameters, double
 bool compute_free_motion(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                          double h, Data& data, ServoMode near_limits, SpringRule springs, Kinematics kinematics) {
   compute_smooth_force(model, parameters, state, input, h, data, kinematics);
+  if (springs == SpringRule::kEnd) conserve_spin(model, parameters, state, h, data);
   begin_joint_terms(model, parameters, state, h, spring_terms(springs, h), data);
   begin_tendon_terms(model, parameters, h, springs, near_limits == ServoMode::kBounded, data);
   begin_servos(model, parameters, h, near_limits, data);

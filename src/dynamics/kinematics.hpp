@@ -53,8 +53,10 @@ Vector3 center_of_mass(const Model& model, const Parameters& parameters, const D
 // 3 x nv. Needs crba (its composite inertias).
 void center_of_mass_jacobian(const Model& model, const Parameters& parameters, const Data& data,
                              Eigen::Ref<Eigen::Matrix3Xd> J);
-// Gravitational energy (zero at the world's origin) plus that of joint and tendon springs. Needs forward_kinematics.
+// Gravitational energy (zero at the world's origin) plus that of joint and tendon springs; the form with a state adds
+// the springs of loop joints. Needs forward_kinematics.
 double potential_energy(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const Data& data);
+double potential_energy(const Model& model, const Parameters& parameters, const State& state, const Data& data);
 // Includes armature. Needs forward_velocity.
 double kinetic_energy(const Model& model, const Parameters& parameters, const ConstVectorRef& v, const Data& data);
 

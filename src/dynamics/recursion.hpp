@@ -193,4 +193,8 @@ inline Force inertial_force(const BodyInertia& inertia, const Mat3& R, Vec3 c, c
   return {R * n + cross(c, f), f};
 }
 
+// Adds the force of the spring of a joint, if it has one.
+void add_joint_spring(const Model& model, const Parameters& parameters, const ConstVectorRef& q, int joint,
+                      VectorRef tau);
+
 }  // namespace touchstone::detail

@@ -29,11 +29,13 @@ Scope::Scope(const Model& model)
     : in_(at(model.ntree), 1),
       tendon_tree_(first_trees(model, model.tendons)),
       actuator_tree_(first_trees(model, model.actuators)),
-      equality_tree_(first_trees(model, model.equalities)) {
+      equality_tree_(first_trees(model, model.equalities)),
+      loop_joint_tree_(first_trees(model, model.loop_joints)) {
   for (std::vector<IndexRange>* ranges : {&bodies, &joints, &dofs, &resting_dofs}) ranges->reserve(at(model.ntree + 1));
   bodies.reserve(at(model.nbody));
   for (std::vector<int>* list : {&tendons, &actuators, &equalities}) list->reserve(at(model.nu + model.ntendon));
   equalities.reserve(model.equalities.size());
+  loop_joints.reserve(model.loop_joints.size());
   set_whole(model);
 }
 
@@ -66,6 +68,7 @@ void Scope::select(const Model& model) {
   list_elements(tendon_tree_, tendons);
   list_elements(actuator_tree_, actuators);
   list_elements(equality_tree_, equalities);
+  list_elements(loop_joint_tree_, loop_joints);
 }
 
 }  // namespace touchstone

@@ -282,6 +282,7 @@ namespace {
 // Of the rate of a transmission in the step.
 double change_of_rate(const Model& model, const Data& data, int u, const ConstVectorRef& v,
                       const ConstVectorRef& v_next) {
+  if (const int dof = data.actuator_dof[at(u)]; dof >= 0) return data.actuator_moment(dof, u) * (v_next[dof] - v[dof]);
   double change = 0.0;
   for_dofs(model, data, u, [&](int i) { change += data.actuator_moment(i, u) * (v_next[i] - v[i]); });
   return change;
@@ -327,8 +328,11 @@ bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const C
     if (mode == ServoMode::kImplicit) {
       const double force = end_force(model, data, u, v, v_next, h);
       // Its own part of servo_actuation is not the rest that joint_range is about.
-      const Vector2 joints = joint_range(model, data, u) + Vector2::Constant(data.servo_force[u]);
-      if (is_beyond(force, data.actuator_range[at(u)]) || is_beyond(force, joints)) {
+      const auto joints = [&]() -> Vector2 {
+        return joint_range(model, data, u) + Vector2::Constant(data.servo_force[u]);
+      };
+      if (is_beyond(force, data.actuator_range[at(u)]) ||
+          (data.actuator_dof[at(u)] < 0 && is_beyond(force, joints()))) {
         data.servo_mode[at(u)] = ServoMode::kBounded;
         any = true;
       }

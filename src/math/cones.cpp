@@ -5,8 +5,9 @@
 //   ((1 - tau) I + tau Q) y = (1 - tau) x for a tau in (0, 1). With z_j = mu_j x_j / (mu_j^2 (1 - tau) + tau) it reads
 //   y_t = (1 - tau) mu z, y_n = (1 - tau) |z|, and tau is the root of
 //       phi(tau) = (1 - 2 tau) |z(tau)| - x_n,
-//   which is smooth and decreases on [0, 1]: phi(0) = |x_t/mu| - x_n > 0 outside K, phi(1) = -|mu x_t| - x_n < 0
-//   outside the polar cone. So Newton's method with a bracket always ends. (The usual multiplier nu = tau / (1 - tau)
+//   which decreases on [0, 1]: phi(0) = |x_t/mu| - x_n > 0 outside K, phi(1) = -|mu x_t| - x_n < 0
+//   outside the polar cone. Divided by -|z| it is concave or convex, so that Newton's method from one end needs no
+//   bracket (find_tau). (The usual multiplier nu = tau / (1 - tau)
 //   has a pole where x_n = 0.)
 // Derivative: of the same equations, by elimination of the tangential part; see cone_surface_derivative.
 // Cost: O(m) for each of about 5 steps.
@@ -54,25 +55,22 @@ double slack(int tangents, const double* mu, const double* x, double tau, double
   return length;
 }
 
+// The root of h(tau) = n / |z(tau)| - 1 + 2 tau, phi divided by -|z|. 1 / |z| is a power mean of functions that are
+// linear in tau, so it is concave, nearly a straight line where one component counts most. So h is concave for n > 0,
+// negative at 0, and convex for n < 0, positive at 1: Newton's method from there never oversteps.
 double find_tau(int m, const double* mu, const double* x) {
   const double n = x[m - 1];
-  double low = 0.0, high = 1.0;  // phi(low) > 0 > phi(high)
-  double tau = 0.5;
+  if (n == 0.0) return 0.5;
+  const double direction = n > 0.0 ? 1.0 : -1.0;
+  double tau = n > 0.0 ? 0.0 : 1.0;
   for (int step = 0; step < kMaxNewtonSteps; ++step) {
     double rate = 0.0;
     const double length = slack(m - 1, mu, x, tau, rate);
-    const double phi = (1.0 - 2.0 * tau) * length - n;
-    const double slope = -2.0 * length + (1.0 - 2.0 * tau) * rate;
-    if (phi > 0.0) {
-      low = tau;
-    } else {
-      high = tau;
-    }
-    double next = slope < 0.0 ? tau - phi / slope : low;
-    if (!(next > low && next < high)) next = 0.5 * (low + high);
-    const double change = std::abs(next - tau);
-    tau = next;
-    if (change <= 2.0 * kEpsilon * tau || high - low <= kEpsilon * high) break;
+    const double h = n / length - 1.0 + 2.0 * tau, slope = 2.0 - n / length * (rate / length);
+    const double change = -h / slope;
+    if (!(direction * change > 0.0)) break;  // there, as far as rounding tells
+    tau += change;
+    if (direction * change <= 2.0 * kEpsilon * tau) break;
   }
   return tau;
 }
@@ -91,30 +89,29 @@ Region locate(int m, const double* mu, const double* x) {
 }
 
 // H dy + Q y dnu = (1 - tau) dx and (Q y)' dy = 0 with H = (1 - tau) I + tau Q. H_tt is positive, H_nn = 1 - 2 tau may
-// vanish, so dy_t is eliminated and the 2x2 system for (dy_n, dnu) is solved; its determinant is positive.
+// vanish, so dy_t is eliminated and the 2x2 system for (dy_n, dnu) is solved. Powers of 1 - tau, which vanishes at the
+// polar cone, are cancelled, and its determinant (1 - 2 tau) sum_j q_j^2 h_j + |z|^2 is written as the positive sum
+// that it is.
 void cone_surface_derivative(int m, const double* mu, const double* x, double* derivative) {
   const int n = m - 1;
-  const double tau = find_tau(m, mu, x);
+  const double tau = find_tau(m, mu, x), rest = 1.0 - tau;
   double rate = 0.0;
-  const double y_n = (1.0 - tau) * slack(n, mu, x, tau, rate);
+  const double normal = slack(n, mu, x, tau, rate);  // y_n / rest
   double h[kMaxConeSize], q[kMaxConeSize];
-  double stiffness = 0.0;
+  double stiffness = 0.0, determinant = 0.0;  // over rest^2 and rest^3
   for (int j = 0; j < n; ++j) {
-    const double denominator = mu[j] * mu[j] * (1.0 - tau) + tau;
-    h[j] = denominator > 0.0 ? mu[j] * mu[j] / denominator : 0.0;       // 1 / H_jj
-    q[j] = denominator > 0.0 ? (1.0 - tau) * x[j] / denominator : 0.0;  // y_j / mu_j^2
+    const double denominator = mu[j] * mu[j] * rest + tau;
+    h[j] = denominator > 0.0 ? mu[j] * mu[j] / denominator : 0.0;  // 1 / H_jj
+    q[j] = denominator > 0.0 ? x[j] / denominator : 0.0;           // y_j / mu_j^2 / rest
     stiffness += q[j] * q[j] * h[j];
+    determinant += q[j] * q[j] * h[j] * (1.0 + mu[j] * mu[j]);
   }
-  const double determinant = (1.0 - 2.0 * tau) * stiffness + y_n * y_n;
   for (int c = 0; c < m; ++c) {
     double* column = derivative + c * m;
-    // Right-hand side (1 - tau) e_c.
-    const double r_n = c == n ? 1.0 - tau : 0.0;
-    const double r_q = c < n ? q[c] * h[c] * (1.0 - tau) : 0.0;
-    const double dy_n = (stiffness * r_n + y_n * r_q) / determinant;
-    const double dnu = ((1.0 - 2.0 * tau) * r_q - y_n * r_n) / determinant;
-    for (int j = 0; j < n; ++j) column[j] = h[j] * ((c == j ? 1.0 - tau : 0.0) - q[j] * dnu);
-    column[n] = dy_n;
+    const double r_n = c == n ? 1.0 : 0.0, r_q = c < n ? q[c] * h[c] : 0.0;
+    const double dnu = ((1.0 - 2.0 * tau) * r_q - normal * r_n) / determinant;
+    for (int j = 0; j < n; ++j) column[j] = h[j] * ((c == j ? rest : 0.0) - q[j] * dnu);
+    column[n] = (stiffness * r_n + normal * r_q) / determinant;
   }
 }
 

@@ -31,7 +31,7 @@ void project_ball_derivative(int n, double radius, const double* x, double* deri
 void project_ellipsoid(int n, const double* mu, double radius, const double* x, double* y);
 
 // The friction cone, its dual and its polar cone. Exact: a closed form when all mu are equal; otherwise Newton,
-// safeguarded by bisection, on a scalar equation that is monotone on [0, 1] (see cones.cpp).
+// on a scalar equation, from the side on which it never oversteps (see cones.cpp).
 void project_cone(int m, const double* mu, const double* x, double* y);
 void project_dual_cone(int m, const double* mu, const double* x, double* y);
 void project_polar_cone(int m, const double* mu, const double* x, double* y);

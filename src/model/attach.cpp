@@ -14,7 +14,7 @@ void shift(int& index, int offset) {
 
 // Where each kind of element of the added model begins in the builder.
 struct Offsets {
-  int body, joint, shape, site, tendon, actuator;
+  int body, joint, shape, site, tendon, actuator, loop_joint;
 
   // The world is shared.
   void apply_body(int& index) const {
@@ -77,7 +77,8 @@ ModelBuilder::ModelBuilder(const Model& model) {
 
 void ModelBuilder::add_model(const Model& model, const Transform& pose, const std::string& prefix) {
   const Offsets offset{size_of(draft_.bodies) - 1, size_of(draft_.joints),  size_of(draft_.shapes),
-                       size_of(draft_.sites),      size_of(draft_.tendons), size_of(draft_.actuators)};
+                       size_of(draft_.sites),      size_of(draft_.tendons), size_of(draft_.actuators),
+                       size_of(draft_.loop_joints)};
   const int bases = last_fixed_base(draft_);
   const auto shift_base = [bases](int& base) {
     if (base > 0) base += bases;
@@ -123,20 +124,25 @@ void ModelBuilder::add_model(const Model& model, const Transform& pose, const st
     const bool on_joint =
         actuator.transmission == TransmissionType::kJoint || actuator.transmission == TransmissionType::kJointInParent;
     const bool on_tendon = actuator.transmission == TransmissionType::kTendon;
-    shift(actuator.target, on_joint ? offset.joint : on_tendon ? offset.tendon : offset.site);
+    const bool on_loop = actuator.transmission == TransmissionType::kLoopJoint;
+    shift(actuator.target, on_joint    ? offset.joint
+                           : on_tendon ? offset.tendon
+                           : on_loop   ? offset.loop_joint
+                                       : offset.site);
     shift(actuator.reference_site, offset.site);
     draft_.actuators.push_back(std::move(actuator));
   }
   for (const Equality& element : model.equalities) {
     Equality equality = named(element);
     move_world_side(equality, pose);
+    const bool on_loop[2] = {equality.coordinate_a >= 0, equality.coordinate_b >= 0};
     for (int* side : {&equality.a, &equality.b}) {
       switch (sides_of(equality.type)) {
         case EqualitySides::kBodies:
           offset.apply_body(*side);
           break;
         case EqualitySides::kJoints:
-          shift(*side, offset.joint);
+          shift(*side, on_loop[side == &equality.a ? 0 : 1] ? offset.loop_joint : offset.joint);
           break;
         case EqualitySides::kTendons:
           shift(*side, offset.tendon);
@@ -144,6 +150,14 @@ void ModelBuilder::add_model(const Model& model, const Transform& pose, const st
       }
     }
     draft_.equalities.push_back(std::move(equality));
+  }
+  for (const LoopJoint& element : model.loop_joints) {
+    LoopJoint joint = named(element);
+    if (joint.body_a == 0) joint.frame_a = pose * joint.frame_a;
+    if (joint.body_b == 0) joint.frame_b = pose * joint.frame_b;
+    offset.apply_body(joint.body_a);
+    offset.apply_body(joint.body_b);
+    draft_.loop_joints.push_back(std::move(joint));
   }
   for (const Sensor& element : model.sensors) {
     Sensor sensor = named(element);

@@ -6,8 +6,10 @@
 #include "touchstone/base/printable.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/builder.hpp"
+#include "touchstone/model/element_trees.hpp"
 #include "touchstone/model/reference.hpp"
 #include "touchstone/model/validate.hpp"
+#include "touchstone/model/warnings.hpp"
 
 namespace touchstone {
 
@@ -102,9 +104,11 @@ void renumber(Model& m) {
   for (Actuator& actuator : m.actuators) {
     const bool on_joint =
         actuator.transmission == TransmissionType::kJoint || actuator.transmission == TransmissionType::kJointInParent;
+    const bool on_site =
+        actuator.transmission == TransmissionType::kSite || actuator.transmission == TransmissionType::kSliderCrank;
     if (on_joint)
       Renumbering::apply(to.joint, actuator.target);
-    else if (actuator.transmission != TransmissionType::kTendon)
+    else if (on_site)
       Renumbering::apply(to.site, actuator.target);
     Renumbering::apply(to.site, actuator.reference_site);
   }
@@ -112,8 +116,12 @@ void renumber(Model& m) {
     const EqualitySides sides = sides_of(equality.type);
     if (sides == EqualitySides::kTendons) continue;
     const Permutation& order = sides == EqualitySides::kJoints ? to.joint : to.body;
-    Renumbering::apply(order, equality.a);
-    Renumbering::apply(order, equality.b);
+    if (equality.coordinate_a < 0) Renumbering::apply(order, equality.a);
+    if (equality.coordinate_b < 0) Renumbering::apply(order, equality.b);
+  }
+  for (LoopJoint& joint : m.loop_joints) {
+    Renumbering::apply(to.body, joint.body_a);
+    Renumbering::apply(to.body, joint.body_b);
   }
   for (ContactPair& pair : m.contact_pairs) {
     Renumbering::apply(to.shape, pair.shape_a);
@@ -147,7 +155,7 @@ void name_elements(Model& m, ElementKind kind, std::vector<Element>& elements) {
 
 void name_all(Model& m) {
   m.name = valid_utf8(m.name);
-  m.names.assign(static_cast<std::size_t>(ElementKind::kKeyframe) + 1, {});
+  m.names.assign(static_cast<std::size_t>(ElementKind::kLoopJoint) + 1, {});
   name_elements(m, ElementKind::kBody, m.bodies);
   name_elements(m, ElementKind::kJoint, m.joints);
   name_elements(m, ElementKind::kShape, m.shapes);
@@ -157,6 +165,7 @@ void name_all(Model& m) {
   name_elements(m, ElementKind::kSensor, m.sensors);
   name_elements(m, ElementKind::kEquality, m.equalities);
   name_elements(m, ElementKind::kKeyframe, m.keyframes);
+  name_elements(m, ElementKind::kLoopJoint, m.loop_joints);
 }
 
 void count_elements(Model& m) {
@@ -175,6 +184,13 @@ void count_elements(Model& m) {
   }
   for (const Actuator& actuator : m.actuators) {
     m.activation_index.push_back(actuator.dynamics == ActuatorDynamics::kNone ? -1 : m.na++);
+  }
+  m.nloop = 0;
+  m.loop_coordinate.assign(1, 0);
+  for (LoopJoint& joint : m.loop_joints) {
+    joint.coordinates.resize(static_cast<std::size_t>(coordinate_count(joint.type)));
+    m.nloop += coordinate_count(joint.type);
+    m.loop_coordinate.push_back(m.nloop);
   }
 }
 
@@ -252,6 +268,21 @@ void connect(Model& m) {
     m.body_weld[b] = kernel.joint_count > 0 ? b : m.body_weld[body.parent];
   }
   m.tree_first_dof.push_back(m.nv);
+}
+
+// Needs the topology, equalities and loop joints.
+void find_free_bodies(Model& m) {
+  std::vector<char> is_held(static_cast<std::size_t>(m.ntree), 0);
+  const auto hold = [&](const auto& element) {
+    for (const int tree : trees_of(m, element)) is_held[static_cast<std::size_t>(tree)] = 1;
+  };
+  for (const Equality& equality : m.equalities) hold(equality);
+  for (const LoopJoint& joint : m.loop_joints) hold(joint);
+  for (int tree = 0; tree < m.ntree; ++tree) {
+    const int first = m.tree_first_dof[tree], joint = m.dof_joint[first];
+    const bool is_alone = m.joints[joint].type == JointType::kFree && m.tree_first_dof[tree + 1] - first == 6;
+    if (is_alone && is_held[static_cast<std::size_t>(tree)] == 0) m.free_joints.push_back(joint);
+  }
 }
 
 void lay_out_rows(Model& m) {
@@ -346,7 +377,11 @@ void fill_tendon_and_shape_parameters(Model& m) {
     p.tendon_spring_length.push_back(from_reference ? Vector2(rest, rest) : tendon.spring_length);
   }
   p.shape_material.clear();
-  for (const ShapeElement& shape : m.shapes) p.shape_material.push_back(shape.material);
+  p.shape_surface_velocity.clear();
+  for (const ShapeElement& shape : m.shapes) {
+    p.shape_material.push_back(shape.material);
+    p.shape_surface_velocity.push_back(shape.surface_velocity);
+  }
 }
 
 // Armature of a tendon couples its joints in M, whose sparse layout has room only for dofs on one path to the root.
@@ -417,47 +452,11 @@ Origin origin_of(const Model& model, ElementKind kind, int index) {
       return make(model.equalities[index]);
     case ElementKind::kKeyframe:
       return make(model.keyframes[index]);
+    case ElementKind::kLoopJoint:
+      return make(model.loop_joints[index]);
   }
   return {};
 }
-
-namespace {
-
-// What a model says and only compliant laws use. Once, also when a model is built from another.
-void warn_of_dissipation(Model& m) {
-  const auto has_it = [](const ShapeElement& shape) {
-    return shape.material.dissipation > 0.0 || shape.material.relaxation_time > 0.0;
-  };
-  const auto first = std::find_if(m.shapes.begin(), m.shapes.end(), has_it);
-  if (first == m.shapes.end()) return;
-  const std::string message = fmt::format(
-      "dissipation and relaxation time ({} shapes) have an effect with the solvers sap, lagged and similar only",
-      std::count_if(m.shapes.begin(), m.shapes.end(), has_it));
-  for (const Warning& known : m.warnings) {
-    if (known.message == message) return;
-  }
-  m.warnings.push_back({origin_of(m, ElementKind::kShape, static_cast<int>(first - m.shapes.begin())), message});
-}
-
-// Forces that grow with the length or the velocity that they drive, which no step can take at its end.
-void warn_of_gains(Model& m) {
-  for (int u = 0; u < m.nu; ++u) {
-    const Actuator& actuator = m.actuators[static_cast<std::size_t>(u)];
-    if (actuator.bias_type != ActuatorBias::kAffine || (actuator.bias[1] <= 0.0 && actuator.bias[2] <= 0.0)) continue;
-    const bool is_kp = actuator.bias[1] > 0.0;
-    const std::string message = fmt::format(
-        "{} gain {:g} has the wrong sign: the force grows with the {} that it drives, so the motion is "
-        "unstable; a servo has a negative one",
-        is_kp ? "position" : "velocity", is_kp ? actuator.bias[1] : actuator.bias[2], is_kp ? "length" : "velocity");
-    const Warning warning{origin_of(m, ElementKind::kActuator, u), message};
-    const auto is_known = [&](const Warning& known) {
-      return known.message == message && known.origin.element == warning.origin.element;
-    };
-    if (std::none_of(m.warnings.begin(), m.warnings.end(), is_known)) m.warnings.push_back(warning);
-  }
-}
-
-}  // namespace
 
 ModelPtr ModelBuilder::build() const {
   validate_elements(draft_);
@@ -467,6 +466,7 @@ ModelPtr ModelBuilder::build() const {
   name_all(m);
   count_elements(m);
   connect(m);
+  find_free_bodies(m);
   lay_out_rows(m);
   check_tendon_armature(m);
   fill_reference(m);

@@ -36,6 +36,7 @@ int ModelBuilder::add_site(Site site) { return append(draft_.sites, std::move(si
 int ModelBuilder::add_tendon(Tendon tendon) { return append(draft_.tendons, std::move(tendon)); }
 int ModelBuilder::add_actuator(Actuator actuator) { return append(draft_.actuators, std::move(actuator)); }
 int ModelBuilder::add_equality(Equality equality) { return append(draft_.equalities, std::move(equality)); }
+int ModelBuilder::add_loop_joint(LoopJoint joint) { return append(draft_.loop_joints, std::move(joint)); }
 int ModelBuilder::add_sensor(Sensor sensor) { return append(draft_.sensors, std::move(sensor)); }
 int ModelBuilder::add_keyframe(Keyframe keyframe) { return append(draft_.keyframes, std::move(keyframe)); }
 int ModelBuilder::add_contact_pair(ContactPair pair) { return append(draft_.contact_pairs, std::move(pair)); }

@@ -34,6 +34,7 @@ class ModelBuilder {
   int add_tendon(Tendon tendon);
   int add_actuator(Actuator actuator);
   int add_equality(Equality equality);
+  int add_loop_joint(LoopJoint joint);
   int add_sensor(Sensor sensor);
   int add_keyframe(Keyframe keyframe);
   int add_contact_pair(ContactPair pair);
@@ -60,6 +61,7 @@ class ModelBuilder {
   const std::vector<Site>& sites() const { return draft_.sites; }
   const std::vector<Tendon>& tendons() const { return draft_.tendons; }
   const std::vector<Actuator>& actuators() const { return draft_.actuators; }
+  const std::vector<LoopJoint>& loop_joints() const { return draft_.loop_joints; }
 
   void set_gravity(const Vector3& gravity) { draft_.defaults.gravity = gravity; }
   void set_file(std::string file) { draft_.file = std::move(file); }

@@ -21,6 +21,8 @@ std::string_view transmission_target(const Model& model, const Actuator& actuato
     case TransmissionType::kSite:
     case TransmissionType::kSliderCrank:
       return name_at(model.sites, actuator.target);
+    case TransmissionType::kLoopJoint:
+      return name_at(model.loop_joints, actuator.target);
   }
   return {};
 }
@@ -29,8 +31,12 @@ std::pair<std::string_view, std::string_view> equality_sides(const Model& model,
   switch (sides_of(equality.type)) {
     case EqualitySides::kBodies:
       return {name_at(model.bodies, equality.a), name_at(model.bodies, equality.b)};
-    case EqualitySides::kJoints:
-      return {name_at(model.joints, equality.a), name_at(model.joints, equality.b)};
+    case EqualitySides::kJoints: {
+      const auto name = [&](int element, int coordinate) {
+        return coordinate < 0 ? name_at(model.joints, element) : name_at(model.loop_joints, element);
+      };
+      return {name(equality.a, equality.coordinate_a), name(equality.b, equality.coordinate_b)};
+    }
     case EqualitySides::kTendons:
       return {name_at(model.tendons, equality.a), name_at(model.tendons, equality.b)};
   }

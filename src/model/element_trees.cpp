@@ -17,6 +17,10 @@ class Collector {
   void add_site(int site) {
     if (site >= 0) add_body(model_.sites[site].body);
   }
+  void add_loop_joint(const LoopJoint& joint) {
+    add_body(joint.body_a);
+    add_body(joint.body_b);
+  }
   void add_tendon(const Tendon& tendon) {
     for (const Tendon::Term& term : tendon.terms) add_joint(term.joint);
   }
@@ -35,8 +39,13 @@ void join_all(const std::vector<int>& list, UnionFind& trees) {
 
 std::vector<int> trees_of(const Model& model, const Equality& equality) {
   Collector trees(model);
-  for (const int element : {equality.a, equality.b}) {
+  for (const auto& [element, coordinate] :
+       {std::pair(equality.a, equality.coordinate_a), std::pair(equality.b, equality.coordinate_b)}) {
     if (element < 0) continue;
+    if (coordinate >= 0) {
+      trees.add_loop_joint(model.loop_joints[element]);
+      continue;
+    }
     switch (sides_of(equality.type)) {
       case EqualitySides::kBodies:
         trees.add_body(element);
@@ -49,6 +58,12 @@ std::vector<int> trees_of(const Model& model, const Equality& equality) {
         break;
     }
   }
+  return trees.take();
+}
+
+std::vector<int> trees_of(const Model& model, const LoopJoint& joint) {
+  Collector trees(model);
+  trees.add_loop_joint(joint);
   return trees.take();
 }
 
@@ -73,6 +88,9 @@ std::vector<int> trees_of(const Model& model, const Actuator& actuator) {
       trees.add_site(actuator.target);
       trees.add_site(actuator.reference_site);
       break;
+    case TransmissionType::kLoopJoint:
+      trees.add_loop_joint(model.loop_joints[actuator.target]);
+      break;
   }
   return trees.take();
 }
@@ -80,6 +98,9 @@ std::vector<int> trees_of(const Model& model, const Actuator& actuator) {
 void join_loops(const Model& model, UnionFind& trees) {
   for (const Equality& equality : model.equalities) {
     if (equality.active && model.options.equalities_enabled) join_all(trees_of(model, equality), trees);
+  }
+  for (const LoopJoint& joint : model.loop_joints) {
+    if (joint.active) join_all(trees_of(model, joint), trees);
   }
 }
 

@@ -11,10 +11,12 @@ namespace touchstone {
 
 // Without what does not move, in no order, repeats included.
 std::vector<int> trees_of(const Model& model, const Equality& equality);
+std::vector<int> trees_of(const Model& model, const LoopJoint& joint);
 std::vector<int> trees_of(const Model& model, const Tendon& tendon);
 std::vector<int> trees_of(const Model& model, const Actuator& actuator);
 
-// Joins the trees that equalities of the model hold together: for islands where no step is at hand, as in a recording.
+// Joins the trees that equalities and loop joints of the model hold together: for islands where no step is at hand, as
+// in a recording.
 void join_loops(const Model& model, UnionFind& trees);
 // Those that tendons and actuators pull at together too.
 void join_elements(const Model& model, UnionFind& trees);

@@ -83,6 +83,8 @@ std::string_view to_string(TransmissionType type) {
       return "site";
     case TransmissionType::kSliderCrank:
       return "slider-crank";
+    case TransmissionType::kLoopJoint:
+      return "loop joint";
   }
   return "?";
 }

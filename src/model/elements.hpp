@@ -101,7 +101,10 @@ inline bool is_scalar(const Joint& joint) { return dof_count(joint.type) == 1; }
 struct Material {
   Vector3 friction{1.0, 0.005, 0.0001};  // sliding (-), torsional (m), rolling (m)
   double restitution = 0.0;
-  double stiffness = 0.0;        // N/m; 0 = rigid
+  double stiffness = 0.0;        // N/m, of Hertz N/m^1.5; 0 = rigid, or as the modulus says
+  bool hertz = false;            // the force grows with the power 3/2 of the deformation, not with the deformation
+  double youngs_modulus = 0.0;   // Pa; > 0: Hertz, stiffness from it and the curvature of the shapes
+  double poisson_ratio = 0.3;    // with the modulus
   double dissipation = 0.0;      // s/m, Hunt-Crossley; solvers lagged and similar
   double relaxation_time = 0.0;  // s, linear damper; solver sap, or linear_damping=true
   Impedance impedance;
@@ -121,6 +124,10 @@ struct ShapeElement {
   double margin = 0.0;
   double gap = 0.0;
   Material material;
+  // How the surface moves relative to the body, as that of a conveyor belt or a turntable: the velocity (m/s) where the
+  // origin of the shape is, then the angular velocity about it (rad/s), in the shape frame. Friction feels the part of
+  // it that is in the plane of a contact, and the spin about its normal.
+  Vector6 surface_velocity = Vector6::Zero();
   Eigen::Vector4d color{0.5, 0.5, 0.5, 1.0};
   std::string visual_material;  // name in VisualMaterial, may be empty
   int group = 0;
@@ -211,13 +218,67 @@ struct Equality {
   Transform relative_pose;             // weld: X_AB that is held
   double torque_scale = 1.0;           // weld
   std::array<double, 5> polynomial{0, 1, 0, 0, 0};  // joint, tendon: y - y0 = sum c_k (x - x0)^k
+  // joint: -1: the side is a joint of a tree; else it is a loop joint, and this is which of its coordinates.
+  int coordinate_a = -1, coordinate_b = -1;
+  Impedance impedance;
+  Origin origin;
+};
+
+// --- loop joints -----------------------------------------------------------------------------------------
+
+// What a joint leaves free between two bodies that need not be neighbours in a tree; docs/loops.md says what each type
+// constrains and which coordinates it has (model/loop_joint.hpp is the table).
+enum class LoopJointType {
+  kFixed,
+  kRevolute,
+  kPrismatic,
+  kCylindrical,
+  kScrew,
+  kUniversal,
+  kGimbal,
+  kSpherical,
+  kPlanar,
+  kCartesian,
+  kDistance,
+  kPointOnLine,
+  kPointOnPlane,
+};
+
+std::string_view to_string(LoopJointType type);
+std::optional<LoopJointType> find_loop_joint_type(std::string_view name);
+int coordinate_count(LoopJointType type);
+
+// One coordinate of a loop joint; the fields mean what they mean for a Joint.
+struct LoopCoordinate {
+  double reference = 0.0;  // its value where both frames coincide
+  bool limited = false;
+  Vector2 range = Vector2::Zero();  // rad or m; spherical: that of the first, [0, largest angle], is of all
+  double limit_margin = 0.0;
+  Impedance limit_impedance;
+  double stiffness = 0.0;
+  double spring_reference = 0.0;
+  double damping = 0.0;
+  double armature = 0.0;
+  double friction = 0.0;
+  Impedance friction_impedance;
+};
+
+struct LoopJoint {
+  std::string name;
+  LoopJointType type = LoopJointType::kRevolute;
+  bool active = true;
+  int body_a = 0, body_b = -1;              // 0 is the world
+  Transform frame_a, frame_b;               // X_AF, X_BF: they coincide where all coordinates have their references
+  double length = 0.0;                      // distance: m
+  double pitch = 0.0;                       // screw: metres of travel per radian
+  std::vector<LoopCoordinate> coordinates;  // coordinate_count(type) in the model; the builder adds what is missing
   Impedance impedance;
   Origin origin;
 };
 
 // --- actuators -------------------------------------------------------------------------------------------
 
-enum class TransmissionType { kJoint, kJointInParent, kTendon, kSite, kSliderCrank };
+enum class TransmissionType { kJoint, kJointInParent, kTendon, kSite, kSliderCrank, kLoopJoint };
 enum class ActuatorDynamics { kNone, kIntegrator, kFilter, kFilterExact };
 enum class ActuatorGain { kFixed, kAffine };
 enum class ActuatorBias { kNone, kAffine };
@@ -230,10 +291,10 @@ std::string_view to_string(ActuatorDynamics dynamics);
 struct Actuator {
   std::string name;
   TransmissionType transmission = TransmissionType::kJoint;
-  int target = -1;          // joint, tendon, site (kSite), or crank site (kSliderCrank)
+  int target = -1;          // joint, tendon, site (kSite), crank site (kSliderCrank), or loop joint
   int reference_site = -1;  // kSite: the frame the force acts against; kSliderCrank: the slider site
   double crank_length = 0.0;
-  std::array<double, 6> gear{1, 0, 0, 0, 0, 0};
+  std::array<double, 6> gear{1, 0, 0, 0, 0, 0};  // one for each dof of a joint, or coordinate of a loop joint
   ActuatorDynamics dynamics = ActuatorDynamics::kNone;
   double time_constant = 1.0;  // s, of the filters
   ActuatorGain gain_type = ActuatorGain::kFixed;

@@ -93,12 +93,14 @@ TOUCHSTONE_FIELDS(Joint, name, body, type, axis, anchor, pitch, reference, limit
                   limit_impedance, stiffness, spring_reference, damping, armature, friction, friction_impedance,
                   actuator_force_limited, actuator_force_range, actuator_gravity_compensation, velocity_limit,
                   effort_limit, group, origin)
-TOUCHSTONE_FIELDS(Material, friction, restitution, stiffness, dissipation, relaxation_time, impedance, mixing, priority)
+TOUCHSTONE_FIELDS(Material, friction, restitution, stiffness, hertz, youngs_modulus, poisson_ratio, dissipation,
+                  relaxation_time, impedance, mixing, priority)
 TOUCHSTONE_FIELDS(TriangleMesh, name, file, vertices, triangles)
 TOUCHSTONE_FIELDS(HeightField, name, rows, columns, radius_x, radius_y, elevation, base, values)
 TOUCHSTONE_FIELDS(Shape, type, size, mesh, height_field, mesh_collision, pieces)
 TOUCHSTONE_FIELDS(ShapeElement, name, body, pose, shape, contact_type, contact_affinity, contact_dimension, margin, gap,
-                  material, color, visual_material, group, visual_only, fixed_base, exclude_overlaps, origin)
+                  material, surface_velocity, color, visual_material, group, visual_only, fixed_base, exclude_overlaps,
+                  origin)
 TOUCHSTONE_FIELDS(VisualMaterial, name, color, texture_file, specular, shininess, reflectance, emission)
 TOUCHSTONE_FIELDS(Site, name, body, pose, shape, color, group, origin)
 TOUCHSTONE_FIELDS(ContactPair, name, shape_a, shape_b, contact_dimension, friction, impedance, margin, gap, origin)
@@ -107,6 +109,10 @@ TOUCHSTONE_FIELDS(Tendon::Term, joint, coefficient)
 TOUCHSTONE_FIELDS(Tendon, name, terms, limited, range, limit_margin, limit_impedance, stiffness, spring_length, damping,
                   armature, friction, friction_impedance, actuator_force_limited, actuator_force_range, origin)
 TOUCHSTONE_FIELDS(Equality, name, type, active, a, b, anchor_a, anchor_b, relative_pose, torque_scale, polynomial,
+                  coordinate_a, coordinate_b, impedance, origin)
+TOUCHSTONE_FIELDS(LoopCoordinate, reference, limited, range, limit_margin, limit_impedance, stiffness, spring_reference,
+                  damping, armature, friction, friction_impedance)
+TOUCHSTONE_FIELDS(LoopJoint, name, type, active, body_a, body_b, frame_a, frame_b, length, pitch, coordinates,
                   impedance, origin)
 TOUCHSTONE_FIELDS(Actuator, name, transmission, target, reference_site, crank_length, gear, dynamics, time_constant,
                   gain_type, bias_type, gain, bias, damping_ratio, control_limited, control_range, force_limited,
@@ -119,10 +125,12 @@ TOUCHSTONE_FIELDS(SimulationOptions, time_step, integrator, cone, friction_imped
                   filter_parent_contacts, safe_references, implicit_damping, exclude_overlaps, mujoco_contact_frames)
 TOUCHSTONE_FIELDS(Parameters, gravity, body_inertia, body_gravity_compensation, joint_stiffness, spring_reference,
                   dof_armature, dof_damping, dof_friction, tendon_stiffness, tendon_damping, tendon_armature,
-                  tendon_friction, tendon_spring_length, actuator_gain, actuator_bias, shape_material)
+                  tendon_friction, tendon_spring_length, actuator_gain, actuator_bias, shape_material,
+                  shape_surface_velocity)
 // What the builder starts from, and the parameters, which may have been changed since. The rest is derived.
-TOUCHSTONE_SOME_FIELDS(Model, 32, name, file, bodies, joints, shapes, sites, tendons, actuators, equalities, sensors,
-                       keyframes, contact_pairs, contact_exclusions, visual_materials, warnings, options, defaults)
+TOUCHSTONE_SOME_FIELDS(Model, 36, name, file, bodies, joints, shapes, sites, tendons, actuators, equalities,
+                       loop_joints, sensors, keyframes, contact_pairs, contact_exclusions, visual_materials, warnings,
+                       options, defaults)
 
 #undef TOUCHSTONE_FIELDS
 #undef TOUCHSTONE_SOME_FIELDS

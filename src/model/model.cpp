@@ -27,6 +27,8 @@ std::string_view to_string(ElementKind kind) {
       return "equality";
     case ElementKind::kKeyframe:
       return "keyframe";
+    case ElementKind::kLoopJoint:
+      return "loop joint";
   }
   return "?";
 }
@@ -64,6 +66,7 @@ int Model::tendon(std::string_view n) const { return find_or_throw(*this, Elemen
 int Model::actuator(std::string_view n) const { return find_or_throw(*this, ElementKind::kActuator, n); }
 int Model::sensor(std::string_view n) const { return find_or_throw(*this, ElementKind::kSensor, n); }
 int Model::keyframe(std::string_view n) const { return find_or_throw(*this, ElementKind::kKeyframe, n); }
+int Model::loop_joint(std::string_view n) const { return find_or_throw(*this, ElementKind::kLoopJoint, n); }
 
 double Model::total_mass() const {
   double mass = 0.0;

@@ -15,7 +15,7 @@
 
 namespace touchstone {
 
-enum class ElementKind { kBody, kJoint, kShape, kSite, kTendon, kActuator, kSensor, kEquality, kKeyframe };
+enum class ElementKind { kBody, kJoint, kShape, kSite, kTendon, kActuator, kSensor, kEquality, kKeyframe, kLoopJoint };
 std::string_view to_string(ElementKind kind);
 
 // Derived: a body as the kinematic recursion reads it, one cache-friendly record.
@@ -63,6 +63,7 @@ struct Model {
   std::vector<Tendon> tendons;       // ntendon
   std::vector<Actuator> actuators;   // nu
   std::vector<Equality> equalities;
+  std::vector<LoopJoint> loop_joints;
   std::vector<Sensor> sensors;
   std::vector<Keyframe> keyframes;
   std::vector<ContactPair> contact_pairs;
@@ -83,9 +84,13 @@ struct Model {
   std::vector<int> body_weld;         // nbody: the nearest ancestor (or itself) with a joint; 0 if it does not move
   std::vector<int> tree_first_dof;    // ntree + 1
   std::vector<int> tree_root;         // ntree: the body whose origin is the tree's reference point
+  std::vector<int> free_joints;       // free joints that are all of their tree, and that no loop holds: free bodies
   std::vector<int> mocap_body;        // nmocap
   std::vector<int> activation_index;  // nu: entry in State::activation, -1 without dynamics
   VectorX reference_q;                // nq: the reference configuration (MuJoCo's qpos0)
+  int nloop = 0;                      // coordinates of all loop joints
+  std::vector<int> loop_coordinate;   // nloop_joint + 1: the first coordinate of a loop joint
+  VectorX reference_loop;             // nloop: coordinates of loop joints at the reference configuration
 
   // --- the sparse layout of the mass matrix, filled by ModelBuilder::build ---
   // Row i holds the entries of dof i against its ancestors, root first, the diagonal last. An ancestor's row is
@@ -112,6 +117,7 @@ struct Model {
   int actuator(std::string_view element_name) const;
   int sensor(std::string_view element_name) const;
   int keyframe(std::string_view element_name) const;
+  int loop_joint(std::string_view element_name) const;
 
   double total_mass() const;
 

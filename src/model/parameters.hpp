@@ -27,6 +27,7 @@ struct Parameters {
   std::vector<std::array<double, 3>> actuator_gain;  // nu
   std::vector<std::array<double, 3>> actuator_bias;  // nu
   std::vector<Material> shape_material;              // nshape
+  std::vector<Vector6> shape_surface_velocity;       // nshape: ShapeElement::surface_velocity
 
   double mass(int body) const { return body_inertia[body].mass; }
   MassProperties mass_properties(int body) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/model/loop_joint.hpp"
 #include "touchstone/model/mass_rows.hpp"
 #include "touchstone/model/validate.hpp"
 
@@ -80,6 +81,21 @@ VectorX reference_mass_matrix(const Model& m, const ReferenceKinematics& k) {
   return M;
 }
 
+// Angles are the ones nearest to their references.
+void fill_reference_loops(Model& m, const ReferenceKinematics& k) {
+  m.reference_loop.setZero(m.nloop);
+  for (std::size_t j = 0; j < m.loop_joints.size(); ++j) {
+    const LoopJoint& joint = m.loop_joints[j];
+    double references[kMostLoopCoordinates] = {};
+    for (std::size_t i = 0; i < joint.coordinates.size(); ++i) references[i] = joint.coordinates[i].reference;
+    LoopRow rows[kMostLoopCoordinates];
+    loop_coordinates(joint, loop_frames(joint, k.X_WB[joint.body_a], k.X_WB[joint.body_b]), references, rows);
+    for (std::size_t i = 0; i < joint.coordinates.size(); ++i) {
+      m.reference_loop[m.loop_coordinate[j] + static_cast<int>(i)] = rows[i].value;
+    }
+  }
+}
+
 void require_inertia(Model& m, const VectorX& M, bool allow_massless, const std::string& option) {
   constexpr int kNamed = 10;
   int massless = 0;
@@ -118,7 +134,8 @@ void resolve_damping_ratios(Model& m, const ReferenceKinematics& k, VectorX M) {
                         .message = fmt::format("a damping ratio on a servo with the gain {}", actuator.gain[0]),
                         .remedy = "the gain (kp) must be positive"});
     }
-    transmission_length(m, {k.X_WB, k.S, k.reference_point}, actuator, m.reference_q, moment);
+    const std::span<const double> loops(m.reference_loop.data(), static_cast<std::size_t>(m.nloop));
+    transmission_length(m, {k.X_WB, k.S, k.reference_point, loops}, actuator, m.reference_q, moment);
     half_solve_rows(m, dofs, M, moment);
     const double mobility = moment.dot(D_inverse.cwiseProduct(moment));
     if (mobility > 0.0) actuator.bias[2] = -2.0 * actuator.damping_ratio * std::sqrt(actuator.gain[0] / mobility);
@@ -129,6 +146,7 @@ void resolve_damping_ratios(Model& m, const ReferenceKinematics& k, VectorX M) {
 
 void finish_with_reference_inertia(Model& m, bool allow_massless, const std::string& massless_option) {
   const ReferenceKinematics k = reference_kinematics(m);
+  fill_reference_loops(m, k);
   const VectorX M = reference_mass_matrix(m, k);
   require_inertia(m, M, allow_massless, massless_option);
   const auto has_ratio = [](const Actuator& actuator) { return actuator.damping_ratio > 0.0; };

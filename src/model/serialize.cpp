@@ -18,7 +18,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
 constexpr std::string_view kModelMagic = "touchstone-model";
-constexpr std::int32_t kFormat = 3;  // raise it when a field comes, goes or changes
+constexpr std::int32_t kFormat = 4;  // raise it when a field comes, goes or changes
 
 class Writer {
  public:
@@ -111,8 +111,9 @@ std::enable_if_t<std::is_same_v<std::remove_const_t<T>, VectorX>> value(Archive&
 }
 
 template <typename T>
-constexpr bool kFixedMatrix = std::is_same_v<T, Vector2> || std::is_same_v<T, Vector3> || std::is_same_v<T, Matrix3> ||
-                              std::is_same_v<T, Eigen::Vector4d> || std::is_same_v<T, Eigen::Vector3i>;
+constexpr bool kFixedMatrix =
+    std::is_same_v<T, Vector2> || std::is_same_v<T, Vector3> || std::is_same_v<T, Vector6> ||
+    std::is_same_v<T, Matrix3> || std::is_same_v<T, Eigen::Vector4d> || std::is_same_v<T, Eigen::Vector3i>;
 
 template <typename Archive, typename T>
 std::enable_if_t<kFixedMatrix<std::remove_const_t<T>>> value(Archive& archive, T& m) {

@@ -10,7 +10,10 @@
 namespace touchstone {
 
 State::State(const Model& model)
-    : q(model.reference_q), v(VectorX::Zero(model.nv)), activation(VectorX::Zero(model.na)) {
+    : q(model.reference_q),
+      v(VectorX::Zero(model.nv)),
+      activation(VectorX::Zero(model.na)),
+      loop_q(model.reference_loop) {
   for (int body : model.mocap_body) mocap.push_back(model.bodies[body].pose);
 }
 
@@ -38,6 +41,7 @@ void State::validate(const Model& model) const {
   check_vector("q", q, model.nq);
   check_vector("v", v, model.nv);
   check_vector("activation", activation, model.na);
+  check_vector("loop_q", loop_q, model.nloop);
   if (!std::isfinite(time)) throw Error("state: time is {}; it must be finite", time);
   if (mocap.size() != static_cast<std::size_t>(model.nmocap)) {
     throw Error("state: it has {} mocap poses, the model has {} mocap bodies", mocap.size(), model.nmocap);
@@ -62,7 +66,7 @@ void State::validate(const Model& model) const {
 bool State::operator==(const State& other) const {
   const auto same = [](const VectorX& a, const VectorX& b) { return a.size() == b.size() && a == b; };
   bool equal = same(q, other.q) && same(v, other.v) && same(activation, other.activation) && time == other.time &&
-               mocap.size() == other.mocap.size();
+               same(loop_q, other.loop_q) && mocap.size() == other.mocap.size();
   for (std::size_t i = 0; equal && i < mocap.size(); ++i) {
     equal =
         mocap[i].position == other.mocap[i].position && mocap[i].rotation.coeffs() == other.mocap[i].rotation.coeffs();
@@ -72,10 +76,10 @@ bool State::operator==(const State& other) const {
 
 namespace {
 
-// Layout: magic, the four sizes as 64-bit integers, then time and all numbers as little-endian doubles, then an
+// Layout: magic, the five sizes as 64-bit integers, then time and all numbers as little-endian doubles, then an
 // FNV-1a hash of everything before it.
-constexpr char kStateMagic[8] = {'T', 'S', 'S', 'T', 'A', 'T', 'E', '1'};
-constexpr std::size_t kHeader = sizeof(kStateMagic) + 4 * sizeof(std::uint64_t);
+constexpr char kStateMagic[8] = {'T', 'S', 'S', 'T', 'A', 'T', 'E', '2'};
+constexpr std::size_t kHeader = sizeof(kStateMagic) + 5 * sizeof(std::uint64_t);
 constexpr std::uint64_t kDoublesPerPose = 7;
 
 void append(std::vector<std::uint8_t>& bytes, const void* data, std::size_t size) {
@@ -89,11 +93,12 @@ void append(std::vector<std::uint8_t>& bytes, const void* data, std::size_t size
 std::vector<std::uint8_t> State::serialize() const {
   std::vector<std::uint8_t> bytes;
   append(bytes, kStateMagic, sizeof(kStateMagic));
-  const std::uint64_t sizes[4] = {static_cast<std::uint64_t>(q.size()), static_cast<std::uint64_t>(v.size()),
-                                  static_cast<std::uint64_t>(activation.size()), mocap.size()};
+  const std::uint64_t sizes[5] = {static_cast<std::uint64_t>(q.size()), static_cast<std::uint64_t>(v.size()),
+                                  static_cast<std::uint64_t>(activation.size()),
+                                  static_cast<std::uint64_t>(loop_q.size()), mocap.size()};
   append(bytes, sizes, sizeof(sizes));
   append(bytes, &time, sizeof(double));
-  for (const VectorX* part : {&q, &v, &activation}) append(bytes, part->data(), sizeof(double) * part->size());
+  for (const VectorX* part : {&q, &v, &activation, &loop_q}) append(bytes, part->data(), sizeof(double) * part->size());
   for (const Transform& pose : mocap) {
     append(bytes, pose.position.data(), 3 * sizeof(double));
     append(bytes, pose.rotation.coeffs().data(), 4 * sizeof(double));
@@ -107,13 +112,13 @@ State State::deserialize(const std::vector<std::uint8_t>& bytes) {
   if (bytes.size() < kHeader || std::memcmp(bytes.data(), kStateMagic, sizeof(kStateMagic)) != 0) {
     throw Error("these {} bytes are not a serialised state", bytes.size());
   }
-  std::uint64_t sizes[4];
+  std::uint64_t sizes[5];
   std::memcpy(sizes, bytes.data() + sizeof(kStateMagic), sizeof(sizes));
   for (std::uint64_t size : sizes) {
     if (size > bytes.size())
       throw Error("serialised state: a size of {} in {} bytes; the data are damaged", size, bytes.size());
   }
-  const std::uint64_t doubles = 1 + sizes[0] + sizes[1] + sizes[2] + kDoublesPerPose * sizes[3];
+  const std::uint64_t doubles = 1 + sizes[0] + sizes[1] + sizes[2] + sizes[3] + kDoublesPerPose * sizes[4];
   const std::size_t expected = kHeader + sizeof(double) * doubles + sizeof(std::uint64_t);
   if (bytes.size() != expected) {
     throw Error("serialised state: {} bytes where {} were expected; the data are truncated or damaged", bytes.size(),
@@ -130,12 +135,12 @@ State State::deserialize(const std::vector<std::uint8_t>& bytes) {
     cursor += sizeof(double) * count;
   };
   read(&state.time, 1);
-  VectorX* parts[3] = {&state.q, &state.v, &state.activation};
-  for (int i = 0; i < 3; ++i) {
+  VectorX* parts[4] = {&state.q, &state.v, &state.activation, &state.loop_q};
+  for (int i = 0; i < 4; ++i) {
     parts[i]->resize(static_cast<Eigen::Index>(sizes[i]));
     read(parts[i]->data(), sizes[i]);
   }
-  state.mocap.resize(sizes[3]);
+  state.mocap.resize(sizes[4]);
   for (Transform& pose : state.mocap) {
     read(pose.position.data(), 3);
     read(pose.rotation.coeffs().data(), 4);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "touchstone/math/types.hpp"
@@ -18,6 +19,9 @@ struct State {
   VectorX activation;            // na
   double time = 0.0;             // s
   std::vector<Transform> mocap;  // nmocap, poses in world
+  // nloop: where the coordinates of loop joints were when a step last read them. The configuration says where they are
+  // but for whole turns; of these, the ones nearest to this memory are meant.
+  VectorX loop_q;
 
   State() = default;
   explicit State(const Model& model);  // the reference configuration at rest
@@ -28,6 +32,7 @@ struct State {
   std::vector<std::uint8_t> serialize() const;
   static State deserialize(const std::vector<std::uint8_t>& bytes);  // throws Error on damaged data
   bool operator==(const State& other) const;
+  std::span<const double> loop_memory() const { return {loop_q.data(), static_cast<std::size_t>(loop_q.size())}; }
 };
 
 // Forces and commands from outside, constant over a step.

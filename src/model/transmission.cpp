@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "touchstone/math/so3.hpp"
+#include "touchstone/model/loop_joint.hpp"
 
 namespace touchstone {
 
@@ -100,6 +101,29 @@ double slider_crank_length(const Model& model, const KinematicsView& k, const Ac
   return gear * (a - root);
 }
 
+double loop_length(const Model& model, const KinematicsView& k, const Actuator& actuator, VectorRef moment) {
+  const LoopJoint& joint = model.loop_joints[actuator.target];
+  const int first = model.loop_coordinate[actuator.target], count = coordinate_count(joint.type);
+  LoopRow rows[kMostLoopCoordinates];
+  const LoopFrames frames = loop_frames(joint, k.X_WB[joint.body_a], k.X_WB[joint.body_b]);
+  loop_coordinates(joint, frames, k.loop_memory.subspan(first, count), rows);
+  double length = 0.0;
+  Vec3 force, torque;
+  for (int i = 0; i < count; ++i) {
+    const double gear = actuator.gear[i];
+    length += gear * rows[i].value;
+    force += gear * rows[i].linear;
+    torque += gear * rows[i].angular;
+  }
+  add_wrench(model, k, joint.body_b, frames.X_WB.p, force, torque, moment);
+  add_wrench(model, k, joint.body_a, frames.X_WB.p, -force, -torque, moment);
+  // As for sites: what carries both bodies is not moved by what acts between them, and rounding must not say so.
+  for (int dof = common_dof(model, joint.body_a, joint.body_b); dof >= 0; dof = model.dof_parent[dof]) {
+    moment[dof] = 0.0;
+  }
+  return length;
+}
+
 }  // namespace
 
 double tendon_length(const Model& model, const Tendon& tendon, const ConstVectorRef& q) {
@@ -131,6 +155,7 @@ bool has_length(const Model& model, const Actuator& actuator) {
       return actuator.reference_site >= 0;
     case TransmissionType::kTendon:
     case TransmissionType::kSliderCrank:
+    case TransmissionType::kLoopJoint:
       return true;
   }
   return true;
@@ -154,6 +179,8 @@ double transmission_length(const Model& model, const KinematicsView& kinematics,
       return site_length(model, kinematics, actuator, moment);
     case TransmissionType::kSliderCrank:
       return slider_crank_length(model, kinematics, actuator, moment);
+    case TransmissionType::kLoopJoint:
+      return loop_length(model, kinematics, actuator, moment);
   }
   return 0.0;
 }

@@ -1,6 +1,7 @@
 // How actuators and tendons act on the joints: lengths and their gradients (moments).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "touchstone/math/spatial.hpp"
@@ -13,6 +14,7 @@ struct KinematicsView {
   const std::vector<Pose>& X_WB;             // nbody
   const std::vector<Motion>& S;              // nv
   const std::vector<Vec3>& reference_point;  // ntree
+  std::span<const double> loop_memory;       // nloop: State::loop_q
 };
 
 double tendon_length(const Model& model, const Tendon& tendon, const ConstVectorRef& q);

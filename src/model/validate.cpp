@@ -4,90 +4,19 @@
 #include <cmath>
 #include <initializer_list>
 #include <optional>
-#include <unordered_map>
+
+#include "touchstone/model/checker.hpp"
 
 namespace touchstone {
 
+using checks::check_names;
+using checks::Checker;
+using checks::element_origin;
+using checks::fail;
+
 namespace {
 
-template <typename Element>
-Origin element_origin(const char* kind, const Element& element) {
-  Origin origin = element.origin;
-  if (origin.element.empty()) origin.element = fmt::format("{} '{}'", kind, element.name);
-  return origin;
-}
-
-[[noreturn]] void fail(Origin where, std::string message, std::string remedy) {
-  throw InputError({.where = std::move(where), .message = std::move(message), .remedy = std::move(remedy)});
-}
-
-// Checks of one element, with its location at hand.
 constexpr double kLargestFriction = 1e6;
-
-class Checker {
- public:
-  template <typename Element>
-  Checker(const char* kind, const Element& element) : where_(element_origin(kind, element)) {}
-
-  void require(bool condition, const std::string& message, const std::string& remedy) const {
-    if (!condition) fail(where_, message, remedy);
-  }
-  void finite(const char* what, double value) const {
-    if (!std::isfinite(value)) fail(where_, fmt::format("{} is {}", what, value), "give a finite number");
-  }
-  template <typename Derived>
-  void finite(const char* what, const Eigen::DenseBase<Derived>& values) const {
-    for (Eigen::Index i = 0; i < values.size(); ++i) finite(what, values.derived().coeff(i));
-  }
-  void finite(const char* what, const double* values, std::size_t count) const {
-    for (std::size_t i = 0; i < count; ++i) finite(what, values[i]);
-  }
-  void not_negative(const char* what, double value) const {
-    finite(what, value);
-    if (value < 0.0) fail(where_, fmt::format("{} is {}", what, value), "it must not be negative");
-  }
-  void pose(const char* what, const Transform& X) const {
-    finite(what, X.position);
-    finite(what, X.rotation.coeffs());
-    const double length = X.rotation.norm();
-    if (std::abs(length - 1.0) > 1e-6) {
-      fail(where_, fmt::format("{} has a quaternion of length {}", what, length), "give a unit quaternion");
-    }
-  }
-  void range(const char* what, bool limited, const Vector2& range) const {
-    finite(what, range);
-    if (limited && !(range[0] < range[1])) {
-      fail(where_, fmt::format("{} is [{}, {}]", what, range[0], range[1]),
-           "write the lower limit first, then a larger upper one");
-    }
-  }
-  void index(const char* what, int value, std::size_t count) const {
-    if (value < 0 || value >= static_cast<int>(count)) {
-      fail(where_, fmt::format("{} is {}, but there are {}", what, value, count), "refer to an existing one");
-    }
-  }
-  void impedance(const Impedance& impedance) const {
-    finite("solref", impedance.solref.data(), impedance.solref.size());
-    finite("solimp", impedance.solimp.data(), impedance.solimp.size());
-  }
-
- private:
-  Origin where_;
-};
-
-template <typename Element>
-void check_names(const char* kind, const std::vector<Element>& elements) {
-  std::unordered_map<std::string_view, const Element*> seen;
-  for (const Element& element : elements) {
-    if (element.name.empty()) continue;
-    const auto [found, is_new] = seen.emplace(element.name, &element);
-    if (is_new) continue;
-    const std::string first = found->second->origin.text();
-    fail(element_origin(kind, element),
-         fmt::format("the name '{}' is taken{}", element.name, first.empty() ? "" : " by " + first),
-         fmt::format("give every {} its own name", kind));
-  }
-}
 
 void check_inertia(const Checker& check, const MassProperties& inertia) {
   check.not_negative("mass", inertia.mass);
@@ -173,17 +102,51 @@ void check_dimension(const Checker& check, int dimension) {
                 fmt::format("contact dimension is {}", dimension), "it must be 1, 3, 4 or 6");
 }
 
+// The elastic law of a material; two that are not the same have no closed form in series.
+const char* elastic_law(const Material& m) {
+  return m.youngs_modulus > 0.0 ? "Young's modulus"
+         : !(m.stiffness > 0.0) ? ""
+         : m.hertz              ? "Hertz"
+                                : "linear stiffness";
+}
+
+void check_elasticity(const Checker& check, const Material& material) {
+  check.not_negative("stiffness", material.stiffness);
+  check.not_negative("Young's modulus", material.youngs_modulus);
+  check.require(material.poisson_ratio > -1.0 && material.poisson_ratio <= 0.5,
+                fmt::format("Poisson's ratio is {}", material.poisson_ratio), "it is above -1 and at most 0.5");
+  check.require(
+      !(material.youngs_modulus > 0.0 && material.stiffness > 0.0),
+      fmt::format("stiffness {} and Young's modulus {} are given", material.stiffness, material.youngs_modulus),
+      "give one of them");
+}
+
 // A damper acts beside a spring.
 void check_damping(const Checker& check, const Material& material) {
   const auto needs_spring = [&](const char* what, double value) {
-    check.require(!(value > 0.0) || material.stiffness > 0.0, fmt::format("{} is {} without stiffness", what, value),
+    check.require(!(value > 0.0) || *elastic_law(material) != 0, fmt::format("{} is {} without stiffness", what, value),
                   "give a stiffness too, in N/m; without one contacts are rigid");
   };
   needs_spring("dissipation", material.dissipation);
   needs_spring("relaxation time", material.relaxation_time);
 }
 
+// All shapes that give way do so by the same law.
+void check_one_law(const Model& m) {
+  const ShapeElement* first = nullptr;
+  for (const ShapeElement& shape : m.shapes) {
+    const std::string_view law = elastic_law(shape.material);
+    if (law.empty() || shape.visual_only) continue;
+    if (first == nullptr) first = &shape;
+    const std::string_view known = elastic_law(first->material);
+    Checker("shape", shape)
+        .require(law == known, fmt::format("it has {}, but shape '{}' has {}", law, first->name, known),
+                 "give all materials the same elastic law, or leave some rigid");
+  }
+}
+
 void check_shapes_and_sites(const Model& m) {
+  check_one_law(m);
   for (const ShapeElement& shape : m.shapes) {
     const Checker check("shape", shape);
     check.index("body", shape.body, m.bodies.size());
@@ -197,12 +160,13 @@ void check_shapes_and_sites(const Model& m) {
           fmt::format("it must not exceed {:g}; for surfaces that never slide 10 is enough", kLargestFriction));
     }
     check.not_negative("restitution", shape.material.restitution);
-    check.not_negative("stiffness", shape.material.stiffness);
+    check_elasticity(check, shape.material);
     check.not_negative("dissipation", shape.material.dissipation);
     check.not_negative("relaxation time", shape.material.relaxation_time);
     check_damping(check, shape.material);
     check.finite("margin", shape.margin);
     check.finite("gap", shape.gap);
+    check.finite("surface velocity", shape.surface_velocity);
     check.not_negative("mixing weight", shape.material.mixing);
     check.impedance(shape.material.impedance);
   }
@@ -244,6 +208,18 @@ void check_tendons(const Model& m) {
   }
 }
 
+void check_loop_gear(const Checker& check, const LoopJoint& joint, const Actuator& actuator) {
+  const int count = coordinate_count(joint.type);
+  check.require(count > 0, fmt::format("loop joint '{}' ({}) has no coordinate", joint.name, to_string(joint.type)),
+                "drive a loop joint that leaves something free");
+  for (std::size_t k = static_cast<std::size_t>(count); k < actuator.gear.size(); ++k) {
+    check.require(actuator.gear[k] == 0.0,
+                  fmt::format("gear {} is {}, but loop joint '{}' ({}) has {} coordinates", k, actuator.gear[k],
+                              joint.name, to_string(joint.type), count),
+                  "give one gear for each coordinate");
+  }
+}
+
 void check_actuators(const Model& m) {
   for (const Actuator& actuator : m.actuators) {
     const Checker check("actuator", actuator);
@@ -264,6 +240,10 @@ void check_actuators(const Model& m) {
         check.index("slider site", actuator.reference_site, m.sites.size());
         check.require(actuator.crank_length > 0.0, fmt::format("crank length is {}", actuator.crank_length),
                       "give a positive length");
+        break;
+      case TransmissionType::kLoopJoint:
+        check.index("loop joint", actuator.target, m.loop_joints.size());
+        check_loop_gear(check, m.loop_joints[actuator.target], actuator);
         break;
     }
     check.finite("gear", actuator.gear.data(), actuator.gear.size());
@@ -354,6 +334,24 @@ void check_sensors(const Model& m) {
   }
 }
 
+void check_coupled(const Checker& check, const Model& m, const char* what, int joint, int coordinate) {
+  if (coordinate < 0) {
+    check.index(what, joint, m.joints.size());
+    check.require(is_scalar(m.joints[joint]), "it couples a joint that is not a hinge or slide",
+                  "couple joints with one coordinate");
+    return;
+  }
+  check.index(what, joint, m.loop_joints.size());
+  const LoopJoint& loop = m.loop_joints[joint];
+  check.require(coordinate < coordinate_count(loop.type),
+                fmt::format("it couples coordinate {} of loop joint '{}' ({}), which has {}", coordinate, loop.name,
+                            to_string(loop.type), coordinate_count(loop.type)),
+                "coordinates are numbered from 0");
+  check.require(loop.type != LoopJointType::kSpherical,
+                fmt::format("it couples a rotation vector (loop joint '{}')", loop.name),
+                "couple a gimbal, whose coordinates are angles");
+}
+
 void check_equalities(const Model& m) {
   for (const Equality& equality : m.equalities) {
     const Checker check("equality", equality);
@@ -362,19 +360,63 @@ void check_equalities(const Model& m) {
     const std::size_t count = on_bodies                         ? m.bodies.size()
                               : sides == EqualitySides::kJoints ? m.joints.size()
                                                                 : m.tendons.size();
-    check.index("first element", equality.a, count);
-    if (on_bodies || equality.b >= 0) check.index("second element", equality.b, count);
     if (sides == EqualitySides::kJoints) {
-      for (int joint : {equality.a, equality.b}) {
-        check.require(joint < 0 || is_scalar(m.joints[joint]), "it couples a joint that is not a hinge or slide",
-                      "couple joints with one coordinate");
-      }
+      check_coupled(check, m, "first element", equality.a, equality.coordinate_a);
+      if (equality.b >= 0) check_coupled(check, m, "second element", equality.b, equality.coordinate_b);
+    } else {
+      check.index("first element", equality.a, count);
+      if (on_bodies || equality.b >= 0) check.index("second element", equality.b, count);
     }
     check.finite("anchor", equality.anchor_a);
     check.finite("anchor", equality.anchor_b);
     check.pose("relative pose", equality.relative_pose);
     check.finite("polynomial", equality.polynomial.data(), equality.polynomial.size());
     check.impedance(equality.impedance);
+  }
+}
+
+void check_loop_coordinate(const Checker& check, const LoopCoordinate& c, bool is_ball) {
+  check.finite("reference", c.reference);
+  check.range("range", c.limited, c.range);
+  check.require(!c.limited || !is_ball || c.range[0] == 0.0, fmt::format("range begins with {}", c.range[0]),
+                "the range of a spherical joint is [0, largest angle]");
+  check.finite("limit margin", c.limit_margin);
+  check.not_negative("stiffness", c.stiffness);
+  check.finite("spring reference", c.spring_reference);
+  check.not_negative("damping", c.damping);
+  check.not_negative("armature", c.armature);
+  check.not_negative("friction", c.friction);
+  check.impedance(c.limit_impedance);
+  check.impedance(c.friction_impedance);
+}
+
+void check_loop_joints(const Model& m) {
+  for (const LoopJoint& joint : m.loop_joints) {
+    const Checker check("loop joint", joint);
+    check.index("body_a", joint.body_a, m.bodies.size());
+    check.index("body_b", joint.body_b, m.bodies.size());
+    check.require(joint.body_a != joint.body_b,
+                  fmt::format("it joins body '{}' with itself", m.bodies[joint.body_a].name), "name two bodies");
+    check.pose("frame_a", joint.frame_a);
+    check.pose("frame_b", joint.frame_b);
+    check.finite("pitch", joint.pitch);
+    check.finite("length", joint.length);
+    check.require(joint.type != LoopJointType::kDistance || joint.length > 0.0,
+                  fmt::format("length is {}", joint.length),
+                  "give a positive length, or hold a point with a spherical joint");
+    const auto count = static_cast<std::size_t>(coordinate_count(joint.type));
+    check.require(joint.coordinates.size() <= count,
+                  fmt::format("{} coordinates are given, a {} joint has {}", joint.coordinates.size(),
+                              to_string(joint.type), count),
+                  "give one entry for each coordinate, or fewer");
+    const bool is_ball = joint.type == LoopJointType::kSpherical;
+    for (std::size_t k = 0; k < joint.coordinates.size(); ++k) {
+      check_loop_coordinate(check, joint.coordinates[k], is_ball);
+      check.require(!is_ball || k == 0 || !joint.coordinates[k].limited,
+                    fmt::format("coordinate {} of a spherical joint is limited", k),
+                    "limit the first: its range is that of the whole angle");
+    }
+    check.impedance(joint.impedance);
   }
 }
 
@@ -390,9 +432,11 @@ void validate_elements(const Model& draft) {
   check_names("equality", draft.equalities);
   check_names("sensor", draft.sensors);
   check_names("keyframe", draft.keyframes);
+  check_names("loop joint", draft.loop_joints);
   check_bodies(draft);
   check_joints(draft);
   check_shapes_and_sites(draft);
+  check_loop_joints(draft);
   check_tendons(draft);
   check_actuators(draft);
   check_contact_rules(draft);

@@ -19,6 +19,8 @@ std::vector<Column> step_columns(const Model& model, StepTable& t, int sleepers)
           {"/steps/asleep", size(sleepers), nullptr, &t.asleep},
           {"/steps/natv", 1, &t.natv},
           {"/steps/natv_relative", 1, &t.natv_relative},
+          {"/steps/law_natv", 1, &t.law_natv},
+          {"/steps/law_natv_relative", 1, &t.law_natv_relative},
           {"/steps/penetration", 1, &t.penetration},
           {"/steps/violation", 1, &t.violation},
           {"/steps/kinetic_energy", 1, &t.kinetic_energy},

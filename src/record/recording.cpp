@@ -381,6 +381,8 @@ StepReport Recording::report(std::size_t row) const {
   r.iterations = steps_.iterations[row];
   r.residuals.natv = steps_.natv[row];
   r.residuals.natv_relative = steps_.natv_relative[row];
+  r.residuals.law_natv = steps_.law_natv[row];
+  r.residuals.law_natv_relative = steps_.law_natv_relative[row];
   r.penetration = steps_.penetration[row];
   r.violation = steps_.violation[row];
   for (int b = 1; b < model_->nbody; ++b) r.sleep.bodies += is_asleep(row, b) ? 1 : 0;

@@ -26,8 +26,8 @@ namespace touchstone {
 class RecordingFile;
 
 // One row for each recorded moment. The first is the start, which no step led to: its report is empty. All others hold
-// the state after a step and what that step said. If not every step has a row, status, natv, natv_relative, penetration
-// and violation are the worst of the steps since the row before, so that none goes unseen.
+// the state after a step and what that step said. If not every step has a row, status, natv, natv_relative, law_natv,
+// penetration and violation are the worst of the steps since the row before, so that none goes unseen.
 struct StepTable {
   std::vector<double> time;                       // s
   std::vector<double> q, v, activation, control;  // nq, nv, na, nu a row
@@ -36,9 +36,10 @@ struct StepTable {
   std::vector<std::int32_t> status;               // StepStatus
   std::vector<std::int32_t> contacts;             // rows of ContactTable that belong to this moment
   std::vector<std::int32_t> constraints, islands, iterations;
-  std::vector<std::int32_t> asleep;            // ntree a row: 1 for a tree that sleeps; empty if nothing could
-  std::vector<double> natv, natv_relative;     // certificate: m/s, -
-  std::vector<double> penetration, violation;  // m, m or rad
+  std::vector<std::int32_t> asleep;                 // ntree a row: 1 for a tree that sleeps; empty if nothing could
+  std::vector<double> natv, natv_relative;          // certificate: m/s, -
+  std::vector<double> law_natv, law_natv_relative;  // of the law of compliant solvers: m/s, -; 0 with others
+  std::vector<double> penetration, violation;       // m, m or rad
   std::vector<double> kinetic_energy, potential_energy;  // J
   std::vector<double> times;  // 6 a row, s: dynamics, collision, assembly, solve, integrate, certify
 

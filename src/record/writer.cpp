@@ -282,6 +282,8 @@ void RecordingWriter::Impl::take(Simulator& sim) {
     steps.asleep.push_back(sim.is_asleep(model->tree_root[static_cast<std::size_t>(tree)]) ? 1 : 0);
   steps.natv.push_back(std::max(r.residuals.natv, before.residuals.natv));
   steps.natv_relative.push_back(std::max(r.residuals.natv_relative, before.residuals.natv_relative));
+  steps.law_natv.push_back(std::max(r.residuals.law_natv, before.residuals.law_natv));
+  steps.law_natv_relative.push_back(std::max(r.residuals.law_natv_relative, before.residuals.law_natv_relative));
   steps.penetration.push_back(std::max(r.penetration, before.penetration));
   steps.violation.push_back(std::max(r.violation, before.violation));
   before = StepReport();

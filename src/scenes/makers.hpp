@@ -23,6 +23,13 @@ Scene newtons_cradle(const SceneArguments& arguments);
 Scene pile(const SceneArguments& arguments);
 Scene conveyor(const SceneArguments& arguments);
 
+// convex.cpp: the cases of Castro et al. 2025
+Scene convex_conveyor(const SceneArguments& arguments);
+Scene convex_sphere(const SceneArguments& arguments);
+Scene convex_rod(const SceneArguments& arguments);
+Scene convex_clutter(const SceneArguments& arguments);
+Scene convex_grasp(const SceneArguments& arguments);
+
 // machines.cpp
 Scene quadruped(const SceneArguments& arguments);
 Scene humanoid(const SceneArguments& arguments);
@@ -30,5 +37,20 @@ Scene hand(const SceneArguments& arguments);
 Scene wheel(const SceneArguments& arguments);
 Scene pendulum(const SceneArguments& arguments);
 Scene double_pendulum(const SceneArguments& arguments);
+
+// linkages.cpp: closed chains that a formula or a count is known for
+Scene four_bar(const SceneArguments& arguments);
+Scene slider_crank(const SceneArguments& arguments);
+Scene bennett(const SceneArguments& arguments);
+Scene table(const SceneArguments& arguments);
+Scene ladder(const SceneArguments& arguments);
+Scene scissor_lift(const SceneArguments& arguments);
+Scene chain_bridge(const SceneArguments& arguments);
+
+// parallel_robots.cpp
+Scene stewart(const SceneArguments& arguments);
+Scene delta(const SceneArguments& arguments);
+Scene jansen(const SceneArguments& arguments);
+Scene spring_leg(const SceneArguments& arguments);
 
 }  // namespace touchstone::makers

@@ -91,7 +91,9 @@ ModelPtr with_ground(const Model& model, const VectorX& q) {
   const int index = grounded->shape(name);
   const Material material = grounded->defaults.shape_material[at(index)];
   grounded->defaults = model.defaults;
-  grounded->defaults.shape_material.insert(grounded->defaults.shape_material.begin() + index, material);
+  Parameters& parameters = grounded->defaults;
+  parameters.shape_material.insert(parameters.shape_material.begin() + index, material);
+  parameters.shape_surface_velocity.insert(parameters.shape_surface_velocity.begin() + index, Vector6::Zero());
   return grounded;
 }
 

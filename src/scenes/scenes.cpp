@@ -107,6 +107,94 @@ std::vector<SceneInfo> machines() {
   };
 }
 
+std::vector<SceneInfo> loops() {
+  const auto length = [](std::string_view name, double value) { return number(name, value, 1e-3, 1e3, "m", "length"); };
+  const auto angle = [](double value) {
+    return number("angle", value, -360.0, 360.0, "deg", "of the crank at the start");
+  };
+  return {
+      {"loops/four-bar",
+       "four bars on hinges; a pin in place of a ball makes the loop say most of it twice",
+       {length("crank", 0.5), length("coupler", 1.25), length("rocker", 1.0), length("ground", 1.0), angle(60.0),
+        choice("branch", {"open", "crossed"}, "which of the two ways to close it"),
+        choice("joint", {"connect", "pin"}, "the last one: three rows, or six"),
+        number("damping", 0.0, 0.0, 1e3, "N m s/rad", "of each hinge")},
+       makers::four_bar},
+      {"loops/slider-crank",
+       "an engine: a motor turns a crank, a rod moves a piston",
+       {length("crank", 0.2), length("rod", 0.6), angle(40.0), number("speed", 10.0, -1e3, 1e3, "rad/s", "wanted")},
+       makers::slider_crank},
+      {"loops/bennett",
+       "Bennett's linkage: four skew hinges that should lock and do not",
+       {number("twist", 40.0, 1.0, 80.0, "deg", "of the first link"),
+        number("ratio", 1.3, 1.05, 1.5, "", "of the lengths of neighbouring links"), angle(70.0)},
+       makers::bennett},
+      {"loops/table",
+       "a plate held at several points: more rows than it can tell apart",
+       {count("supports", 3, 1, 100, "points")},
+       makers::table},
+      {"loops/ladder", "rungs and rails on hinges, a loop each", {count("n", 5, 1, 1000, "loops")}, makers::ladder},
+      {"loops/scissor-lift",
+       "crossed bars that a servo pulls together",
+       {count("n", 4, 1, 100, "stages"), number("pull", 0.2, 0.0, 0.5, "m", "of the foot")},
+       makers::scissor_lift},
+      {"loops/chain-bridge",
+       "planks on hinges between two banks, with a weight in the middle",
+       {count("n", 12, 2, 1000, "planks"), number("ratio", 100.0, 1e-3, 1e5, "", "of the weight to a plank")},
+       makers::chain_bridge},
+      {"loops/stewart",
+       "a platform on six legs that servos lengthen",
+       {number("lift", 0.05, -0.1, 0.1, "m", "of every other leg")},
+       makers::stewart},
+      {"loops/delta",
+       "a delta robot: three arms, six light rods, a platform that stays level",
+       {number("angle", 0.3, -0.5, 0.8, "rad", "that the arms go to")},
+       makers::delta},
+      {"loops/jansen",
+       "Theo Jansen's walker on the ground, six bodies and three loops a leg",
+       {count("pairs", 4, 1, 20, "of legs"), number("speed", 2.0, -10.0, 10.0, "rad/s", "of the crank")},
+       makers::jansen},
+      {"loops/spring-leg",
+       "a bird-like leg: springs and foot are held and driven over rods",
+       {number("stiffness", 1250.0, 1.0, 1e6, "N m/rad", "of the heel spring")},
+       makers::spring_leg},
+  };
+}
+
+// Castro et al. 2025, whose parameters are the defaults.
+std::vector<SceneInfo> convex_cases() {
+  const auto stiffness = number("stiffness", 1e7, 1.0, 1e14, "N/m", "of a contact");
+  const auto dissipation = [](double value) {
+    return number("dissipation", value, 0.0, 1e5, "s/m", "Hunt and Crossley's; lagged, similar");
+  };
+  const auto relaxation = [](double value) {
+    return number("relaxation", value, 0.0, 1.0, "s", "of a linear damper; sap");
+  };
+  return {
+      {"convex/conveyor",
+       "a box slips and sticks on a belt that swings",
+       {stiffness, dissipation(500.0), relaxation(1e-3)},
+       makers::convex_conveyor},
+      {"convex/sphere",
+       "a thrown ball falls, slides and rolls",
+       {stiffness, dissipation(500.0), relaxation(1e-3)},
+       makers::convex_sphere},
+      {"convex/rod",
+       "a sliding rod jams and jumps: Painleve's paradox",
+       {stiffness, dissipation(0.2), relaxation(4e-6)},
+       makers::convex_rod},
+      {"convex/clutter",
+       "columns of balls and boxes fall into a box",
+       {count("n", 40, 1, 20000, "objects"), stiffness, dissipation(10.0), relaxation(1e-4)},
+       makers::convex_clutter},
+      {"convex/grasp",
+       "a gripper swings a bronze rod until it loses it",
+       {number("frequency", 2.0, 0.0, 20.0, "Hz", "of the circle"),
+        number("stiffness", 1e5, 1.0, 1e14, "N/m", "of a contact"), dissipation(50.0), relaxation(1e-3)},
+       makers::convex_grasp},
+  };
+}
+
 std::string_view base_name(std::string_view name) { return name.substr(0, name.find(':')); }
 
 }  // namespace
@@ -114,7 +202,7 @@ std::string_view base_name(std::string_view name) { return name.substr(0, name.f
 const std::vector<SceneInfo>& scenes() {
   static const std::vector<SceneInfo> all = [] {
     std::vector<SceneInfo> list;
-    for (auto* const group : {machines, experiments, structures}) {
+    for (auto* const group : {machines, experiments, structures, loops, convex_cases}) {
       for (SceneInfo& info : group()) list.push_back(std::move(info));
     }
     return list;

@@ -74,6 +74,9 @@ ShapeElement element(const std::string& name, int body, const Shape& shape, cons
   e.contact_dimension = stuff.contact_dimension;
   e.material.friction.x() = stuff.friction;
   e.material.restitution = stuff.restitution;
+  e.material.stiffness = stuff.stiffness;
+  e.material.dissipation = stuff.dissipation;
+  e.material.relaxation_time = stuff.relaxation_time;
   e.color = stuff.color;
   return e;
 }

@@ -17,6 +17,9 @@ struct Stuff {
   double density = 1000.0;  // kg/m^3
   double friction = 0.5;
   double restitution = 0.0;
+  double stiffness = 0.0;        // N/m; 0: rigid
+  double dissipation = 0.0;      // s/m
+  double relaxation_time = 0.0;  // s
   int contact_dimension = 3;
   Color color{0.86, 0.55, 0.23, 1.0};
 };

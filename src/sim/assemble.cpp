@@ -19,6 +19,10 @@ void assemble_constraints(const ConstraintStep& step, Constraints& c) {
   for (const KindEntry& kind : constraint_kinds()) kind.add(step, writer);
   for (VectorX* v : {&c.velocity, &c.free_velocity, &c.bias, &c.compliance, &c.recovery}) ensure_size(*v, c.rows());
   constraint_velocities(step.model, c, step.state.v, step.data.v_free, c.velocity, c.free_velocity);
+  if (step.loop_velocity != nullptr) {
+    ensure_size(c.loop_velocity, c.rows());
+    constraint_velocity(step.model, c, *step.loop_velocity, c.loop_velocity);
+  }
   for (VectorX* v : {&c.bias, &c.compliance, &c.recovery}) v->head(c.rows()).setZero();
   c.recovers.assign(at(c.rows()), 0);
   c.physics.assign(at(step.rules.contact_laws ? c.count() : 0), {});

@@ -6,6 +6,7 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
+#include "touchstone/math/lanes.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
 
 namespace touchstone {
@@ -16,6 +17,7 @@ void Constraints::clear() {
   J.clear();
   position.clear();
   drift.clear();
+  surface_velocity.clear();
   row_length.clear();
 }
 
@@ -80,32 +82,47 @@ void ConstraintWriter::add_dof(int dof, int row, double value) {
   c_.J[own.start + at(c_.stride(c_.count() - 1) * i + row)] += value;
 }
 
+void ConstraintWriter::set_dof(int dof, double value) {
+  const int count = model_.row_length[at(dof)];
+  c_.list.back().part_count = 1;
+  c_.parts.push_back({model_.dof_tree[at(dof)], dof, count, count - 1, c_.J.size()});
+  c_.J.resize(c_.J.size() + at(count), 0.0);
+  c_.J.back() = value;
+}
+
 void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows) {
   const int leaf = model_.body_last_dof[at(body)];
   if (leaf < 0) return;
   TreePart& own = part(leaf);
   own.first = 0;
-  const int stride = c_.stride(c_.count() - 1);
+  const int stride = c_.stride(c_.count() - 1), length = model_.row_length[at(leaf)];
   double* x = c_.J.data() + own.start;
   const Vec3 arm = p - data_.reference_point[at(own.tree)];
-  // linear.(S.linear + S.angular x arm) = linear.S.linear + (arm x linear).S.angular
-  Lanes force[8] = {}, moment[8] = {};
-  for (int r = 0; r < rows; ++r) {
-    force[r] = sign * linear[r].lanes;
-    moment[r] = sign * (cross(arm, linear[r]) + angular[r]).lanes;
-  }
   const int* dofs = model_.row_dof.data() + model_.row_start[at(leaf)];
-  for (int i = 0; i < model_.row_length[at(leaf)]; ++i) {
-    const Motion& S = data_.S[at(dofs[i])];
-    double* target = x + stride * position(own, dofs[i]);
-    const auto product = [&](int r) { return force[r] * S.linear.lanes + moment[r] * S.angular.lanes; };
-    if (stride == 1) {
-      *target += sum(product(0));
-      continue;
+  // linear.(S.linear + S.angular x arm) = linear.S.linear + (arm x linear).S.angular
+  if (stride == 1) {
+    const Lanes force = sign * linear[0].lanes, moment = sign * (cross(arm, linear[0]) + angular[0]).lanes;
+    for (int i = 0; i < length; ++i) {
+      const Motion& S = data_.S[at(dofs[i])];
+      x[position(own, dofs[i])] += sum(force * S.linear.lanes + moment * S.angular.lanes);
     }
-    for (int r = 0; r < stride; r += 4) {
-      const Lanes sums = sum_each(product(r), product(r + 1), product(r + 2), product(r + 3));
-      store_lanes(load_lanes(target + r) + sums, target + r);
+    return;
+  }
+  for (int first = 0; first < rows; first += 4) {
+    Lanes force[4] = {}, moment[4] = {};  // of four rows; then components of them
+    for (int r = first; r < std::min(rows, first + 4); ++r) {
+      force[r - first] = sign * linear[r].lanes;
+      moment[r - first] = sign * (cross(arm, linear[r]) + angular[r]).lanes;
+    }
+    transpose(force);
+    transpose(moment);
+    for (int i = 0; i < length; ++i) {
+      const Motion& S = data_.S[at(dofs[i])];
+      double* target = x + stride * (own.path >= 0 ? i : position(own, dofs[i])) + first;
+      Lanes row = load_lanes(target);
+      for (int k = 0; k < 3; ++k) row += force[k] * broadcast(S.linear.lanes[k]);
+      for (int k = 0; k < 3; ++k) row += moment[k] * broadcast(S.angular.lanes[k]);
+      store_lanes(row, target);
     }
   }
 }
@@ -123,14 +140,20 @@ void ConstraintWriter::add_tendon(int tendon, double sign) {
 
 void ConstraintWriter::end(const double* position, const double* length) {
   const int rows = c_.blocks.size(c_.count() - 1);
-  c_.position.insert(c_.position.end(), position, position + rows);
-  c_.row_length.insert(c_.row_length.end(), length, length + rows);
-  c_.drift.resize(c_.position.size(), 0.0);
+  for (int r = 0; r < rows; ++r) {
+    c_.position.push_back(position[r]);
+    c_.row_length.push_back(length[r]);
+    c_.drift.push_back(0.0);
+  }
 }
 
 void ConstraintWriter::set_drift(const Vec3& drift, int first) {
   double* rows = c_.drift.data() + c_.blocks.row[at(c_.count() - 1)] + first;
   for (int k = 0; k < 3; ++k) rows[k] = drift[k];
+}
+
+void ConstraintWriter::set_row_drift(double drift, int row) {
+  c_.drift[at(c_.blocks.row[at(c_.count() - 1)] + row)] = drift;
 }
 
 void ConstraintWriter::cancel() {
@@ -143,7 +166,7 @@ void ConstraintWriter::cancel() {
   for (std::vector<double>* values : {&b.mu, &b.lo, &b.hi}) values->resize(at(b.rows()));
 }
 
-double ConstraintWriter::mobility(int row, const VectorX& dof_weight) const {
+bool ConstraintWriter::moves(int row, const VectorX& dof_weight, double least) const {
   const Constraint& constraint = c_.list.back();
   const int stride = c_.stride(c_.count() - 1);
   double sum = 0.0;
@@ -151,7 +174,23 @@ double ConstraintWriter::mobility(int row, const VectorX& dof_weight) const {
     const TreePart& part = c_.parts[at(constraint.first_part + i)];
     const int* dofs = c_.dofs(model_, part);
     const double* J = c_.J.data() + part.start + row;
-    for (int k = 0; k < part.count; ++k) sum += J[stride * k] * J[stride * k] * dof_weight[dofs[k]];
+    for (int k = part.count - 1; k >= 0; --k) {
+      sum += J[stride * k] * J[stride * k] * dof_weight[dofs[k]];
+      if (sum >= least) return true;
+    }
+  }
+  return !(sum < least);  // true for NaN
+}
+
+double ConstraintWriter::rate(int row, const ConstVectorRef& v) const {
+  const Constraint& constraint = c_.list.back();
+  const int stride = c_.stride(c_.count() - 1);
+  double sum = 0.0;
+  for (int i = 0; i < constraint.part_count; ++i) {
+    const TreePart& part = c_.parts[at(constraint.first_part + i)];
+    const int* dofs = c_.dofs(model_, part);
+    const double* J = c_.J.data() + part.start + row;
+    for (int k = 0; k < part.count; ++k) sum += J[stride * k] * v[dofs[k]];
   }
   return sum;
 }
@@ -270,19 +309,76 @@ void half_solve_part(const Model& model, const VectorX& L, const Constraints& c,
 
 }  // namespace
 
+namespace {
+
+// Rows on a single dof k: D^-1/2 L^-T e_k is the row w_k = root_k e_k - sum_j L_kj w_j of a recursion over the
+// ancestors j of k. A row has the layout of a row of L (Model::row_start), and ends in zeros.
+class UnitRows {
+ public:
+  UnitRows(const Model& model, const VectorX& L, Constraints& c) : model_(model), L_(L), c_(c) {
+    c.unit_rows.resize(static_cast<std::size_t>(L.size()));
+    c.has_unit_row.assign(at(model.nv), 0);
+  }
+
+  const double* operator()(int dof) {
+    if (c_.has_unit_row[at(dof)] == 0) {
+      const int* path = model_.row_dof.data() + model_.row_start[at(dof)];
+      int i = model_.row_length[at(dof)] - 1;
+      while (i > 0 && c_.has_unit_row[at(path[i - 1])] == 0) --i;
+      for (; i < model_.row_length[at(dof)]; ++i) make(path[i], path);
+    }
+    return row(dof);
+  }
+
+ private:
+  double* row(int dof) { return c_.unit_rows.data() + model_.row_start[at(dof)]; }
+
+  void make(int dof, const int* path) {
+    const int last = model_.row_length[at(dof)] - 1;
+    const double* factor = L_.data() + model_.row_start[at(dof)];
+    double* own = row(dof);
+    for (int i = 0; i <= last; i += 8) {  // two groups of lanes at a time
+      Lanes low{}, high{};
+      for (int j = i; j < last; ++j) {
+        const double* other = row(path[j]) + i;
+        low -= broadcast(factor[j]) * load_lanes(other);
+        if (j >= i + 4) high -= broadcast(factor[j]) * load_lanes(other + 4);
+      }
+      store_lanes(low, own + i);
+      if (last >= i + 4) store_lanes(high, own + i + 4);
+    }
+    own[last] = c_.root[at(dof)];
+    c_.has_unit_row[at(dof)] = 1;
+  }
+
+  const Model& model_;
+  const VectorX& L_;
+  Constraints& c_;
+};
+
+}  // namespace
+
 void solve_constraint_rows(const Model& model, const Scope& scope, const VectorX& L, const VectorX& D_inverse,
                            Constraints& c) {
   c.root.resize(at(model.nv));
   for (const IndexRange& range : scope.dofs) {
     for (int k = range.begin; k < range.end; ++k) c.root[at(k)] = std::sqrt(D_inverse[k]);
   }
-  c.Y.assign(c.J.begin(), c.J.end());
+  c.Y.resize(c.J.size());
+  UnitRows unit_row(model, L, c);
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int stride = c.stride(block);
     for (int i = 0; i < constraint.part_count; ++i) {
       const TreePart& part = c.parts[at(constraint.first_part + i)];
+      const double* from = c.J.data() + part.start;
       double* x = c.Y.data() + part.start;
+      if (stride == 1 && part.path >= 0 && part.first == part.count - 1) {
+        const double* row = unit_row(part.path);
+        for (int k = 0; k < part.count; ++k) x[k] = from[part.first] * row[k];
+        continue;
+      }
+      std::copy_n(from, stride * part.count, x);
       stride == 1   ? half_solve_part<1>(model, L, c, part, x)
       : stride == 4 ? half_solve_part<4>(model, L, c, part, x)
                     : half_solve_part<8>(model, L, c, part, x);
@@ -299,6 +395,18 @@ void multiply_jacobian(const Model& model, const Constraints& c, const std::arra
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int stride = c.stride(block), row = c.blocks.row[at(block)];
+    if (stride == 1) {
+      double sums[vectors] = {};
+      for (int p = 0; p < constraint.part_count; ++p) {
+        const TreePart& part = c.parts[at(constraint.first_part + p)];
+        const int* dofs = c.dofs(model, part);
+        for (int k = part.first; k < part.count; ++k) {
+          for (std::size_t i = 0; i < vectors; ++i) sums[i] += c.J[part.start + at(k)] * v[i][dofs[k]];
+        }
+      }
+      for (std::size_t i = 0; i < vectors; ++i) result[i][row] = sums[i];
+      continue;
+    }
     Lanes low[vectors] = {}, high[vectors] = {};
     for (int p = 0; p < constraint.part_count; ++p) {
       const TreePart& part = c.parts[at(constraint.first_part + p)];
@@ -307,10 +415,6 @@ void multiply_jacobian(const Model& model, const Constraints& c, const std::arra
       for (int k = part.first; k < part.count; ++k, J += stride) {
         for (std::size_t i = 0; i < vectors; ++i) {
           const double speed = v[i][dofs[k]];
-          if (stride == 1) {
-            low[i][0] += *J * speed;
-            continue;
-          }
           low[i] += load_lanes(J) * broadcast(speed);
           if (stride == 8) high[i] += load_lanes(J + 4) * broadcast(speed);
         }
@@ -337,6 +441,14 @@ void add_constraint_force(const Model& model, const Constraints& c, const ConstV
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int stride = c.stride(block), row = c.blocks.row[at(block)];
+    if (stride == 1) {
+      for (int i = 0; i < constraint.part_count; ++i) {
+        const TreePart& part = c.parts[at(constraint.first_part + i)];
+        const int* dofs = c.dofs(model, part);
+        for (int k = part.first; k < part.count; ++k) tau[dofs[k]] += c.J[part.start + at(k)] * lambda[row];
+      }
+      continue;
+    }
     Lanes impulse[2] = {};
     for (int r = 0; r < c.blocks.size(block); ++r) impulse[r / 4][r % 4] = lambda[row + r];
     for (int i = 0; i < constraint.part_count; ++i) {
@@ -344,10 +456,6 @@ void add_constraint_force(const Model& model, const Constraints& c, const ConstV
       const int* dofs = c.dofs(model, part);
       const double* J = c.J.data() + part.start + at(stride * part.first);
       for (int k = part.first; k < part.count; ++k, J += stride) {
-        if (stride == 1) {
-          tau[dofs[k]] += *J * impulse[0][0];
-          continue;
-        }
         Lanes products = load_lanes(J) * impulse[0];
         if (stride == 8) products += load_lanes(J + 4) * impulse[1];
         tau[dofs[k]] += sum(products);

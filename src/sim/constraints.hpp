@@ -33,6 +33,10 @@ enum class ConstraintKind : std::uint8_t {
   kEquality,
   kServo,
   kTendonSpring,
+  kLoopJoint,
+  kLoopLimit,
+  kLoopFriction,
+  kLoopSpring,
 };
 
 const char* to_string(ConstraintKind kind);
@@ -64,13 +68,18 @@ struct Constraints {
   AlignedVector J;                 // the Jacobians of all parts
   AlignedVector Y;                 // D^-1/2 L^-T J', same layout; solve_constraint_rows
   AlignedVector root;              // nv: D^-1/2
+  AlignedVector unit_rows;         // rows D^-1/2 L^-T e_k of dofs k that are constrained alone, laid out like L
+  std::vector<char> has_unit_row;  // nv: which of them are made
   std::vector<double> position;    // nrow: gap of contacts and limits, error of equalities, else 0
   std::vector<double> row_length;  // nrow: m for rotational rows, 1 for others
   std::vector<char> recovers;      // nrow: 1 where a hard law holds, whose violations are brought back
   std::vector<double> drift;       // nrow: dJ/dt v where the law wants it (connect and weld in MuJoCo's model), else 0
+  std::vector<double>
+      surface_velocity;  // nrow where a surface moves on its own, else empty: how fast the rows move by it
   std::vector<ContactPhysics> physics;  // nblock where contacts have laws (ConstraintRules::contact_laws), else empty
   VectorX velocity;                     // nrow: J v at the start of the step
   VectorX free_velocity;                // nrow: J v_free
+  VectorX loop_velocity;                // nrow: J of ConstraintStep::loop_velocity, if there is one
   VectorX bias;                         // nrow: b
   VectorX compliance;                   // nrow: R
   VectorX recovery;                     // nrow: the part of b that brings violated constraints back
@@ -84,6 +93,15 @@ struct Constraints {
   const int* dofs(const Model& model, const TreePart& part) const {
     if (part.path >= 0) return model.row_dof.data() + model.row_start[static_cast<std::size_t>(part.path)];
     return all_dofs.data() + model.tree_first_dof[static_cast<std::size_t>(part.tree)];
+  }
+  // How fast a row moves by surfaces that move on their own.
+  double surface(int row) const {
+    return surface_velocity.empty() ? 0.0 : surface_velocity[static_cast<std::size_t>(row)];
+  }
+  void set_surface_velocity(int row, double speed) {
+    if (speed == 0.0) return;
+    surface_velocity.resize(static_cast<std::size_t>(rows()), 0.0);
+    surface_velocity[static_cast<std::size_t>(row)] = speed;
   }
   void clear();
 };
@@ -103,6 +121,8 @@ class ConstraintWriter {
   void begin(ConstraintKind kind, int index, int side = 0);
   // The entry of a row for one dof.
   void add_dof(int dof, int row, double value);
+  // The only entry of a block of one row.
+  void set_dof(int dof, double value);
   // Adds sign * (rows of the velocity of the point p of a body): row r gets linear[r].v + angular[r].w.
   void add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows);
   // The rows of the velocity of body b against body a.
@@ -113,10 +133,13 @@ class ConstraintWriter {
   void end(const double* position, const double* length);
   // After end: dJ/dt v of three rows of the last block.
   void set_drift(const Vec3& drift, int first = 0);
+  void set_row_drift(double drift, int row);
   // Takes back the block that was begun, before end.
   void cancel();
-  // The size of row r of the block in velocities that a unit impulse makes: sum of J_k^2 weight_k over the dofs.
-  double mobility(int row, const VectorX& dof_weight) const;
+  // Whether a unit impulse on a row of the block makes at least this velocity: the sum of J_k^2 weight_k over the dofs.
+  bool moves(int row, const VectorX& dof_weight, double least) const;
+  // The rate of a row of the block that is being written.
+  double rate(int row, const ConstVectorRef& v) const;
 
  private:
   TreePart& part(int leaf);

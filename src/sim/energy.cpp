@@ -6,6 +6,7 @@
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/dynamics/loop_joints.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
 
 namespace touchstone {
@@ -35,6 +36,7 @@ void EnergyMeter::move_to(const Model& model, const Parameters& parameters, cons
     inertia_.assign(parameters.body_inertia.begin(), parameters.body_inertia.end());
   }
   known_ = true;
+  knows_end_ = false;
 }
 
 void EnergyMeter::place(const Model& model, const Parameters& parameters, const State& state, const Scope& scope) {
@@ -45,7 +47,7 @@ void EnergyMeter::place(const Model& model, const Parameters& parameters, const 
 Energies EnergyMeter::energies(const Model& model, const Parameters& parameters, const State& state) {
   forward_velocity(model, state.v, data_);
   return {kinetic_energy(model, parameters, state.v, data_),
-          potential_energy(model, parameters, state.q, data_) + resting_potential_};
+          potential_energy(model, parameters, state, data_) + resting_potential_};
 }
 
 Energies EnergyMeter::measure(const Model& model, const Parameters& parameters, const State& state) {
@@ -65,6 +67,7 @@ Energies EnergyMeter::measure_all(const Model& model, const Parameters& paramete
 }
 
 bool EnergyMeter::lend(const Parameters& parameters, const State& state, Data& data) {
+  starts_there_ = false;
   if (!known_ || q_ != state.q || !same(mocap_, state.mocap) || !same(inertia_, parameters.body_inertia)) return false;
   data.angle.swap(data_.angle);
   data.angle_sine.swap(data_.angle_sine);
@@ -74,6 +77,7 @@ bool EnergyMeter::lend(const Parameters& parameters, const State& state, Data& d
   data.body_com.swap(data_.body_com);
   data.S.swap(data_.S);
   known_ = false;
+  starts_there_ = knows_end_ && v_end_ == state.v;
   return true;
 }
 
@@ -81,11 +85,18 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
                                    bool at_start, const Data& data) {
   EnergyAccount e;
   const VectorX &v = motion.before.v, &v_next = motion.after.v;
-  const Energies start = at_start
-                             ? Energies{kinetic_energy(model, parameters, v, data),
-                                        potential_energy(model, parameters, motion.before.q, data) + resting_potential_}
-                             : measure(model, parameters, motion.before);
+  const auto at_place = [&] {
+    if (starts_there_ && motion.keeps_parameters) return end_;
+    return Energies{kinetic_energy(model, parameters, v, data),
+                    potential_energy(model, parameters, motion.before, data) + resting_potential_};
+  };
+  const Energies start = at_start ? at_place() : measure(model, parameters, motion.before);
   const Energies end = at_start ? energies(model, parameters, motion.after) : measure(model, parameters, motion.after);
+  if (at_start) {
+    end_ = end;
+    v_end_ = v_next;
+    knows_end_ = true;
+  }
   e.kinetic_before = start.kinetic;
   e.potential_before = start.potential;
   e.kinetic = end.kinetic;
@@ -103,16 +114,20 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
   passive_compensation(model, parameters, data, impulse_);
   e.actuators += motion.h * impulse_.dot(mean_);
 
-  add_constraint_work(motion, e);
+  add_constraint_work(model, motion, e);
   return e;
 }
 
-void EnergyMeter::add_constraint_work(const StepMotion& motion, EnergyAccount& e) {
+void EnergyMeter::add_constraint_work(const Model& model, const StepMotion& motion, EnergyAccount& e) {
   const Constraints& c = motion.constraints;
   for (int block = 0; block < c.count(); ++block) {
     const KindEntry& kind = entry_of(c.list[at(block)].kind);
-    if (kind.work == Work::kElsewhere) continue;
     const int first = c.blocks.row[at(block)], last = c.blocks.row[at(block + 1)] - 1;
+    if (kind.kind == ConstraintKind::kLoopSpring) {
+      const double mean = 0.5 * (c.velocity[first] + motion.next_velocity[first]);
+      e.dampers -= motion.h * loop_damping(model, c.list[at(block)].index) * motion.next_velocity[first] * mean;
+    }
+    if (kind.work == Work::kElsewhere) continue;
     const bool one_sided = kind.violation == Violation::kOverlap || kind.violation == Violation::kOneSided;
     const bool is_impact = one_sided && c.velocity[last] < -motion.impact_speed;
     for (int r = first; r <= last; ++r) {
@@ -120,8 +135,11 @@ void EnergyMeter::add_constraint_work(const StepMotion& motion, EnergyAccount& e
                    after = 0.5 * motion.lambda[r] * motion.next_velocity[r];
       // A constraint that is being brought back does positive work on that account alone, also while it slows down.
       const double stabilisation = c.recovery[r] != 0.0 ? std::max(0.0, before) + std::max(0.0, after) : 0.0;
-      const double rest = before + after - stabilisation;
+      // A surface that moves on its own does what friction takes and the bodies gain.
+      const double surface = -motion.lambda[r] * c.surface(r);
+      const double rest = before + after - stabilisation - surface;
       e.stabilisation += stabilisation;
+      e.surfaces += surface;
       (kind.work == Work::kActuator ? e.actuators : is_impact ? e.inelastic : e.constraints) += rest;
     }
   }

@@ -20,9 +20,10 @@ struct StepMotion {
   const Input& input;
   double h;
   const Constraints& constraints;
-  const VectorX& lambda;         // at least nrow
-  const VectorX& next_velocity;  // at least nrow: of the rows, with the velocity after the step
-  double impact_speed;           // m/s or rad/s: contacts and limits that close faster are impacts
+  const VectorX& lambda;          // at least nrow
+  const VectorX& next_velocity;   // at least nrow: of the rows, with the velocity after the step
+  double impact_speed;            // m/s or rad/s: contacts and limits that close faster are impacts
+  bool keeps_parameters = false;  // nobody can have changed the model's parameters since the step before
 };
 
 class EnergyMeter {
@@ -34,9 +35,10 @@ class EnergyMeter {
   void set_scope(const Scope& scope, double resting_potential) {
     data_.scope = scope;
     resting_potential_ = resting_potential;
+    knows_end_ = false;
   }
   // Forgets the state that was moved to last: its kinematics may be of another scope.
-  void forget() { known_ = false; }
+  void forget() { known_ = knows_end_ = false; }
   // The kinematics of what is in a scope, whoever is moved to; for what is about to rest.
   void place(const Model& model, const Parameters& parameters, const State& state, const Scope& scope);
 
@@ -59,7 +61,7 @@ class EnergyMeter {
                         const Data& data);
 
  private:
-  void add_constraint_work(const StepMotion& motion, EnergyAccount& e);
+  void add_constraint_work(const Model& model, const StepMotion& motion, EnergyAccount& e);
   Energies energies(const Model& model, const Parameters& parameters, const State& state);
 
   Data data_;
@@ -68,6 +70,10 @@ class EnergyMeter {
   VectorX q_;
   std::vector<Transform> mocap_;
   std::vector<BodyInertia> inertia_;
+  // The energies of that state with some velocity, and whether the step at hand began with both.
+  Energies end_;
+  VectorX v_end_;
+  bool knows_end_ = false, starts_there_ = false;
   VectorX impulse_, mean_;
   double resting_potential_ = 0.0;  // J
 };

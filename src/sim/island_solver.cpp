@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "touchstone/base/clock.hpp"
 #include "touchstone/base/index.hpp"
 
 namespace touchstone {
@@ -84,20 +83,17 @@ IslandSolver::IslandSolver(const SimulatorOptions& options)
 }
 
 int IslandSolver::begin(const Step& step, StepReport& report) {
-  const Stopwatch watch;
   islands_.find(step.model, step.constraints, separate_);
   report.islands = islands_.count();
   while (work_.size() < at(islands_.count())) {
     work_.push_back(std::make_unique<Work>());
     work_.back()->workspace = solver_->make_workspace();
   }
-  report.times.assembly += watch.seconds();
   return islands_.count();
 }
 
 // Islands have rows of their own, of lambda and of the constraints, so that threads do not meet there.
-void IslandSolver::solve_island(int index, int thread, const Step& step) {
-  Stopwatch watch;
+void IslandSolver::solve_island(int index, int thread, const Step& step, StageClock& clock) {
   Work& work = *work_[at(index)];
   TreeIslands::Scratch& scratch = scratch_[at(thread)];
   Constraints& c = step.constraints;
@@ -110,7 +106,7 @@ void IslandSolver::solve_island(int index, int thread, const Step& step) {
   work.workspace->primal_source = &primal;
   const Blocks& blocks = island.problem.blocks;
   VectorX& local = work.solution.lambda;
-  work.times.assembly = watch.restart();
+  work.times.assembly = clock.lap();
   // Only recoveries are worth an attempt that softens nothing.
   const SolverOptions* strict = asks_for_recovery(c, island) ? strict_options_.get() : nullptr;
   const SolverOptions* usual = solver_options_.get();
@@ -122,18 +118,33 @@ void IslandSolver::solve_island(int index, int thread, const Step& step) {
     if (options == strict) work.conflict = work.solution.infeasible && give_up_recovery(c, island);
   }
   work.workspace->primal_source = nullptr;
-  work.times.solve = watch.restart();
+  bool is_replaced = false;
+  if (step.minimum_norm && work.status == SolveStatus::kSolved) {
+    work.found = local;
+    is_replaced = work.minimum_norm.apply(island.problem, local);
+  }
+  work.times.solve = clock.lap();
   if (work.status == SolveStatus::kInvalidProblem || work.status == SolveStatus::kUnsupported) {
     local.setZero(blocks.rows());
   } else {
     work.residuals = certify(island.problem, local, work.certificate, entry_->certificate);
+    if (is_replaced &&
+        work.residuals.model_natv_relative > solver_options_->relative_tolerance) {  // motion comes first
+      local = work.found;
+      work.residuals = certify(island.problem, local, work.certificate, entry_->certificate);
+    }
     if (entry_->law) certify_law(island.problem, local, *entry_->law, work.law_certificate, work.residuals);
   }
   for (int k = 0; k < blocks.count(); ++k) {
     const double* from = local.data() + blocks.row[at(k)];
     std::copy_n(from, blocks.size(k), step.lambda.data() + c.blocks.row[at(island.blocks[at(k)])]);
   }
-  work.times.certify = watch.restart();
+  work.times.certify = clock.lap();
+}
+
+void IslandSolver::solve_island(int index, int thread, const Step& step) {
+  StageClock clock;
+  solve_island(index, thread, step, clock);
 }
 
 void IslandSolver::finish(double wall_seconds, StepReport& report) const {

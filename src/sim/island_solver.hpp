@@ -11,8 +11,10 @@
 #include "touchstone/contact/certify.hpp"
 #include "touchstone/contact/laws/certify_law.hpp"
 #include "touchstone/sim/islands.hpp"
+#include "touchstone/sim/minimum_norm.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/report.hpp"
+#include "touchstone/sim/stage_clock.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone {
@@ -31,12 +33,14 @@ class IslandSolver {
     double h;
     VectorX& lambda;
     const VectorX* velocity = nullptr;  // nv: before the step, to start from
+    bool minimum_norm = false;          // of the impulses of equalities
   };
   // Finds the islands. Then solve_island for each of them, in any order and thread, then finish.
   int begin(const Step& step, StepReport& report);
   // Builds, solves and certifies the problem of one island; `thread` from 0 on. Where it has no solution because
   // violated constraints ask for recoveries that contradict each other, they are given up, and it is solved again; a
   // compliance is the last resort.
+  void solve_island(int island, int thread, const Step& step, StageClock& clock);
   void solve_island(int island, int thread, const Step& step);
   // Fills the solver's part of the report, times of assembly (the problems), solve and certify included.
   void finish(double wall_seconds, StepReport& report) const;
@@ -54,6 +58,8 @@ class IslandSolver {
   struct Work {
     std::unique_ptr<SolverWorkspace> workspace;
     Solution solution;
+    MinimumNorm minimum_norm;
+    VectorX found;  // what the solver found, if impulses of least norm are tried instead
     CertificateWorkspace certificate;
     LawCertificateWorkspace law_certificate;
     SolveStatus status = SolveStatus::kSolved;

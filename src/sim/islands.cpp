@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/math/lanes.hpp"
 
 namespace touchstone {
 namespace {
@@ -95,24 +97,55 @@ void TreeIslands::index_uses(const Model& model, const Constraints& c) {
 }
 
 // Whether the blocks join the same trees as in the last problem of this island.
-bool TreeIslands::keeps_pattern(const Constraints& c, TreeIsland& island, Scratch& s) {
-  s.joined.clear();
+bool TreeIslands::keeps_pattern(const Constraints& c, TreeIsland& island) {
+  std::vector<int>& joined = island.joined;
+  std::size_t next = 0;
+  bool same = true;
+  const auto see = [&](int value) {
+    if (next == joined.size()) joined.push_back(-1);
+    same = same && joined[next] == value;
+    joined[next++] = value;
+  };
   for (const int block : island.blocks) {
     const Constraint& constraint = c.list[at(block)];
-    s.joined.push_back(c.blocks.size(block));
-    s.joined.push_back(constraint.part_count);
-    for (int i = 0; i < constraint.part_count; ++i) s.joined.push_back(c.parts[at(constraint.first_part + i)].tree);
+    see(c.blocks.size(block));
+    see(constraint.part_count);
+    for (int i = 0; i < constraint.part_count; ++i) see(c.parts[at(constraint.first_part + i)].tree);
   }
-  if (s.joined == island.joined) return true;
-  island.joined.assign(s.joined.begin(), s.joined.end());
-  return false;
+  same = same && next == joined.size();
+  joined.resize(next);
+  return same;
+}
+
+// On one tree all blocks are joined. Values are written whole, but for the padding.
+void TreeIslands::set_full_pattern(const Blocks& blocks, BlockSparseMatrix& G) {
+  const int n = blocks.count();
+  G.start.resize(at(n + 1));
+  G.col.resize(at(n) * at(n));
+  G.offset.resize(at(n) * at(n) + 1);
+  G.all_3x3 = true;
+  std::size_t entry = 0, offset = 0;
+  for (int i = 0; i < n; ++i) {
+    const int rows = blocks.size(i);
+    G.start[at(i)] = static_cast<int>(entry);
+    G.all_3x3 = G.all_3x3 && rows == 3;
+    for (int j = 0; j < n; ++j, ++entry) {
+      G.col[entry] = j;
+      G.offset[entry] = offset + at(rows * blocks.row[at(j)]);
+    }
+    offset += at(rows * blocks.rows());
+  }
+  G.start[at(n)] = static_cast<int>(entry);
+  G.offset[entry] = offset;
+  G.values.resize(offset + BlockSparseMatrix::kPadding);
+  std::fill(G.values.end() - BlockSparseMatrix::kPadding, G.values.end(), 0.0);
 }
 
 // G joins the blocks that share a tree. Made row by row, already sorted.
 void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch& s) const {
   const Blocks& blocks = island.problem.blocks;
   BlockSparseMatrix& G = island.problem.dual.G_sparse;
-  if (keeps_pattern(c, island, s)) {
+  if (keeps_pattern(c, island)) {
     for (int i = 0; i < blocks.count(); ++i) {  // rows of one tree are written whole
       if (c.list[at(island.blocks[at(i)])].joins_trees())
         std::fill(G.data(G.start[at(i)]), G.data(G.start[at(i + 1)]), 0.0);
@@ -121,6 +154,10 @@ void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch&
   }
   G.row_begin = blocks.row;
   G.col_begin = blocks.row;
+  if (island.trees.size() == 1) {
+    set_full_pattern(blocks, G);
+    return;
+  }
   G.start.assign(1, 0);
   G.col.clear();
   G.offset.assign(1, 0);
@@ -161,23 +198,14 @@ namespace {
 
 constexpr int kStrip = 8;
 
-// Rows of four lanes as columns.
-void transpose(Lanes* a) {
-  const Lanes low01 = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6);
-  const Lanes high01 = __builtin_shufflevector(a[0], a[1], 1, 5, 3, 7);
-  const Lanes low23 = __builtin_shufflevector(a[2], a[3], 0, 4, 2, 6);
-  const Lanes high23 = __builtin_shufflevector(a[2], a[3], 1, 5, 3, 7);
-  a[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-  a[1] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-  a[2] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-  a[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
-}
+constexpr int kWord = 64;
 
-// C(i .. i + 8, j .. j + 4) = sum over the listed dofs of P_i P_j', and its mirror image if it is off the diagonal.
-void multiply_tile(const double* packed, int padded, const std::vector<int>& dofs, int i, int j, double* C) {
+// C(i .. i + 8, j .. j + 4) = sum of P_i P_j' over the listed rows of P (where they begin), and its mirror image if it
+// is off the diagonal.
+void multiply_tile(const double* packed, int padded, std::span<const int> starts, int i, int j, double* C) {
   Lanes low[4] = {}, high[4] = {};
-  for (const int k : dofs) {
-    const double* row = packed + at(k * padded);
+  for (const int start : starts) {
+    const double* row = packed + start;
     const Lanes a = load_lanes(row + i), b = load_lanes(row + i + 4);
     for (int column = 0; column < 4; ++column) {
       const Lanes factor = broadcast(row[j + column]);
@@ -199,36 +227,20 @@ void multiply_tile(const double* packed, int padded, const std::vector<int>& dof
   }
 }
 
-constexpr int kWord = 64;
-
-// One bit for each dof that a strip moves, strip by strip. Returns the words of a strip.
-int find_moved(int padded, int dofs, TreeIslands::Scratch& s) {
-  const int words = (dofs + kWord - 1) / kWord;
-  s.moves.assign(at(padded / kStrip * words), 0);
-  for (int k = 0; k < dofs; ++k) {
-    const double* row = s.packed.data() + at(k * padded);
-    for (int i = 0; i < padded; i += kStrip, row += kStrip) {
-      const Lanes largest = load_lanes(row) * load_lanes(row) + load_lanes(row + 4) * load_lanes(row + 4);
-      const std::uint64_t moved = sum(largest) != 0.0 ? 1 : 0;  // NaN counts as moved
-      s.moves[at(i / kStrip * words + k / kWord)] |= moved << (k % kWord);
-    }
-  }
-  return words;
-}
-
 // C = P'P.
-void multiply_packed(int padded, int dofs, TreeIslands::Scratch& s) {
+void multiply_packed(int padded, TreeIslands::Scratch& s) {
   s.products.resize(at(padded * padded));
-  const int words = find_moved(padded, dofs, s);
+  s.starts.resize(at(kWord * s.words));
   for (int i = 0; i < padded; i += kStrip) {
     for (int j = 0; j <= i; j += kStrip) {
-      s.moved.clear();
-      for (int w = 0; w < words; ++w) {
-        std::uint64_t both = s.moves[at(i / kStrip * words + w)] & s.moves[at(j / kStrip * words + w)];
-        for (; both != 0; both &= both - 1) s.moved.push_back(w * kWord + std::countr_zero(both));
+      std::size_t count = 0;
+      for (int w = 0; w < s.words; ++w) {
+        std::uint64_t both = s.moves[at(i / kStrip * s.words + w)] & s.moves[at(j / kStrip * s.words + w)];
+        for (; both != 0; both &= both - 1) s.starts[count++] = (w * kWord + std::countr_zero(both)) * padded;
       }
-      multiply_tile(s.packed.data(), padded, s.moved, i, j, s.products.data());
-      multiply_tile(s.packed.data(), padded, s.moved, i, j + 4, s.products.data());
+      const std::span<const int> starts(s.starts.data(), count);
+      multiply_tile(s.packed.data(), padded, starts, i, j, s.products.data());
+      multiply_tile(s.packed.data(), padded, starts, i, j + 4, s.products.data());
     }
   }
 }
@@ -253,7 +265,41 @@ void write_panel(const double* C, int padded, int row, int m, int column, int n,
 
 }  // namespace
 
-// Packs the rows of Y on a tree; returns their number, padded to whole strips.
+namespace {
+
+// The dofs of each path of a tree, as bits.
+void find_paths(const Model& model, int first, int dofs, TreeIslands::Scratch& s) {
+  s.words = (dofs + kWord - 1) / kWord;
+  s.paths.assign(at(dofs * s.words), 0);
+  for (int k = 0; k < dofs; ++k) {
+    std::uint64_t* own = s.paths.data() + at(k * s.words);
+    const int parent = model.dof_parent[at(first + k)];
+    if (parent >= 0) std::copy_n(s.paths.data() + at((parent - first) * s.words), s.words, own);
+    own[k / kWord] |= std::uint64_t{1} << (k % kWord);
+  }
+}
+
+// Notes which dofs are moved by the strips that the rows of a part fall into: those of its path, or, where it covers
+// the whole tree, those that are not zero.
+void mark_moved(const TreePart& part, int first, int row, int size, const double* y, TreeIslands::Scratch& s) {
+  const auto mark = [&](int word, std::uint64_t bits) {
+    s.moves[at(row / kStrip * s.words + word)] |= bits;
+    s.moves[at((row + size - 1) / kStrip * s.words + word)] |= bits;
+  };
+  if (part.path >= 0) {
+    for (int w = 0; w < s.words; ++w) mark(w, s.paths[at((part.path - first) * s.words + w)]);
+    return;
+  }
+  for (int k = 0; k < part.count; ++k, y += Constraints::stride_of(size)) {
+    const bool moves = !std::all_of(y, y + size, [](double value) { return value == 0.0; });
+    if (moves) mark(k / kWord, std::uint64_t{1} << (k % kWord));
+  }
+}
+
+}  // namespace
+
+// Packs the rows of Y on a tree, and notes which dofs each strip of them moves; returns their number, padded to whole
+// strips.
 int TreeIslands::pack_rows(const Model& model, const Constraints& c, const TreeIsland& island, int tree,
                            Scratch& s) const {
   const int first = model.tree_first_dof[at(tree)], dofs = model.tree_first_dof[at(tree + 1)] - first;
@@ -266,14 +312,19 @@ int TreeIslands::pack_rows(const Model& model, const Constraints& c, const TreeI
   s.rows = rows;
   const int padded = (rows + kStrip - 1) / kStrip * kStrip;
   s.packed.assign(at(padded * dofs), 0.0);
+  find_paths(model, first, dofs, s);
+  s.moves.assign(at(padded / kStrip * s.words), 0);
   for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u) {
     const int size = island.problem.blocks.size(uses_[u].block), stride = Constraints::stride_of(size);
     const TreePart& part = c.parts[at(uses_[u].part)];
     const int* dof = c.dofs(model, part);
     const double* y = c.Y.data() + part.start;
-    double* column = s.packed.data() + s.use_row[u - first_use(tree)];
+    const int row = s.use_row[u - first_use(tree)];
+    mark_moved(part, first, row, size, y, s);
+    double* column = s.packed.data() + row;
     for (int k = 0; k < part.count; ++k, y += stride) {
-      double* target = column + at((dof[k] - first) * padded);
+      const int own = dof[k] - first;
+      double* target = column + at(own * padded);
       if (size == 1) {
         *target = *y;
       } else if (size == 3) {
@@ -324,9 +375,8 @@ void TreeIslands::build_problem(int index, const Model& model, const Constraints
   problem.dual.symmetric = true;
   set_pattern(c, island, scratch);
   for (const int tree : island.trees) {
-    const int dofs = model.tree_first_dof[at(tree + 1)] - model.tree_first_dof[at(tree)];
     const int padded = pack_rows(model, c, island, tree, scratch);
-    multiply_packed(padded, dofs, scratch);
+    multiply_packed(padded, scratch);
     spread_products(c, island, tree, padded, scratch);
   }
   problem.dual.g.resize(problem.nrow());
@@ -341,7 +391,8 @@ void TreeIslands::build_problem(int index, const Model& model, const Constraints
   }
   for (int i = 0; i < problem.nblock(); ++i) {
     const int from = c.blocks.row[at(members[at(i)])], to = problem.blocks.row[at(i)], rows = problem.blocks.size(i);
-    double* diagonal = G.data(G.find(i, i));
+    const bool is_full = G.start[at(i + 1)] - G.start[at(i)] == problem.nblock();
+    double* diagonal = G.data(is_full ? G.start[at(i)] + i : G.find(i, i));
     for (int r = 0; r < rows; ++r) {
       problem.dual.g[to + r] = c.free_velocity[from + r] + c.bias[from + r];
       problem.R[to + r] = c.compliance[from + r];

@@ -40,14 +40,14 @@ class TreeIslands {
 
   // Memory for build_problem and build_primal: one for each thread.
   struct Scratch {
-    std::vector<int> neighbours, joined;
-    // Of one tree: rows, first row of each use, the rows of Y packed dof by dof, dofs that strips of them move (bits),
-    // those that two strips move, products.
-    int rows = 0;
+    std::vector<int> neighbours;
+    // Of one tree: rows, first row of each use, the rows of Y packed dof by dof, dofs that strips of them move and
+    // those of paths (bits, so many words each), where the rows begin that two strips move, products.
+    int rows = 0, words = 0;
     std::vector<int> use_row;
     AlignedVector packed;
-    std::vector<std::uint64_t> moves;
-    std::vector<int> moved;
+    std::vector<std::uint64_t> moves, paths;
+    std::vector<int> starts;
     AlignedVector products;
   };
   // The problem of one island: G = Y' Y + R and g = J v_free + b. Needs solve_constraint_rows. May run for different
@@ -71,7 +71,8 @@ class TreeIslands {
                    std::vector<int>& groups) const;
   void index_uses(const Model& model, const Constraints& constraints);
   void set_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
-  static bool keeps_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch);
+  static void set_full_pattern(const Blocks& blocks, BlockSparseMatrix& G);
+  static bool keeps_pattern(const Constraints& constraints, TreeIsland& island);
   void build_jacobian(const Model& model, const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
   int pack_rows(const Model& model, const Constraints& constraints, const TreeIsland& island, int tree,
                 Scratch& scratch) const;

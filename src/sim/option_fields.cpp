@@ -48,6 +48,9 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
   list.add("max_iterations", options.max_iterations, 0, std::numeric_limits<int>::max(), "0: the solver's own limit");
   list.add("constraints", options.constraints, {"rigid", "mujoco"}, "hard, or softened as MuJoCo's");
   list.add("substeps", options.substeps, 1, 1'000'000, "equal parts of a step, with the same input");
+  list.add("accuracy", options.accuracy, 0.0, kLarge,
+           "m; error of positions that a part of a step may make, which chooses its size; 0: steps of one size");
+  list.add("min_step", options.min_step, 1e-12, 1.0, "s; accuracy: smaller parts are not tried");
   list.add("threads", options.threads, 0, ThreadPool::kMostThreads,
            "that share the islands of a step; 0: one a processor");
   list.add("warm_start", options.warm_start, "begin with the impulses of the step before");
@@ -62,6 +65,9 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
   list.add("slop", options.stabilisation.slop, 0.0, 1.0, "m or rad; violation that is left alone");
   list.add("recovery_speed", options.stabilisation.recovery_speed, 0.0, kLarge,
            "m/s; penetrations end at most so fast");
+  list.add("loops", options.stabilisation.loops, {"pass", "closed"},
+           "position: loops get one pass a step, or as many as close them");
+  list.add("loop_tolerance", options.stabilisation.loop_tolerance, 1e-9, 1.0, "m; closed: error that may be left");
   list.add("restitution_threshold", options.stabilisation.restitution_threshold, 0.0, kLarge,
            "m/s; slower impacts do not bounce");
   list.add("sleep", options.sleep.mode, {"model", "false", "true"},

@@ -19,6 +19,11 @@ void SimulatorOptions::validate() const {
   require(std::isfinite(tolerance) && tolerance > 0.0, "tolerance", tolerance, "give a positive number, such as 1e-6");
   require(max_iterations >= 0, "max_iterations", max_iterations, "give a positive number, or 0 for the solver's own");
   require(substeps >= 1, "substeps", substeps, "give 1 or more");
+  require(std::isfinite(accuracy) && accuracy >= 0.0, "accuracy", accuracy,
+          "give a length in metres, such as 1e-4, or 0 for steps of one size");
+  require(std::isfinite(min_step) && min_step > 0.0, "min_step", min_step, "give a time in s, above 0");
+  require(accuracy == 0.0 || substeps == 1, "substeps", substeps,
+          "give 1 with an accuracy, which chooses the parts itself");
   require(threads >= 0, "threads", threads, "give a positive number, or 0 for one a processor");
   require(watch.energy_jump > 0.0, "watch.energy_jump", watch.energy_jump, "give a positive share, such as 0.2");
   require(watch.penetration > 0.0, "watch.penetration", watch.penetration, "give a positive length in metres");

@@ -26,6 +26,12 @@ enum class Stabilisation : std::uint8_t {
   kBaumgarte,  // the contact problem asks for a velocity
 };
 
+// How far loops (equalities) are closed after a step, with Stabilisation::kPosition.
+enum class LoopClosing : std::uint8_t {
+  kPass,    // one pass with all other violations: to second order in the way of a step
+  kClosed,  // repeated until no error is above loop_tolerance (sim/closure.hpp)
+};
+
 // How violated constraints are brought back, and when contacts bounce.
 struct StabilisationOptions {
   Stabilisation method = Stabilisation::kPosition;
@@ -33,6 +39,8 @@ struct StabilisationOptions {
   double erp = 0.2;              // kBaumgarte: share of a violation that one step removes
   double slop = 2e-4;            // m or rad; contacts and limits may be violated so much without being pushed back
   double recovery_speed = 1.0;   // m/s; violations are left at most so fast, but for equalities with kBaumgarte
+  LoopClosing loops = LoopClosing::kPass;
+  double loop_tolerance = 1e-9;        // m, kClosed
   double restitution_threshold = 0.1;  // m/s or rad/s; slower impacts do not bounce
 };
 
@@ -81,7 +89,11 @@ struct SimulatorOptions {
   CollisionOptions collision;
   WatchOptions watch;
   SleepOptions sleep;
-  int substeps = 1;          // a step is so many equal ones, with the same input; the report is that of all of them
+  int substeps = 1;  // a step is so many equal ones, with the same input; the report is that of all of them
+  // m: a step is made in parts whose size follows from the error of positions that is allowed (sim/error_control.hpp),
+  // turns by the length of what turns; 0: steps of one size.
+  double accuracy = 0.0;
+  double min_step = 1e-6;    // s: smaller parts are not tried, whatever the accuracy
   bool swept_margin = true;  // look for contacts as far as bodies move in a step
   bool warm_start = true;
   int threads = 1;      // that share the islands of a step; 0: one for each processor. The bits do not depend on it

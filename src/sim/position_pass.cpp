@@ -172,7 +172,8 @@ bool PositionPass::gather(const Step& step) {
 // The metric with springs and servos, if there are any.
 bool PositionPass::stiffen(const Step& step) {
   // What moves by less than the slop in all rises no farther.
-  if (longest_ <= step.options.slop || !factorize_stiff(step.model, step.parameters, kStiffTime, step.data, stiff_))
+  if (!step.springs || longest_ <= step.options.slop ||
+      !factorize_stiff(step.model, step.parameters, kStiffTime, step.data, stiff_))
     return false;
   solve_constraint_rows(step.model, step.data.scope, stiff_.L, stiff_.D_inverse, rows_);
   return true;
@@ -221,7 +222,7 @@ bool PositionPass::set_ways(const Step& step, const TreeIsland& island) {
   });
   if (longest == 0.0 || most == 0.0) return false;
   const double scale = std::min(1.0, step.options.recovery_speed * step.time / longest);
-  const double slack = kSlack * std::max(least, kLeastYield * most);
+  const double slack = step.damping * kSlack * std::max(least, kLeastYield * most);
   for_rows([&](int row) {
     const double length = rows_.row_length[at(row)];
     share_[at(row)] *= scale;

@@ -49,6 +49,8 @@ class PositionPass {
     double remaining;  // s: how long next_velocity acts on the configuration that the constraints were assembled at
     double reach;      // m: how far beyond the surfaces and limits the step has looked
     const StabilisationOptions& options;
+    bool springs = true;   // count in the metric
+    double damping = 1.0;  // >= 1: the slack is so many times larger (Levenberg)
   };
 
   // Whether anything is violated and was moved: then displacement() is what to add to the configuration.

@@ -51,9 +51,19 @@ void EnergyAccount::add_earlier(const EnergyAccount& earlier) {
   actuators += earlier.actuators;
   applied += earlier.applied;
   dampers += earlier.dampers;
+  surfaces += earlier.surfaces;
   constraints += earlier.constraints;
   stabilisation += earlier.stabilisation;
   inelastic += earlier.inelastic;
+}
+
+void AccuracyReport::add(const AccuracyReport& other) {
+  if (other.parts == 0) return;
+  smallest = parts > 0 ? std::min(smallest, other.smallest) : other.smallest;
+  parts += other.parts;
+  rejected += other.rejected;
+  missed += other.missed;
+  error = std::max(error, other.error);
 }
 
 void StepReport::merge_earlier(const StepReport& earlier) {
@@ -70,6 +80,7 @@ void StepReport::merge_earlier(const StepReport& earlier) {
   shift = std::max(shift, earlier.shift);
   recovered |= earlier.recovered;
   recovery_residual = std::max(recovery_residual, earlier.recovery_residual);
+  loop_error = std::max(loop_error, earlier.loop_error);
   sleep.fell_asleep += earlier.sleep.fell_asleep;
   sleep.woken += earlier.sleep.woken;
   energy.add_earlier(earlier.energy);
@@ -78,6 +89,8 @@ void StepReport::merge_earlier(const StepReport& earlier) {
   warnings.recovery_conflict |= earlier.warnings.recovery_conflict;
   warnings.variational_fallback |= earlier.warnings.variational_fallback;
   warnings.limit_cycle |= earlier.warnings.limit_cycle;
+  warnings.accuracy_missed |= earlier.warnings.accuracy_missed;
+  accuracy.add(earlier.accuracy);
   if (cycling_actuator < 0) cycling_actuator = earlier.cycling_actuator;
   times.add(earlier.times);
 }

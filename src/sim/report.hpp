@@ -39,6 +39,7 @@ struct EnergyAccount {
   double actuators = 0.0;                 // work of actuators and gravity compensation
   double applied = 0.0;                   // of applied forces and wrenches
   double dampers = 0.0;                   // of joint and tendon dampers
+  double surfaces = 0.0;                  // of surfaces that move on their own (Parameters::shape_surface_velocity)
   double constraints = 0.0;               // of contacts, limits, dry friction and equalities, without the next two
   double stabilisation = 0.0;             // what bringing violated constraints back added
   double inelastic = 0.0;                 // lost in impacts: contacts and limits that close faster than the threshold
@@ -48,7 +49,7 @@ struct EnergyAccount {
   double before() const { return kinetic_before + potential_before; }
   double total() const { return kinetic + potential; }
   double error() const {
-    return total() - before() - actuators - applied - dampers - constraints - stabilisation - inelastic;
+    return total() - before() - actuators - applied - dampers - surfaces - constraints - stabilisation - inelastic;
   }
 };
 
@@ -64,9 +65,24 @@ struct StepWarnings {
   bool variational_fallback = false;
   // An actuator drives a joint to and fro from step to step (sim/cycle_watch.hpp).
   bool limit_cycle = false;
+  // Some part of the step has a larger error than SimulatorOptions::accuracy, and smaller ones did not mend it.
+  bool accuracy_missed = false;
   bool any() const {
-    return energy_jump || deep_penetration || recovery_conflict || variational_fallback || limit_cycle;
+    return energy_jump || deep_penetration || recovery_conflict || variational_fallback || limit_cycle ||
+           accuracy_missed;
   }
+};
+
+// How a step kept to SimulatorOptions::accuracy; zero without (sim/error_control.hpp).
+struct AccuracyReport {
+  int parts = 0;          // that the step was made of
+  int rejected = 0;       // that were tried again with half their size
+  int missed = 0;         // that have a larger error: smaller ones did not mend it, or were below min_step
+  double smallest = 0.0;  // s: the shortest part
+  double error = 0.0;     // m: the largest estimate of a part
+
+  // The account of both.
+  void add(const AccuracyReport& other);
 };
 
 // What sleeps (sim/sleep.hpp).
@@ -99,10 +115,12 @@ struct StepReport {
   double shift = 0.0;              // compliance that the solver had to add; 0: the problem as assembled
   bool recovered = false;          // the configuration was moved out of violations (sim/position_pass.hpp)
   double recovery_residual = 0.0;  // m: certificate of that
+  double loop_error = 0.0;         // m: of loops after the step, if they are closed in each (LoopClosing::kClosed)
   int hindered_block = -1;         // of the last substep: a constraint that others stood against; -1: none
   int cycling_actuator = -1;       // one that feeds a limit cycle; -1: none
   SleepReport sleep;               // zero if SimulatorOptions::sleep is off
   EnergyAccount energy;            // zero if SimulatorOptions::watch.energy is off
+  AccuracyReport accuracy;
   StepWarnings warnings;
   StageTimes times;
 

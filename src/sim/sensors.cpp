@@ -367,7 +367,7 @@ void Reader::read(const Sensor& s, const CollisionShape* volume, double* out) {
       *out = state.time;
       break;
     case SensorType::kPotentialEnergy:
-      *out = potential_energy(model_, v_.parameters, state.q, data_);
+      *out = potential_energy(model_, v_.parameters, state, data_);
       break;
     case SensorType::kKineticEnergy:
       *out = kinetic_energy(model_, v_.parameters, state.v, data_);

@@ -31,9 +31,9 @@ void compute_all_kinematics(StepContext& s) {
 // The dynamics of what is awake from now on.
 void update_scope(StepContext& s) {
   s.data.scope.set_whole(s.model);
-  const double whole = potential_energy(s.model, s.parameters, s.state.q, s.data);
+  const double whole = potential_energy(s.model, s.parameters, s.state, s.data);
   s.data.scope.set(s.model, s.sleep.asleep());
-  s.meter.set_scope(s.data.scope, whole - potential_energy(s.model, s.parameters, s.state.q, s.data));
+  s.meter.set_scope(s.data.scope, whole - potential_energy(s.model, s.parameters, s.state, s.data));
   s.sleep.set_current();
   list_resting_contacts(s);
 }

@@ -6,23 +6,19 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/model/configuration.hpp"
+#include "touchstone/sim/error_control.hpp"
 #include "touchstone/sim/integrators/integrator.hpp"
+#include "touchstone/sim/loop_reading.hpp"
 #include "touchstone/sim/sensors.hpp"
 #include "touchstone/sim/stages.hpp"
 #include "touchstone/sim/step_context.hpp"
+#include "touchstone/sim/step_memory.hpp"
 
 namespace touchstone {
 
 struct SimulatorSnapshot {
-  State state;
+  StepMemory memory;
   Input input;
-  ContactCache cache;
-  CollisionDetector detector;
-  CycleWatch cycles;
-  std::vector<Transform> mocap;  // of the step before; none if there was no step
-  double since_pass, recovery_reach;
-  Sleep sleep;
-  VectorX actuator_force;  // that of what sleeps is not computed again
 };
 
 Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
@@ -31,6 +27,7 @@ Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
 Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes)
     : s_(std::make_unique<StepContext>(std::move(model), options, std::move(shapes))),
       rule_(entry_of(options.integrator).make(s_->model)),
+      error_control_(options.accuracy > 0.0 ? std::make_unique<ErrorControl>(*s_) : nullptr),
       sensors_(std::make_unique<Sensors>(s_->model)) {}
 
 Simulator::Simulator(Simulator&&) noexcept = default;
@@ -40,7 +37,8 @@ Simulator::~Simulator() = default;
 const Model& Simulator::model() const { return s_->model; }
 const ModelPtr& Simulator::model_ptr() const { return s_->model_ptr; }
 const SimulatorOptions& Simulator::options() const { return s_->options; }
-double Simulator::time_step() const { return s_->h * s_->options.substeps; }
+double Simulator::time_step() const { return s_->duration; }
+double Simulator::part_size() const { return s_->h; }
 State& Simulator::state() {
   s_->lent.state = true;
   return s_->state;
@@ -71,17 +69,31 @@ StepContext& Simulator::context() {
 double Simulator::kinetic_energy() { return s_->meter.measure_all(s_->model, s_->parameters, s_->state).kinetic; }
 double Simulator::potential_energy() { return s_->meter.measure_all(s_->model, s_->parameters, s_->state).potential; }
 
-const StepReport& Simulator::step() {
+// Equal parts.
+void Simulator::step_in_parts() {
+  const int count = s_->options.substeps;
   StepReport earlier;
-  for (int i = 0; i < s_->options.substeps; ++i) {
+  if (count > 1) stage::begin_parts(*s_);
+  for (int i = 0; i < count; ++i) {
     if (i > 0) earlier = s_->report;
-    stage::move_mocap(*s_, i);
-    if (!stage::settle(*s_)) rule_->step(*s_);
+    if (count > 1) stage::move_mocap(*s_, static_cast<double>(i + 1) / count);
+    if (!stage::settle(*s_)) {
+      const StageClock::Chain chain(s_->clock);
+      rule_->step(*s_);
+    }
     s_->report.times.add(s_->settle_times);
     if (i > 0) s_->report.merge_earlier(earlier);
     if (s_->report.status != StepStatus::kDiverged) continue;
-    stage::move_mocap(*s_, s_->options.substeps - 1);
+    if (count > 1) stage::move_mocap(*s_, 1.0);
     break;
+  }
+}
+
+const StepReport& Simulator::step() {
+  if (error_control_ != nullptr) {
+    error_control_->step(*s_, *rule_);
+  } else {
+    step_in_parts();
   }
   s_->sensors_known = false;
   if (callback_) callback_(*this);
@@ -141,6 +153,20 @@ std::span<const double> Simulator::sensor(std::string_view name) {
   const double* first = sensors().data() + sensors_->start(index);
   return {first, static_cast<std::size_t>(sensor_dimension(s_->model.sensors[at(index)].type))};
 }
+
+LoopReading Simulator::loop_joint(int index) {
+  if (index < 0 || at(index) >= s_->model.loop_joints.size()) {
+    throw Error("loop joint {} of a model with {}", index, s_->model.loop_joints.size());
+  }
+  if (readings_ == nullptr) readings_ = std::make_unique<Data>(s_->model);
+  forward_kinematics(s_->model, s_->parameters, s_->state, *readings_);
+  forward_velocity(s_->model, s_->state.v, *readings_);
+  LoopReading reading = read_loop_joint(s_->model, *readings_, s_->state.loop_memory(), index);
+  if (s_->has_before) add_loop_forces(s_->constraint_step(), s_->constraints, s_->lambda, s_->h, index, reading);
+  return reading;
+}
+
+LoopReading Simulator::loop_joint(std::string_view name) { return loop_joint(s_->model.loop_joint(name)); }
 
 bool Simulator::is_asleep(int body) const {
   const int tree = tree_of(body);
@@ -229,29 +255,16 @@ void Simulator::forget_step() {
   s_->report.time = s_->state.time;
 }
 
-const State& Simulator::Snapshot::state() const { return data_->state; }
+const State& Simulator::Snapshot::state() const { return data_->memory.state; }
 
 Simulator::Snapshot Simulator::save() const {
-  return Snapshot(std::make_shared<SimulatorSnapshot>(
-      SimulatorSnapshot{s_->state, s_->input, s_->cache, s_->detector, s_->cycles,
-                        s_->has_before ? s_->before.mocap : std::vector<Transform>(), s_->since_pass,
-                        s_->recovery_reach, s_->sleep, s_->actuator_force}));
+  return Snapshot(std::make_shared<SimulatorSnapshot>(SimulatorSnapshot{StepMemory(*s_), s_->input}));
 }
 
 void Simulator::restore(const Snapshot& snapshot) {
   snapshot.state().validate(s_->model);
-  s_->state = snapshot.data_->state;
+  snapshot.data_->memory.restore(*s_);
   s_->input = snapshot.data_->input;
-  s_->cache = snapshot.data_->cache;
-  s_->detector = snapshot.data_->detector;
-  s_->cycles = snapshot.data_->cycles;
-  s_->has_before = !snapshot.data_->mocap.empty();
-  s_->before.mocap = snapshot.data_->mocap;
-  s_->since_pass = snapshot.data_->since_pass;
-  s_->recovery_reach = snapshot.data_->recovery_reach;
-  s_->sleep.take(snapshot.data_->sleep);
-  s_->actuator_force = s_->data.actuator_force = snapshot.data_->actuator_force;
-  s_->is_resting = false;
   forget_step();
   stage::list_resting_contacts(*s_);
 }

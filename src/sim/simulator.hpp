@@ -25,10 +25,12 @@ namespace touchstone {
 
 class CollisionDetector;   // sim/detection/detector.hpp
 class CollisionModel;      // sim/detection/collision_model.hpp
+class ErrorControl;        // sim/error_control.hpp
 class Sensors;             // sim/sensors.hpp
 class StepRule;            // sim/integrators/integrator.hpp
 struct Constraints;        // sim/constraints.hpp
 struct Data;               // dynamics/data.hpp
+struct LoopReading;        // sim/loop_reading.hpp
 struct SimulatorSnapshot;  // in the source
 struct StepContext;        // sim/step_context.hpp
 
@@ -45,6 +47,7 @@ class Simulator {
   const ModelPtr& model_ptr() const;
   const SimulatorOptions& options() const;
   double time_step() const;
+  double part_size() const;  // s: of the last part of a step, if it is made in parts; forces are impulses by it
 
   // Free to change between steps. Sizes must stay.
   State& state();
@@ -98,6 +101,10 @@ class Simulator {
   const VectorX& sensors();
   // One sensor by name. Throws Error for an unknown one.
   std::span<const double> sensor(std::string_view name);
+  // Coordinates and errors of a loop joint in the current state, and its forces in the last step
+  // (sim/loop_reading.hpp). Computes kinematics. Throws Error for one that does not exist.
+  LoopReading loop_joint(int index);
+  LoopReading loop_joint(std::string_view name);
   // What the actuators pushed with in the last step (nu), and the accelerations (nv).
   const VectorX& actuator_forces() const;
   const VectorX& acceleration() const;
@@ -125,12 +132,15 @@ class Simulator {
   StepContext& context();
 
  private:
+  void step_in_parts();
   void forget_step();
   int tree_of(int body) const;
 
   std::unique_ptr<StepContext> s_;
   std::unique_ptr<StepRule> rule_;
+  std::unique_ptr<ErrorControl> error_control_;  // if options ask for an accuracy
   std::unique_ptr<Sensors> sensors_;
+  std::unique_ptr<Data> readings_;  // kinematics of loop_joint; made when first asked for
   std::function<void(Simulator&)> callback_;
 };
 

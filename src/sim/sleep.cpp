@@ -140,6 +140,13 @@ Sleep::Sleep(const Model& model, const SimulatorOptions& options)
       for (const int tree : trees_of(model, equality)) mocap_holds_.push_back({mocap, tree});
     }
   }
+  for (const LoopJoint& joint : model.loop_joints) {
+    for (const int body : {joint.body_a, joint.body_b}) {
+      const int mocap = joint.active ? carrier_of(body) : -1;
+      if (mocap < 0) continue;
+      for (const int tree : trees_of(model, joint)) mocap_holds_.push_back({mocap, tree});
+    }
+  }
   joined_.reset(model.ntree);
   join_elements(model, joined_);
   quiet_.assign(ntree, 0.0);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "touchstone/base/clock.hpp"
 #include "touchstone/base/index.hpp"
+#include "touchstone/dynamics/loop_joints.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/configuration.hpp"
 #include "touchstone/sim/assemble.hpp"
@@ -24,6 +24,11 @@ void find_mocap_velocity(StepContext& s) {
   }
 }
 
+// Whether the velocity is what the step before has left: then it obeys the loops.
+bool follows_itself(const StepContext& s) {
+  return s.model.nmocap == 0 && s.rules.is_exact && s.left_velocity == s.state.v;
+}
+
 }  // namespace
 
 bool mocap_moves(const StepContext& s) {
@@ -36,20 +41,19 @@ void hold_resting(const StepContext& s, VectorX& v) {
   for (const IndexRange& range : s.data.scope.resting_dofs) v.segment(range.begin, range.end - range.begin).setZero();
 }
 
-void move_mocap(StepContext& s, int substep) {
-  const int count = s.options.substeps;
-  if (count == 1 || !s.has_before) return;
-  if (substep == 0) {
-    s.mocap_from = s.before.mocap;
-    s.mocap_to = s.state.mocap;
-  }
-  const double share = static_cast<double>(substep + 1) / count;
+void begin_parts(StepContext& s) {
+  s.mocap_to.assign(s.state.mocap.begin(), s.state.mocap.end());
+  const std::vector<Transform>& from = s.has_before ? s.before.mocap : s.state.mocap;
+  s.mocap_from.assign(from.begin(), from.end());
+}
+
+void move_mocap(StepContext& s, double share) {
   for (std::size_t k = 0; k < s.mocap_to.size(); ++k) {
     const Transform &from = s.mocap_from[k], &to = s.mocap_to[k];
-    const bool is_jump = !((to.position - from.position).norm() < kFastestMocap * count * s.h);
+    const bool is_jump = !((to.position - from.position).norm() < kFastestMocap * s.duration);
     Transform& pose = s.state.mocap[k];
     pose = to;
-    if (is_jump || substep + 1 == count) continue;
+    if (is_jump || share >= 1.0) continue;
     pose.position = from.position + share * (to.position - from.position);
     if (from.rotation.coeffs() == to.rotation.coeffs()) continue;
     pose.rotation = so3_interpolate(from.rotation.normalized(), to.rotation.normalized(), share);
@@ -65,28 +69,29 @@ void begin(StepContext& s, double ahead) {
   s.work = s.state;
   find_mocap_velocity(s);
   if (ahead > 0.0) touchstone::integrate(s.model, s.data.scope.joints, s.state.q, s.state.v, ahead * s.h, s.work.q);
+  s.loop_velocity = ahead > 0.0 && follows_itself(s) ? &s.state.v : nullptr;
 }
 
 bool free_motion(StepContext& s, SpringRule springs) {
-  const Stopwatch watch;
+  s.clock.start();
   s.kinematics = s.meter.lend(s.parameters, s.work, s.data) ? Kinematics::kKnown : Kinematics::kNew;
   const bool made = s.rules.free_motion(s, springs);
   hold_resting(s, s.data.v_free);  // nobody has computed theirs
   const bool ok = made && s.data.v_free.allFinite();
-  s.report.times.dynamics += watch.seconds();
+  s.report.times.dynamics += s.clock.lap();
   if (!ok) s.report.status = StepStatus::kDiverged;
   return ok;
 }
 
 void detect(StepContext& s) {
-  const Stopwatch watch;
+  s.clock.start();
   if (s.model.options.contacts_enabled)
     s.detector.detect(s.parameters, s.data, s.options.swept_margin ? s.h : 0.0, s.recovery_reach, mocap_moves(s));
-  s.report.times.collision = watch.seconds();
+  s.report.times.collision = s.clock.lap();
 }
 
 void assemble(StepContext& s) {
-  const Stopwatch watch;
+  s.clock.start();
   assemble_constraints(s.constraint_step(), s.constraints);
   solve_constraint_rows(s.model, s.data.scope, s.data.L, s.data.D_inverse, s.constraints);
   if (s.lambda.size() < s.constraints.rows()) s.lambda.resize(2 * s.constraints.rows());
@@ -96,26 +101,27 @@ void assemble(StepContext& s) {
     s.lambda.setZero();
   s.report.constraints = s.constraints.count();
   s.report.rows = s.constraints.rows();
-  s.report.times.assembly += watch.seconds();
+  s.report.times.assembly += s.clock.lap();
 }
 
 void solve(StepContext& s) {
+  s.clock.start();
   if (s.constraints.count() > 0) {
-    const IslandSolver::Step step{s.model, s.data, s.constraints, s.h, s.lambda, &s.work.v};
+    const IslandSolver::Step step{s.model, s.data, s.constraints, s.h, s.lambda, &s.work.v, s.rules.is_exact};
     const int islands = s.solver.begin(step, s.report);
-    const Stopwatch watch;
-    const auto task = [&](int island, int thread) { s.solver.solve_island(island, thread, step); };
-    if (s.solver.pool() != nullptr && islands > 1) {
-      s.solver.pool()->run(islands, task);
+    s.report.times.assembly += s.clock.lap();
+    double wall_seconds = 0.0;
+    if (s.solver.pool() != nullptr) {
+      s.solver.pool()->run(islands, [&](int island, int thread) { s.solver.solve_island(island, thread, step); });
+      wall_seconds = s.clock.lap();
     } else {
-      for (int island = 0; island < islands; ++island) task(island, 0);
+      for (int island = 0; island < islands; ++island) s.solver.solve_island(island, 0, step, s.clock);
     }
-    s.solver.finish(watch.seconds(), s.report);
+    s.solver.finish(wall_seconds, s.report);
   }
-  const Stopwatch watch;
   s.rules.advance_velocity(s);
   hold_resting(s, s.v_next);
-  s.report.times.solve += watch.seconds();
+  s.report.times.solve += s.clock.lap();
 }
 
 bool find_exceeding_servos(StepContext& s) {
@@ -128,11 +134,11 @@ void bound_servos(StepContext& s) {
 }
 
 void integrate(StepContext& s) {
-  const Stopwatch watch;
+  s.clock.start();
   touchstone::integrate(s.model, s.data.scope.joints, s.work.q, s.v_next, s.remaining, s.work.q);
   recover(s);
   finish_motion(s);
-  s.report.times.integrate = watch.seconds();
+  s.report.times.integrate = s.clock.lap();
 }
 
 void compute_row_velocity(StepContext& s) {
@@ -154,6 +160,25 @@ bool run_pass(StepContext& s, double time, double reach) {
                      .options = s.options.stabilisation});
 }
 
+namespace {
+
+// The pass again, on loops alone, until they are closed where the configuration is now.
+void close_loops(StepContext& s) {
+  constexpr int kMostIterations = 10;
+  LoopClosure& closure = *s.closure;
+  closure.data().scope = s.data.scope;
+  closure.data().L = s.data.L;
+  closure.data().D_inverse = s.data.D_inverse;
+  const ClosureResult result = closure.run(
+      s.parameters, s.weights,
+      {.tolerance = s.options.stabilisation.loop_tolerance, .max_iterations = kMostIterations, .limits = false},
+      s.work);
+  s.report.loop_error = result.error;
+  s.report.warnings.recovery_conflict = s.report.warnings.recovery_conflict || !result.closed;
+}
+
+}  // namespace
+
 void recover(StepContext& s) {
   if (s.constraints.count() == 0) s.recovery_reach = 0.0;
   if (s.constraints.count() == 0 || !s.work.q.allFinite() || !s.v_next.allFinite()) return;
@@ -161,7 +186,8 @@ void recover(StepContext& s) {
   const StabilisationOptions& options = s.options.stabilisation;
   if (options.method != Stabilisation::kPosition || !s.rules.is_exact) return;
   // Short steps need no pass each, but every step lets equalities drift.
-  const double interval = s.model.equalities.empty() ? std::max(s.h, 0.5 * options.time_constant) : s.h;
+  const bool has_loops = !s.model.equalities.empty() || !s.model.loop_joints.empty();
+  const double interval = !has_loops ? std::max(s.h, 0.5 * options.time_constant) : s.h;
   s.since_pass = std::min(s.since_pass + s.h, interval);
   if (s.since_pass < interval - 0.5 * s.h) return;
   // Margins are for both bodies of a contact; farther is a motion that the next steps look ahead for.
@@ -171,16 +197,19 @@ void recover(StepContext& s) {
   s.report.recovery_residual = s.pass.residual();
   s.report.hindered_block = s.pass.hindered();
   s.report.warnings.recovery_conflict = s.report.warnings.recovery_conflict || s.pass.hindered() >= 0;
-  if (!moved) return;
-  s.since_pass = 0.0;
-  s.report.recovered = true;
-  if (s.pass.farthest() > 0.25 * margin) s.recovery_reach = options.recovery_speed * interval;
+  if (!moved && !s.closure) return;
   if (s.options.watch.energy) {
     s.work.v = s.v_next;
     const Energies energies = s.meter.measure(s.model, s.parameters, s.work);
     s.energy_before_pass = energies.kinetic + energies.potential;
   }
-  touchstone::integrate(s.model, s.data.scope.joints, s.work.q, s.pass.displacement(), 1.0, s.work.q);
+  s.report.recovered = true;
+  if (moved) {
+    s.since_pass = 0.0;
+    if (s.pass.farthest() > 0.25 * margin) s.recovery_reach = options.recovery_speed * interval;
+    touchstone::integrate(s.model, s.data.scope.joints, s.work.q, s.pass.displacement(), 1.0, s.work.q);
+  }
+  if (s.closure) close_loops(s);
 }
 
 void finish_motion(StepContext& s) {
@@ -195,10 +224,12 @@ void finish_motion(StepContext& s) {
     const double rate = s.data.activation_rate[k];
     s.work.activation[k] = next_activation(s.model.actuators[at(u)], s.state.activation[k], rate, s.h);
   }
+  remember_loop_joints(s.model, s.data, s.work);
   s.work.time = s.state.time + s.h;
   s.before = s.state;
   s.has_before = true;
   s.state = s.work;
+  s.left_velocity = s.state.v;
   s.rules.read_forces(s);
   hold_resting(s, s.acceleration);
 }
@@ -229,19 +260,14 @@ void fill_contact_forces(StepContext& s) {
 }
 
 void watch_energy(StepContext& s) {
-  Stopwatch watch;
-  if (s.at_start()) {  // this kinematics is the next step's
-    s.meter.move_to(s.model, s.parameters, s.state);
-    s.report.times.dynamics += watch.restart();
-  }
-  const StepMotion motion{s.before,      s.state,  s.input,        s.h,
-                          s.constraints, s.lambda, s.row_velocity, s.options.stabilisation.restitution_threshold};
+  const StepMotion motion{s.before,          s.state,  s.input,        s.h,
+                          s.constraints,     s.lambda, s.row_velocity, s.options.stabilisation.restitution_threshold,
+                          !s.lent.parameters};
   s.report.energy = s.meter.account(s.model, s.parameters, motion, s.at_start(), s.data);
   if (s.report.recovered) s.report.energy.stabilisation += s.report.energy.total() - s.energy_before_pass;
   const double g_h = s.parameters.gravity.norm() * s.h;
   s.report.warnings.energy_jump =
       is_energy_jump(s.report.energy, s.options.watch.energy_jump, s.total_mass * g_h * g_h);
-  s.report.times.certify += watch.seconds();
 }
 
 void account_sleep(StepContext& s) {
@@ -253,9 +279,14 @@ void account_sleep(StepContext& s) {
 }  // namespace
 
 void account(StepContext& s) {
-  const Stopwatch watch;
+  s.clock.start();
   const std::span<const Contact> contacts = s.contacts();
   StepReport& report = s.report;
+  const bool is_watched = s.options.watch.energy && report.status != StepStatus::kDiverged;
+  if (is_watched && s.at_start()) {  // this kinematics is the next step's
+    s.meter.move_to(s.model, s.parameters, s.state);
+    report.times.dynamics += s.clock.lap();
+  }
   s.cache.store(s.constraints, contacts, s.lambda);
   report.time = s.state.time;
   for (int block = 0; block < s.constraints.count(); ++block) {
@@ -271,8 +302,8 @@ void account(StepContext& s) {
   fill_contact_forces(s);
   if (s.sleep.is_enabled()) account_sleep(s);
   s.sensors_known = false;
-  report.times.certify += watch.seconds();
-  if (s.options.watch.energy && report.status != StepStatus::kDiverged) watch_energy(s);
+  if (is_watched) watch_energy(s);
+  report.times.certify += s.clock.lap();
 }
 
 }  // namespace touchstone::stage

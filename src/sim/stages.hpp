@@ -19,9 +19,11 @@
 
 namespace touchstone::stage {
 
-// For a step of several substeps: gives this one its share of what the user has changed of the mocap poses since the
-// step before, straight ahead and by the shortest turn. A jump falls into the first; the last ends at the user's poses.
-void move_mocap(StepContext& s, int substep);
+// For a step that is made in parts: notes how the user has changed mocap poses since the step before.
+void begin_parts(StepContext& s);
+// Before a part that ends at this share of the step, (0, 1]: moves mocap bodies there, straight ahead and by the
+// shortest turn. A jump falls into the first part; the last one ends at the user's poses.
+void move_mocap(StepContext& s, double share);
 
 // Puts islands that rest to sleep, and wakes those that the user has changed something about (sim/sleep.hpp). If
 // nothing is left to do, makes the step and returns true. Nothing at all unless SimulatorOptions::sleep is on.

@@ -1,5 +1,8 @@
 #include "touchstone/sim/step_context.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "touchstone/base/error.hpp"
 
 namespace touchstone {
@@ -13,7 +16,7 @@ namespace {
 
 double chosen_step(const Model& model, const SimulatorOptions& options) {
   options.validate();
-  return (options.time_step > 0.0 ? options.time_step : model.options.time_step) / options.substeps;
+  return options.time_step > 0.0 ? options.time_step : model.options.time_step;
 }
 
 }  // namespace
@@ -23,7 +26,8 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
       model(*model_ptr),
       options(chosen),
       rules(rules_of(chosen)),
-      h(chosen_step(model, chosen)),
+      duration(chosen_step(model, chosen)),
+      h(duration / chosen.substeps),
       parameters(model.defaults),
       state(model),
       input(model),
@@ -36,10 +40,20 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
       v_next(VectorX::Zero(model.nv)),
       impulse(VectorX::Zero(model.nv)),
       before(model),
+      left_velocity(VectorX::Zero(model.nv)),
       acceleration(VectorX::Zero(model.nv)),
       actuator_force(VectorX::Zero(model.nu)),
       meter(model),
       total_mass(model.total_mass()) {
+  if (chosen.accuracy > 0.0 && sleep.is_enabled()) {
+    throw Error({.where = {},
+                 .message = "accuracy and sleep were both asked for",
+                 .remedy = "set sleep=false, or accuracy=0 for steps of one size"});
+  }
+  if (options.stabilisation.loops == LoopClosing::kClosed && rules.is_exact &&
+      options.stabilisation.method == Stabilisation::kPosition &&
+      !(model.equalities.empty() && model.loop_joints.empty()))
+    closure.emplace(model);
   forget();
 }
 
@@ -48,6 +62,8 @@ void StepContext::forget() {
   cycles.clear();
   detector.reset();
   has_before = false;
+  next_part = 0.0;
+  left_velocity.setConstant(std::numeric_limits<double>::quiet_NaN());
   if (sleep.is_enabled()) {
     sleep.forget();
     data.scope.set_whole(model);

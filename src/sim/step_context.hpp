@@ -3,12 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/model/state.hpp"
+#include "touchstone/sim/closure.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
 #include "touchstone/sim/contact_cache.hpp"
 #include "touchstone/sim/contact_force.hpp"
@@ -20,6 +22,7 @@
 #include "touchstone/sim/position_pass.hpp"
 #include "touchstone/sim/report.hpp"
 #include "touchstone/sim/sleep.hpp"
+#include "touchstone/sim/stage_clock.hpp"
 
 namespace touchstone {
 
@@ -34,7 +37,8 @@ struct StepContext {
   const Model& model;
   const SimulatorOptions options;
   const ConstraintRules& rules;
-  const double h;  // s, of a substep
+  const double duration;  // s, of a step
+  double h;               // s, of the part of it that is made: a substep, or what the accuracy asks for
 
   // --- the user's ---
   Parameters parameters;
@@ -58,6 +62,9 @@ struct StepContext {
   State work;              // where forces are evaluated, and in the end the new state
   double remaining = 0.0;  // s: how long the new velocity acts on the configuration of `work`
   StepReport report;
+  StageClock clock;
+  // nv: loops hold for the mean of this velocity and the next (rules with a midpoint); null: for the next alone.
+  const VectorX* loop_velocity = nullptr;
   std::vector<MocapVelocity> mocap_velocity;    // nmocap
   std::vector<Transform> mocap_from, mocap_to;  // nmocap: before and after a step of several substeps
 
@@ -81,13 +88,15 @@ struct StepContext {
 
   // --- recover ---
   PositionPass pass;
-  VectorX row_velocity;             // at least nrow: after the step
-  double since_pass = 0.0;          // s: how long there was none that moved anything, as far as it matters
-  double recovery_reach = 0.0;      // m: how much farther this step looks, because the one before moved bodies far
-  double energy_before_pass = 0.0;  // J, with the new velocity; only if report.recovered
+  VectorX row_velocity;                // at least nrow: after the step
+  double since_pass = 0.0;             // s: how long there was none that moved anything, as far as it matters
+  double recovery_reach = 0.0;         // m: how much farther this step looks, because the one before moved bodies far
+  std::optional<LoopClosure> closure;  // if SimulatorOptions::stabilisation closes loops in every step
+  double energy_before_pass = 0.0;     // J, with the new velocity; only if report.recovered
 
   // --- integrate ---
   State before;             // the state at the start of the step
+  VectorX left_velocity;    // nv: of the last step, to see whether somebody has changed it; NaN: none
   bool has_before = false;  // there was a step since the last reset
   VectorX acceleration;     // nv
   VectorX actuator_force;   // nu: as applied
@@ -98,6 +107,7 @@ struct StepContext {
   EnergyMeter meter;
   CycleWatch cycles;
   double total_mass;
+  double next_part = 0.0;     // s: the size of parts that the accuracy asks for; 0: not known
   bool sensors_known = true;  // false: a step has been made since they were read
 
   // Everything about earlier steps, for a state that does not come from them.
@@ -119,7 +129,8 @@ struct StepContext {
             options.stabilisation,
             recovery_reach,
             mocap_velocity,
-            options.laws};
+            options.laws,
+            loop_velocity};
   }
 };
 

@@ -60,6 +60,7 @@ std::vector<Channel> step_channels() {
           {.chart = "Energy", .name = "potential", .unit = "J"},
           {.chart = "Energy", .name = "total", .unit = "J"},
           {.chart = "Certificate", .name = "natv, relative", .unit = "", .logarithmic = true},
+          {.chart = "Certificate", .name = "law, relative", .unit = "", .logarithmic = true},
           {.chart = "Contacts", .name = "contacts", .unit = ""},
           {.chart = "Penetration", .name = "penetration", .unit = "mm"},
           {.chart = "Iterations", .name = "iterations", .unit = ""},
@@ -78,6 +79,7 @@ StepValues step_values(const StepReport& report, double kinetic, double potentia
           potential,
           kinetic + potential,
           report.residuals.natv_relative > 0.0 ? report.residuals.natv_relative : kGap,
+          report.residuals.law_natv_relative > 0.0 ? report.residuals.law_natv_relative : kGap,
           static_cast<double>(report.contacts),
           1e3 * report.penetration,
           static_cast<double>(report.iterations),
@@ -222,7 +224,7 @@ void SimulatorSource::read(Frame& frame) {
     if (sim.is_asleep(b)) frame.asleep.push_back(b);
   }
   const auto values = step_values(sim.report(), kinetic_energy(m, sim.parameters(), state.v, data_),
-                                  potential_energy(m, sim.parameters(), state.q, data_));
+                                  potential_energy(m, sim.parameters(), state, data_));
   frame.values.assign(values.begin(), values.end());
   if (taken_at_ != state.time) {  // the start, or others made the step: this moment stands for itself
     forget_steps();

@@ -92,7 +92,7 @@ class Simulation : public SimulatorSource {
 
 // Figures of a step: energy, certificate, contacts, penetration, iterations, time of the stages.
 std::vector<Channel> step_channels();
-using StepValues = std::array<double, 11>;  // one for each of them
+using StepValues = std::array<double, 12>;  // one for each of them
 StepValues step_values(const StepReport& report, double kinetic, double potential);
 
 // Contacts of the last step. `data` holds poses and velocities (forward_velocity) after it. A contact slips when its

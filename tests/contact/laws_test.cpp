@@ -128,6 +128,7 @@ TEST_F(RandomLaws, Lagged) {
   for (int i = 0; i < 2000; ++i) {
     LaggedLaw law{normal(i % 2 == 1), size(), {}, 0.0, 0.0};
     friction(law.size, law.mu);
+    for (int k = 0; k + 1 < law.size; ++k) law.shift[k] = i % 3 == 0 ? speed_ * uniform(-1.0, 1.0) : 0.0;
     law.lagged = law.normal.impulse(-speed_) * magnitude(-2, 1);
     law.epsilon = speed_ * magnitude(i % 2 == 1 ? -4 : -1, 0);
     check(law, law.size, std::min(law.epsilon, 0.1 * speed_), "lagged");
@@ -138,6 +139,7 @@ TEST_F(RandomLaws, Similar) {
   for (int i = 0; i < 2000; ++i) {
     SimilarLaw law{normal(i % 2 == 1), size(), {}, 0.0};
     friction(law.size, law.mu);
+    for (int k = 0; k + 1 < law.size; ++k) law.shift[k] = i % 3 == 0 ? speed_ * uniform(-1.0, 1.0) : 0.0;
     law.epsilon = speed_ * magnitude(i % 2 == 1 ? -4 : -1, 0);
     check(law, law.size, std::min(law.epsilon, 0.1 * speed_), "similar");
   }

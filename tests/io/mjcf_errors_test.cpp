@@ -192,6 +192,15 @@ TEST(MjcfErrors, AbsurdSizes) {
                  {deep + "</mujoco>", {"test.xml:1: a", "nested more than 20000"}}});
 }
 
+TEST(MjcfErrors, BadMaterialsNameTheShape) {
+  for (const auto& [friction, part] : std::vector<std::pair<std::string, std::string>>{
+           {"-1", "friction is -1"}, {"1e9", "friction is 1000000000"}, {"nan", "nan"}}) {
+    const std::string message = error_of(body("<geom name=\"sole\" size=\"1\" friction=\"" + friction + "\"/>"));
+    EXPECT_THAT(message, HasSubstr("sole"));
+    EXPECT_THAT(message, HasSubstr(part));
+  }
+}
+
 // --- what is not supported ---------------------------------------------------------------------------------------
 
 TEST(MjcfErrors, WhatChangesThePhysicsIsRefusedUnlessAllowed) {
@@ -212,7 +221,6 @@ TEST(MjcfErrors, WhatChangesThePhysicsIsRefusedUnlessAllowed) {
       {body("<flexcomp name=\"f\"/>"), "test.xml:3: flexcomp 'f'"},
       {body("<composite type=\"cable\"/>"), "test.xml:3: composite"},
       {body("<joint stiffness=\"1 2\"/><geom size=\"1\"/>"), "stiffness '1 2'"},
-      {body("<geom size=\"1\" surfacevel=\"1\"/>"), "surfacevel"},
   };
   LoadOptions allow;
   allow.allow_ignored = true;

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "io/urdf_support.hpp"
@@ -185,6 +186,51 @@ TEST(UrdfLinks, UselessVisualsAreWarningsUselessCollisionsErrors) {
     options.allow_ignored = true;
     EXPECT_TRUE(has_warning(*with_link("<collision>" + content + "</collision>", "", options), "ignored")) << shape;
   }
+}
+
+std::string proximity(const std::string& content) {
+  return R"(<collision><geometry><sphere radius="0.1"/></geometry><drake:proximity_properties>)" + content +
+         "</drake:proximity_properties></collision>";
+}
+
+TEST(UrdfLinks, ProximityPropertiesOfDrakeAreRead) {
+  const ModelPtr model = with_link(proximity(R"(
+      <drake:point_contact_stiffness value="2e5"/><drake:hunt_crossley_dissipation value="1.25"/>
+      <drake:relaxation_time value="0.01"/><drake:mu_dynamic value="0.4"/><drake:mu_static value="0.6"/>)"));
+  ASSERT_EQ(model->nshape, 1);
+  const Material& material = model->shapes[0].material;
+  EXPECT_EQ(material.stiffness, 2e5);
+  EXPECT_EQ(material.dissipation, 1.25);
+  EXPECT_EQ(material.relaxation_time, 0.01);
+  EXPECT_EQ(material.friction[0], 0.4);
+  EXPECT_TRUE(has_warning(*model, "<drake:mu_static> 0.6 is not used"));
+  EXPECT_FALSE(has_warning(*model, "unknown"));
+  // One coefficient is that of both.
+  const ModelPtr one = with_link(proximity(R"(<drake:mu_static value="0.3"/>)"));
+  EXPECT_EQ(one->shapes[0].material.friction[0], 0.3);
+  EXPECT_FALSE(has_warning(*one, "mu_static"));
+}
+
+TEST(UrdfLinks, HydroelasticPropertiesAreIgnoredWithAWarning) {
+  const ModelPtr model = with_link(proximity(R"(<drake:compliant_hydroelastic/><drake:hydroelastic_modulus value="1e7"/>
+      <drake:hunt_crossley_dissipation value="1.25"/>)"));
+  EXPECT_EQ(model->shapes[0].material.stiffness, 0.0);
+  EXPECT_EQ(model->shapes[0].material.dissipation, 0.0);
+  EXPECT_TRUE(has_warning(*model, "<drake:hydroelastic_modulus> is ignored"));
+  EXPECT_TRUE(has_warning(*model, "<drake:compliant_hydroelastic> is ignored"));
+  EXPECT_TRUE(has_warning(*model, "dissipation without <drake:point_contact_stiffness> is not used"));
+}
+
+TEST(UrdfLinks, BadProximityPropertiesAreNamed) {
+  for (const char* value : {"-1", "nan", "much"}) {
+    const std::string xml =
+        robot(link("b", kInertial + proximity(fmt::format(R"(<drake:point_contact_stiffness value="{}"/>)", value))));
+    const std::string message = error_of(xml);
+    EXPECT_NE(message.find("drake:point_contact_stiffness"), std::string::npos) << message;
+    EXPECT_NE(message.find(value), std::string::npos) << message;
+  }
+  const std::string slippery = robot(link("b", kInertial + proximity(R"(<drake:mu_dynamic value="1e9"/>)")));
+  EXPECT_NE(error_of(slippery).find("friction is 1000000000"), std::string::npos) << error_of(slippery);
 }
 
 TEST(UrdfLinks, QuaternionOriginsAreRead) {

@@ -127,6 +127,21 @@ TEST_F(ConesTest, DerivativeAgreesWithFiniteDifferences) {
   EXPECT_GT(on_surface, 500);
 }
 
+// Where the projection is next to nothing, its derivative is not: (mu, 1) (mu, 1)' / (1 + mu^2) along the slip.
+TEST_F(ConesTest, DerivativeNextToThePolarCone) {
+  for (const double mu : {0.1, 0.8, 2.3}) {
+    for (const double apart : {1e-3, 1e-9, 1e-13, 4e-16}) {
+      const double friction[2] = {mu, mu}, x[3] = {7.0, 0.0, -7.0 * mu * (1.0 - apart)};
+      Matrix3 derivative;
+      project_cone_derivative(3, friction, x, derivative.data());
+      const Vector3 along(mu, 0.0, 1.0);
+      Matrix3 expected = along * along.transpose() / (1.0 + mu * mu);
+      expected(1, 1) = mu * mu / (1.0 + mu * mu) * apart;
+      EXPECT_LE((derivative - expected).norm(), 1e-12) << mu << ' ' << apart << '\n' << derivative;
+    }
+  }
+}
+
 TEST_F(ConesTest, BallAndItsDerivative) {
   constexpr double kStep = 1e-6;
   for (int trial = 0; trial < 300; ++trial) {

@@ -76,6 +76,8 @@ TEST(Fields, EachOneIsComparedAndCopied) {
   expect_every_field_counts<ContactExclusion>();
   expect_every_field_counts<Tendon>();
   expect_every_field_counts<Equality>();
+  expect_every_field_counts<LoopCoordinate>();
+  expect_every_field_counts<LoopJoint>();
   expect_every_field_counts<Actuator>();
   expect_every_field_counts<Sensor>();
   expect_every_field_counts<Keyframe>();

@@ -391,3 +391,57 @@ def test_compliant_contact_sinks_in_by_its_weight(solver: str) -> None:
     assert sim.state.q[2] - 0.1 == pytest.approx(-2.0 * 9.81 / 1e5, rel=1e-3)
     assert sim.report.residuals.law_natv_relative < 1e-7
     assert sim.report.residuals.as_dict()["law_impulse"] < 1e-7
+
+
+@pytest.mark.parametrize("solver", ["auto", "lagged"])
+def test_a_belt_takes_a_box_along(solver: str) -> None:
+    b = ts.ModelBuilder("belt")
+    b.add_shape("world", ts.Shape.plane(), name="belt", surface_velocity=[0.3, 0, 0])
+    b.add_body("box", position=[0, 0, 0.02])
+    b.add_joint("box", "free")
+    b.add_shape("box", ts.Shape.box([0.1, 0.1, 0.02]), mass=1.0)
+    sim = ts.Simulator(b.build(), solver=solver, dt=1e-3)
+    sim.step(300)
+    assert sim.state.v[0] == pytest.approx(0.3, abs=1e-3)
+    belt = sim.parameters.shape_surface_velocity[sim.model.shape("belt").index]
+    np.testing.assert_array_equal(belt, [0.3, 0, 0, 0, 0, 0])
+    belt[:2] = 0, -0.2
+    sim.step()
+    assert sim.report.energy.surfaces > 0
+    sim.step(300)
+    np.testing.assert_allclose(sim.state.v[:2], [0, -0.2], atol=1e-3)
+
+
+def test_a_bad_surface_velocity_is_named() -> None:
+    b = ts.ModelBuilder("belt")
+    with pytest.raises(ts.Error, match="surface_velocity has 2 numbers"):
+        b.add_shape("world", ts.Shape.plane(), surface_velocity=[0.3, 0])
+
+
+def test_youngs_modulus() -> None:
+    b = ts.ModelBuilder("ball")
+    b.add_shape("world", ts.Shape.plane())
+    b.add_body("ball", position=[0, 0, 0.1])
+    b.add_joint("ball", "free")
+    b.add_shape("ball", ts.Shape.sphere(0.1), mass=2.0, youngs_modulus=1e7, poisson_ratio=0.5, dissipation=50.0)
+    sim = ts.Simulator(b.build(), solver="lagged", dt=1e-3)
+    sim.step(2000)
+    stiffness = 4 / 3 * 1e7 / 0.75 * np.sqrt(0.1)
+    assert 0.1 - sim.state.q[2] == pytest.approx((2.0 * 9.81 / stiffness) ** (2 / 3), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("material", "message"),
+    [
+        ({"stiffness": -1.0}, "shape 'foot': stiffness is -1"),
+        ({"stiffness": np.nan}, "shape 'foot': stiffness is nan"),
+        ({"dissipation": 2.0}, "shape 'foot': dissipation is 2 without stiffness"),
+        ({"friction": 1e9}, "shape 'foot': friction is 1000000000"),
+        ({"youngs_modulus": 1e9, "poisson_ratio": 0.6}, "shape 'foot': Poisson's ratio is 0.6"),
+    ],
+)
+def test_bad_materials_are_named(material: dict[str, float], message: str) -> None:
+    b = ts.ModelBuilder("bad")
+    b.add_shape("world", ts.Shape.sphere(0.1), name="foot", **material)  # type: ignore[arg-type]
+    with pytest.raises(ts.Error, match=message):
+        b.build()

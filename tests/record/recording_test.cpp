@@ -164,6 +164,26 @@ TEST_F(Recordings, KeepTheWorstOfTheStepsBetweenRows) {
   }
 }
 
+TEST_F(Recordings, KeepTheResidualOfCompliantLaws) {
+  Scene scene = make_scene("stack:2");
+  scene.options.solver = "lagged";
+  SceneRun run(scene);
+  RecordingWriter writer(file_, run.simulator());
+  std::vector<double> law(1), relative(1);
+  for (int i = 0; i < 50; ++i) {
+    const StepReport& report = run.step();
+    writer.add(run.simulator());
+    law.push_back(report.residuals.law_natv);
+    relative.push_back(report.residuals.law_natv_relative);
+  }
+  writer.close();
+  const Recording recording(file_);
+  EXPECT_GT(relative.back(), 0.0);
+  EXPECT_EQ(recording.steps().law_natv, law);
+  EXPECT_EQ(recording.steps().law_natv_relative, relative);
+  EXPECT_EQ(recording.report(50).residuals.law_natv_relative, relative.back());
+}
+
 TEST_F(Recordings, KeepAStepThatDivergedWhateverItsTurn) {
   SceneRun run(make_scene("stack:2"));
   RecordingWriter writer(file_, run.simulator(), {.every = 50});

@@ -193,6 +193,68 @@ TEST(CompliantMotion, RigidMaterialsAreNearRigid) {
   }
 }
 
+Material hertzian(double stiffness) {
+  Material m = soft(stiffness, 0, 0, 0.5);
+  m.hertz = true;
+  return m;
+}
+
+// A weight sinks in by (m g / k)^(2/3), with the compliant laws and, by tangents, with hard solvers.
+TEST(CompliantMotion, HertzRestsAtTheDepthOfItsWeight) {
+  for (const char* solver : {"lagged", "similar", "auto", "ncp-pgs"}) {
+    for (const double k : {1e6, 1e9}) {
+      Ball ball{.material = hertzian(k)};
+      ball.material.dissipation = 50.0;
+      const double depth = std::pow(ball.mass * kGravity / k, 2.0 / 3.0);
+      ball.height = -0.5 * depth;
+      Simulator sim = make_simulator(ball, solver, 1e-3);
+      sim.step(4000);
+      EXPECT_EQ(sim.report().status, StepStatus::kOk) << solver;
+      EXPECT_NEAR(lowest(sim, ball), -depth, 1e-3 * depth) << solver << ' ' << k;
+    }
+  }
+}
+
+// An impact at v: 1/2 m v^2 + m g x = 2/5 k x^(5/2), and the ball leaves as fast as it came.
+TEST(CompliantMotion, HertzImpact) {
+  constexpr double kSpeed = 1.0, kStiffness = 1e8;
+  const Ball ball{.height = 1e-6, .velocity = {0, 0, -kSpeed}, .material = hertzian(kStiffness)};
+  double deepest = 0.0;
+  for (int i = 0; i < 20; ++i)
+    deepest = std::pow(1.25 * ball.mass * (kSpeed * kSpeed + 2.0 * kGravity * deepest) / kStiffness, 0.4);
+  for (const char* solver : {"lagged", "similar", "auto"}) {
+    Simulator sim = make_simulator(ball, solver, 1e-7);
+    double depth = 0.0;
+    for (int i = 0; i < 20000; ++i) {
+      sim.step();
+      depth = std::max(depth, -lowest(sim, ball));
+    }
+    EXPECT_NEAR(depth, deepest, 1e-3 * deepest) << solver;
+    EXPECT_NEAR(sim.state().v[2], kSpeed, 5e-3 * kSpeed) << solver;
+  }
+}
+
+// The stiffness of a modulus is that of the ball's curvature.
+TEST(CompliantMotion, YoungsModulus) {
+  Ball ball;
+  ball.material.youngs_modulus = 1e7;
+  ball.material.dissipation = 50.0;
+  const double k = 4.0 / 3.0 * 1e7 / (1.0 - 0.09) * std::sqrt(ball.radius);
+  const double depth = std::pow(ball.mass * kGravity / k, 2.0 / 3.0);
+  ball.height = -0.5 * depth;
+  Simulator sim = make_simulator(ball, "lagged", 1e-3);
+  sim.step(3000);
+  EXPECT_NEAR(lowest(sim, ball), -depth, 1e-3 * depth);
+}
+
+// SAP is a model of linear springs: it says so and leaves the contact out.
+TEST(CompliantMotion, SapRefusesHertz) {
+  Simulator sim = make_simulator({.material = hertzian(1e6)}, "sap", 1e-3);
+  sim.step();
+  EXPECT_EQ(sim.report().status, StepStatus::kInvalidProblem);
+  EXPECT_THAT(sim.report().worst, HasSubstr("SAP has linear springs only"));
+}
+
 TEST(CompliantMotion, BadMaterialsAreNamed) {
   const auto message = [](const Material& material) -> std::string {
     try {
@@ -208,6 +270,33 @@ TEST(CompliantMotion, BadMaterialsAreNamed) {
   EXPECT_THAT(message(soft(0, 0, 0.1, 1)), HasSubstr("relaxation time is 0.1 without stiffness"));
   EXPECT_THAT(message(soft(1e5, -1.0, 0, 1)), HasSubstr("dissipation is -1"));
   EXPECT_THAT(message(soft(1e5, 0, 0, 1e9)), HasSubstr("shape 'ground': friction is 1000000000"));
+  Material m;
+  m.youngs_modulus = -1.0;
+  EXPECT_THAT(message(m), AllOf(HasSubstr("shell"), HasSubstr("Young's modulus is -1")));
+  m.youngs_modulus = 1e9;
+  m.stiffness = 1e5;
+  EXPECT_THAT(message(m), AllOf(HasSubstr("shell"), HasSubstr("stiffness 100000 and Young's modulus 1000000000")));
+  m.stiffness = 0.0;
+  m.poisson_ratio = 0.7;
+  EXPECT_THAT(message(m), AllOf(HasSubstr("shell"), HasSubstr("Poisson's ratio is 0.7")));
+}
+
+TEST(CompliantMotion, MixedElasticLawsAreNamed) {
+  ModelBuilder builder;
+  for (const bool hertz : {false, true}) {
+    ShapeElement shape;
+    shape.name = hertz ? "round" : "plain";
+    shape.shape = {.type = ShapeType::kSphere, .size = {0.1, 0.1, 0.1}};
+    shape.material.stiffness = 1e5;
+    shape.material.hertz = hertz;
+    builder.add_shape(shape);
+  }
+  try {
+    builder.build();
+    FAIL() << "it must not build";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("shape 'round': it has Hertz, but shape 'plain' has linear stiffness"));
+  }
 }
 
 TEST(CompliantMotion, MujocosConstraintsContradict) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/effort.hpp"
@@ -17,8 +18,10 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/dynamics/loop_joints.hpp"
 #include "touchstone/io/mjcf.hpp"
 #include "touchstone/math/so3.hpp"
+#include "touchstone/model/builder.hpp"
 #include "touchstone/model/configuration.hpp"
 #include "touchstone/sim/assemble.hpp"
 
@@ -29,7 +32,7 @@ constexpr double kStep = 1e-3, kDifference = 1e-5;
 
 // Arms with every joint type, and everything that can bind them. Limits and force ranges are so tight that random
 // states violate them.
-ModelPtr everything() {
+ModelPtr everything_mjcf() {
   return load_mjcf_string(R"(
 <mujoco>
   <option timestep="0.001"/>
@@ -64,6 +67,53 @@ ModelPtr everything() {
     <position name="joins" tendon="across" kp="30" kv="1"/>
   </actuator>
 </mujoco>)");
+}
+
+// With every type of loop joint, everything along their coordinates, couplings and servos.
+ModelPtr everything() {
+  ModelBuilder builder(*everything_mjcf());
+  const char* const bodies[] = {"world", "base", "upper", "lower", "tip", "other", "lone"};
+  constexpr int kTypes = static_cast<int>(LoopJointType::kPointOnPlane) + 1;
+  const Model model = *everything_mjcf();
+  std::mt19937_64 random(17);
+  for (int i = 0; i < kTypes; ++i) {
+    LoopJoint joint{.name = fmt::format("loop{}", i), .type = static_cast<LoopJointType>(i)};
+    joint.body_a = model.body(bodies[i % 7]);
+    joint.body_b = model.body(bodies[(i + 1 + i / 7) % 7]);
+    joint.frame_a = {0.2 * test::random_vector3(random), so3_exp(test::random_vector3(random))};
+    joint.frame_b = {0.2 * test::random_vector3(random), so3_exp(test::random_vector3(random))};
+    joint.length = 0.3;
+    joint.pitch = 0.1;
+    const bool is_ball = joint.type == LoopJointType::kSpherical;
+    for (int k = 0; k < coordinate_count(joint.type); ++k) {
+      LoopCoordinate c{.reference = is_ball ? 0.0 : 0.3, .limited = !is_ball || k == 0};
+      c.range = is_ball ? Vector2(0.0, 0.01) : Vector2(-0.01, 0.01);
+      c.stiffness = 20.0;
+      c.damping = 2.0;
+      c.armature = 0.1;
+      c.friction = 0.5;
+      joint.coordinates.push_back(c);
+    }
+    builder.add_loop_joint(joint);
+  }
+  const int revolute = static_cast<int>(LoopJointType::kRevolute), planar = static_cast<int>(LoopJointType::kPlanar);
+  Equality gear{.name = "loop gear", .type = EqualityType::kJoint, .a = revolute, .b = planar};
+  gear.polynomial = {0.1, 0.5, 0.3, 0.2, 0.1};
+  gear.coordinate_a = 0;
+  gear.coordinate_b = 1;
+  builder.add_equality(gear);
+  Equality mimic{.name = "loop mimic", .type = EqualityType::kJoint, .a = model.joint("c"), .b = planar};
+  mimic.coordinate_b = 2;
+  builder.add_equality(mimic);
+  Actuator servo{.name = "loop servo", .transmission = TransmissionType::kLoopJoint, .target = planar};
+  servo.gear = {0.3, 1.2, -0.7, 0.0, 0.0, 0.0};
+  servo.bias_type = ActuatorBias::kAffine;
+  servo.gain = {500.0, 0.0, 0.0};
+  servo.bias = {0.0, -500.0, -10.0};
+  servo.force_limited = true;
+  servo.force_range = {-0.1, 0.1};
+  builder.add_actuator(servo);
+  return builder.build();
 }
 
 struct Case {
@@ -185,7 +235,8 @@ TEST(ConstraintKinds, RowsAreTheRatesOfTheirPositions) {
   for (const ConstraintModel kind : {ConstraintModel::kRigid, ConstraintModel::kMujoco}) {
     std::set<ConstraintKind> seen;
     for (const Case& one : cases()) expect_rates(one, kind, seen);
-    EXPECT_EQ(seen, (std::set{ConstraintKind::kJointLimit, ConstraintKind::kTendonLimit, ConstraintKind::kEquality}));
+    EXPECT_EQ(seen, (std::set{ConstraintKind::kJointLimit, ConstraintKind::kTendonLimit, ConstraintKind::kEquality,
+                              ConstraintKind::kLoopJoint, ConstraintKind::kLoopLimit}));
   }
 }
 
@@ -228,18 +279,30 @@ void expect_transmission_rates(const Case& one_case, std::set<ConstraintKind>& s
       const auto rate = [&](const VectorX Data::*length) {
         return ((later.data().*length)[one.index] - (earlier.data().*length)[one.index]) / (2.0 * kDifference);
       };
-      double expected = 0.0;
+      double expected = 0.0, tolerance = 1e-8;
       if (one.kind == ConstraintKind::kJointFriction) {
         expected = s.v[one.index];
       } else if (one.kind == ConstraintKind::kTendonFriction || one.kind == ConstraintKind::kTendonSpring) {
         expected = rate(&Data::tendon_length);
       } else if (one.kind == ConstraintKind::kServo) {
         expected = rate(&Data::actuator_length);
+      } else if (one.kind == ConstraintKind::kLoopFriction || one.kind == ConstraintKind::kLoopSpring) {
+        const int j = loop_joint_of(*model, one.index), k = one.index - model->loop_coordinate[at(j)];
+        const State memory(*model);
+        LoopRow before[kMostLoopCoordinates], after[kMostLoopCoordinates];
+        loop_coordinates(*model, earlier.data(), memory.loop_memory(), j, before);
+        loop_coordinates(*model, later.data(), memory.loop_memory(), j, after);
+        expected = (after[k].value - before[k].value) / (2.0 * kDifference);
+        tolerance = 2e-7;  // a twist is curved where the axes are nearly opposite
+        if (model->loop_joints[at(j)].type == LoopJointType::kSpherical) {  // the angular velocity about an axis of b
+          loop_coordinates(*model, now.data(), memory.loop_memory(), j, before);
+          expected = before[k].rate;
+        }
       } else {
         continue;
       }
       seen.insert(one.kind);
-      EXPECT_NEAR(c.velocity[c.blocks.row[at(block)]], expected, near(expected, 1e-8))
+      EXPECT_NEAR(c.velocity[c.blocks.row[at(block)]], expected, near(expected, tolerance))
           << describe(*model, c, {}, block);
     }
   }
@@ -248,8 +311,9 @@ void expect_transmission_rates(const Case& one_case, std::set<ConstraintKind>& s
 TEST(ConstraintKinds, RowsOfFrictionAndServosAreTheRatesOfTheirTransmissions) {
   std::set<ConstraintKind> seen;
   for (const Case& one : cases()) expect_transmission_rates(one, seen);
-  EXPECT_EQ(seen, (std::set{ConstraintKind::kJointFriction, ConstraintKind::kTendonFriction, ConstraintKind::kServo,
-                            ConstraintKind::kTendonSpring}));
+  EXPECT_EQ(seen,
+            (std::set{ConstraintKind::kJointFriction, ConstraintKind::kTendonFriction, ConstraintKind::kServo,
+                      ConstraintKind::kTendonSpring, ConstraintKind::kLoopFriction, ConstraintKind::kLoopSpring}));
 }
 
 Contact random_contact(int a, int b, int dimension, std::mt19937_64& random) {
@@ -331,16 +395,19 @@ void expect_drift(const Case& one_case, int& rows) {
     const Constraints& c0 = earlier(moved(*model, s, -kDifference), s.v);
     const Constraints& c1 = later(moved(*model, s, kDifference), s.v);
     const VectorX u0 = row_velocity(*model, c0, s.v), u1 = row_velocity(*model, c1, s.v);
-    for (int i = 0; i < static_cast<int>(model->equalities.size()); ++i) {
-      if (sides_of(model->equalities[at(i)].type) != EqualitySides::kBodies) continue;
-      const int block = find(c, ConstraintKind::kEquality, i, 0), b0 = find(c0, ConstraintKind::kEquality, i, 0),
-                b1 = find(c1, ConstraintKind::kEquality, i, 0);
-      if (block < 0) continue;  // neither body moves
+    for (int block = 0; block < c.count(); ++block) {
+      const Constraint& one = c.list[at(block)];
+      const int i = one.index;
+      if (one.kind != ConstraintKind::kEquality && one.kind != ConstraintKind::kLoopJoint) continue;
+      if (one.kind == ConstraintKind::kEquality && sides_of(model->equalities[at(i)].type) != EqualitySides::kBodies)
+        continue;
+      const int b0 = find(c0, one.kind, i, 0), b1 = find(c1, one.kind, i, 0);
       ASSERT_GE(std::min(b0, b1), 0);
       for (int r = 0; r < c.blocks.size(block); ++r) {
         const double rate = (u1[c1.blocks.row[at(b1)] + r] - u0[c0.blocks.row[at(b0)] + r]) / (2.0 * kDifference);
         ++rows;
-        EXPECT_NEAR(c.drift[at(c.blocks.row[at(block)] + r)], rate, near(rate, 2e-6)) << i << ' ' << r;
+        EXPECT_NEAR(c.drift[at(c.blocks.row[at(block)] + r)], rate, near(rate, 2e-6))
+            << describe(*model, c, {}, block) << ' ' << r;
       }
     }
   }
@@ -395,7 +462,8 @@ TEST(ConstraintKinds, WrenchesDoWhatTheRowsDo) {
     }
     EXPECT_EQ(seen[ConstraintKind::kEquality], 2 * one.states * loops);
     EXPECT_GT(seen[ConstraintKind::kContact], 0);
-    EXPECT_EQ(seen.size(), 2u);
+    // Loop joints act on bodies, and so does everything along their coordinates.
+    EXPECT_EQ(seen.size(), one.model->loop_joints.empty() ? 2u : 6u);
   }
 }
 

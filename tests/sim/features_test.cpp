@@ -56,13 +56,14 @@ std::uint64_t hash_after(Simulator& sim, int first, int steps) {
 }
 
 std::vector<SimulatorOptions> variants() {
-  std::vector<SimulatorOptions> list(6);
+  std::vector<SimulatorOptions> list(7);
   list[1].substeps = 3;
   list[2].integrator = Integrator::kMoreauMidpoint;
   list[3].constraints = ConstraintModel::kMujoco;
   list[4].integrator = Integrator::kVariational;
   list[5].integrator = Integrator::kVariational;
   list[5].constraints = ConstraintModel::kMujoco;
+  list[6].accuracy = 1e-5;
   return list;
 }
 

@@ -1,5 +1,7 @@
 #include "touchstone/sim/detection/material.hpp"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 namespace touchstone {
@@ -23,7 +25,7 @@ Material second() {
 
 // The numbers are those of MuJoCo for a plane and a sphere with these materials.
 TEST(Combine, FollowsMujoco) {
-  const ContactMaterial c = combine(first(), 4, second(), 3);
+  const ContactMaterial c = combine({first(), 4}, {second(), 3});
   EXPECT_EQ(c.dimension, 4);
   const std::array<double, 5> friction{0.9, 0.9, 0.1, 0.03, 0.03};
   EXPECT_EQ(c.friction, friction);
@@ -34,7 +36,7 @@ TEST(Combine, FollowsMujoco) {
 }
 
 TEST(Combine, DoesNotDependOnTheOrder) {
-  const ContactMaterial c = combine(first(), 4, second(), 3), d = combine(second(), 3, first(), 4);
+  const ContactMaterial c = combine({first(), 4}, {second(), 3}), d = combine({second(), 3}, {first(), 4});
   EXPECT_EQ(c.friction, d.friction);
   EXPECT_EQ(c.dimension, d.dimension);
   for (std::size_t k = 0; k < 2; ++k) EXPECT_NEAR(c.impedance.solref[k], d.impedance.solref[k], 1e-15);
@@ -46,7 +48,7 @@ TEST(Combine, HigherPriorityDecidesAlone) {
   a.restitution = 0.2;
   Material b = second();
   b.restitution = 0.9;
-  const ContactMaterial c = combine(a, 1, b, 6);
+  const ContactMaterial c = combine({a, 1}, {b, 6});
   EXPECT_EQ(c.dimension, 1);
   EXPECT_EQ(c.friction[0], 0.5);
   EXPECT_EQ(c.restitution, 0.2);
@@ -57,7 +59,7 @@ TEST(Combine, DirectStiffnessTakesTheSmallerValue) {
   Material a = first(), b = second();
   a.impedance.solref = {-1000.0, -10.0};
   b.impedance.solref = {-500.0, -20.0};
-  const ContactMaterial c = combine(a, 3, b, 3);
+  const ContactMaterial c = combine({a, 3}, {b, 3});
   EXPECT_EQ(c.impedance.solref[0], -1000.0);
   EXPECT_EQ(c.impedance.solref[1], -20.0);
 }
@@ -65,9 +67,9 @@ TEST(Combine, DirectStiffnessTakesTheSmallerValue) {
 TEST(Combine, WithoutWeightsOnOneSideTheOtherDecides) {
   Material a = first(), b = second();
   a.mixing = 0.0;
-  EXPECT_EQ(combine(a, 3, b, 3).impedance.solref, b.impedance.solref);
+  EXPECT_EQ(combine({a, 3}, {b, 3}).impedance.solref, b.impedance.solref);
   b.mixing = 0.0;
-  EXPECT_NEAR(combine(a, 3, b, 3).impedance.solref[0], 0.02, 1e-15);
+  EXPECT_NEAR(combine({a, 3}, {b, 3}).impedance.solref[0], 0.02, 1e-15);
 }
 
 // Two springs in series under one force F: deformations x = F/k add up, and each side dissipates by its own share.
@@ -77,20 +79,61 @@ TEST(Combine, CompliancesAreInSeries) {
   b.stiffness = 1000.0;
   a.dissipation = 0.4;
   b.dissipation = 0.8;
-  const ContactMaterial c = combine(a, 3, b, 3);
+  const ContactMaterial c = combine({a, 3}, {b, 3});
   EXPECT_NEAR(c.stiffness, 750.0, 1e-12);
   EXPECT_NEAR(c.dissipation, 0.25 * 0.4 + 0.75 * 0.8, 1e-15);
   b.stiffness = 0.0;  // rigid
-  EXPECT_EQ(combine(a, 3, b, 3).stiffness, 3000.0);
-  EXPECT_EQ(combine(a, 3, b, 3).dissipation, 0.4);
-  EXPECT_EQ(combine(b, 3, a, 3).stiffness, 3000.0);
+  EXPECT_NEAR(combine({a, 3}, {b, 3}).stiffness, 3000.0, 1e-11);
+  EXPECT_EQ(combine({a, 3}, {b, 3}).dissipation, 0.4);
+  EXPECT_NEAR(combine({b, 3}, {a, 3}).stiffness, 3000.0, 1e-11);
+}
+
+// Under one force both springs of Hertz give way by (F / k)^(2/3), which add up to the deformation of the contact.
+TEST(Combine, SpringsOfHertzAreInSeries) {
+  Material a, b;
+  a.hertz = b.hertz = true;
+  a.stiffness = 3e8;
+  b.stiffness = 1e8;
+  a.dissipation = 2.0;
+  const ContactMaterial c = combine({a, 3}, {b, 3});
+  EXPECT_TRUE(c.hertz);
+  const double force = 7.0, x_a = std::pow(force / a.stiffness, 2.0 / 3.0),
+               x_b = std::pow(force / b.stiffness, 2.0 / 3.0);
+  EXPECT_NEAR(c.stiffness * std::pow(x_a + x_b, 1.5), force, 1e-12 * force);
+  EXPECT_NEAR(c.dissipation, 2.0 * x_a / (x_a + x_b), 1e-12);
+}
+
+// 4/3 E* sqrt(R*): a ball of rubber on glass, on a plane and on another ball; alone where its priority decides.
+TEST(Combine, YoungsModulusIsHertz) {
+  Material rubber, glass, rigid;
+  rubber.youngs_modulus = 5e6;
+  rubber.poisson_ratio = 0.48;
+  glass.youngs_modulus = 7e10;
+  glass.poisson_ratio = 0.22;
+  const double soft = (1.0 - 0.48 * 0.48) / 5e6, hard = (1.0 - 0.22 * 0.22) / 7e10;
+  const ContactMaterial c = combine({rubber, 3, 0.02}, {glass, 3});
+  EXPECT_TRUE(c.hertz);
+  EXPECT_NEAR(c.stiffness / (4.0 / 3.0 * std::sqrt(0.02) / (soft + hard)), 1.0, 1e-14);
+  EXPECT_NEAR(combine({rubber, 3, 0.02}, {rubber, 3, 0.03}).stiffness / (4.0 / 3.0 * std::sqrt(0.012) / (2 * soft)),
+              1.0, 1e-14);
+  EXPECT_NEAR(combine({rigid, 3, 0.03}, {rubber, 3, 0.02}).stiffness / (4.0 / 3.0 * std::sqrt(0.012) / soft), 1.0,
+              1e-14);
+  rubber.priority = 1;
+  EXPECT_NEAR(combine({rubber, 3, 0.02}, {glass, 3}).stiffness / (4.0 / 3.0 * std::sqrt(0.02) / soft), 1.0, 1e-14);
+}
+
+TEST(Combine, CurvatureOfShapes) {
+  EXPECT_EQ(curvature_radius({.type = ShapeType::kSphere, .size = {0.3, 0, 0}}), 0.3);
+  EXPECT_EQ(curvature_radius({.type = ShapeType::kBox, .size = {0.3, 0.1, 0.2}}), 0.1);
+  EXPECT_NEAR(curvature_radius({.type = ShapeType::kEllipsoid, .size = {0.1, 0.2, 0.4}}), 0.2, 1e-15);
+  EXPECT_EQ(curvature_radius({.type = ShapeType::kPlane}), kInfinity);
 }
 
 TEST(Combine, RestitutionIsTheLarger) {
   Material a, b;
   a.restitution = 0.3;
   b.restitution = 0.7;
-  EXPECT_EQ(combine(a, 3, b, 3).restitution, 0.7);
+  EXPECT_EQ(combine({a, 3}, {b, 3}).restitution, 0.7);
 }
 
 }  // namespace

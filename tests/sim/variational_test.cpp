@@ -83,12 +83,11 @@ TEST(Variational, SpinningBlockKeepsMomentumAndEnergy) {
   EXPECT_NEAR(e.energy / half.energy, 4.0, 0.1);
   EXPECT_LT(half.angular, 1e-12);
 
-  // The explicit gyroscopic forces of the others gain energy and lose the direction of the momentum.
+  // The others keep the energy of a free body too (dynamics/gyroscopic.hpp), but lose the direction of the momentum.
   for (const Integrator other : {Integrator::kSemiImplicitEuler, Integrator::kMoreauMidpoint}) {
     const Errors o = spin_block(other, 0.01);
-    EXPECT_GT(o.energy, 100.0 * e.energy);
-    EXPECT_GT(o.late_energy, 2.0 * o.energy);
-    EXPECT_GT(o.angular, 1e-3);
+    EXPECT_LT(std::max(o.energy, o.late_energy), 1e-12 * kinetic * 500);
+    EXPECT_GT(o.angular, 1e-5);
   }
 }
 

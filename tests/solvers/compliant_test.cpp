@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <random>
 #include <string>
 
@@ -253,7 +254,8 @@ HardCase make_hard_case(std::uint32_t seed) {
                          .dissipation = seed % 2 == 0 ? r.magnitude(-2, 2.7) : 0.0,
                          .relaxation = r.magnitude(-6, -1),
                          .damping = seed % 3 == 0 ? ContactDamping::kLinear : ContactDamping::kHuntCrossley,
-                         .sigma = seed % 7 == 0 ? 0.0 : 1e-3});
+                         .sigma = seed % 7 == 0 ? 0.0 : 1e-3,
+                         .elasticity = seed % 11 == 0 ? Elasticity::kHertz : Elasticity::kLinear});
     }
   }
   out.problem = scene.finish();
@@ -268,14 +270,17 @@ INSTANTIATE_TEST_SUITE_P(All, Robustness, ::testing::ValuesIn(kModels), [](const
 // solved; beyond, the status says how far it got.
 TEST_P(Robustness, ConvergesWherever) {
   const std::string model = GetParam();
-  const int count = test::whole_family() ? 10000 : 300;
+  const int count = std::getenv("TOUCHSTONE_LONG") != nullptr ? 100000 : test::whole_family() ? 10000 : 300;
   std::vector<int> iterations;
-  int beyond = 0, unsolved = 0;
+  int beyond = 0, unsolved = 0, missed = 0;
   double worst_law = 0.0;
   for (int seed = 0; seed < count; ++seed) {
     HardCase hard = make_hard_case(static_cast<std::uint32_t>(seed));
     if (model == "sap") {
-      for (ContactPhysics& physics : hard.problem.physics) physics.sigma = 1e-3;
+      for (ContactPhysics& physics : hard.problem.physics) {
+        physics.sigma = 1e-3;
+        physics.elasticity = Elasticity::kLinear;
+      }
     }
     // Friction without (26) is as stiff as mu n_0 / (m v_s).
     BlockLaws laws;
@@ -284,8 +289,11 @@ TEST_P(Robustness, ConvergesWherever) {
     const Solved s = solve(model.c_str(), hard.problem, {});
     ASSERT_TRUE(s.solution.lambda.allFinite()) << seed;
     if (hard.stiffness_ratio <= 1e8) {
-      EXPECT_EQ(s.status, SolveStatus::kSolved)
-          << model << ' ' << seed << " h^2 k / m = " << hard.stiffness_ratio << ": " << s.solution.message;
+      if (s.status != SolveStatus::kSolved) {
+        ++missed;
+        fmt::print("{} {}, h^2 k / m = {:.2g}: {}\n", model, seed, hard.stiffness_ratio, s.solution.message);
+        EXPECT_FALSE(s.solution.message.empty()) << seed;
+      }
       iterations.push_back(s.solution.iterations);
       if (s.status == SolveStatus::kSolved) worst_law = std::max(worst_law, s.residuals.law_natv_relative);
     } else {
@@ -302,6 +310,9 @@ TEST_P(Robustness, ConvergesWherever) {
       "{}: {} problems, iterations median {}, 90 % {}, 99 % {}, most {}; beyond 1e8: {}, of which {} unsolved; "
       "worst certificate {:.2g}\n",
       model, iterations.size(), at(0.5), at(0.9), at(0.99), at(1.0), beyond, unsolved, worst_law);
+  // Known: of 100,000 a few with a ratio above 1e7 stall near the tolerance (docs/compliant.md); of the first 10,000
+  // none.
+  EXPECT_LE(missed, count > 10000 ? 10 : 0);
   EXPECT_LE(worst_law, 1e-5);
   EXPECT_LE(at(0.99), 80);
 }

@@ -7,6 +7,7 @@
 
 #include "solver_support.hpp"
 #include "touchstone/contact/generate.hpp"
+#include "touchstone/solvers/gauss_seidel/anderson.hpp"
 #include "touchstone/solvers/gauss_seidel/local_contact.hpp"
 #include "touchstone/solvers/gauss_seidel/nbgs.hpp"
 
@@ -142,6 +143,83 @@ TEST(Nbgs, RankDeficientEqualityHasMinimumNorm) {
   EXPECT_EQ(s.status, SolveStatus::kSolved);
   const VectorX expected = Eigen::CompleteOrthogonalDecomposition<MatrixX>(problem.dual.G_dense).solve(-problem.dual.g);
   EXPECT_LE((s.solution.lambda - expected).norm(), 1e-9 * expected.norm());
+}
+
+// The tridiagonal form of a symmetric block gives what the LU of the same block gives.
+TEST(LocalContactsTest, SymmetricBlocksAreSolvedLikeOthers) {
+  std::srand(5);
+  int sliding = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    const int m = trial % 2 == 0 ? 4 : 6;
+    const MatrixX J = MatrixX::Random(m, m + trial % 3);
+    VectorX mu = VectorX::Random(m - 1).cwiseAbs() + VectorX::Constant(m - 1, 1e-3);
+    mu *= std::pow(10.0, -(trial % 4));
+    if (trial % 5 == 0) mu[0] = 0.0;
+    ContactProblem problem;
+    problem.blocks.add_coulomb(mu.data(), m - 1);
+    VectorX g = VectorX::Random(m);
+    g[m - 1] -= 1.0;
+    problem.dual.set(MatrixX(J * J.transpose()), g);
+    VectorX answer[2];
+    for (const bool symmetric : {false, true}) {
+      problem.dual.symmetric = symmetric;
+      DualProblem dual;
+      ASSERT_TRUE(prepare_dual(problem, {}, dual).usable());
+      LocalContacts contacts;
+      contacts.prepare(dual);
+      VectorX& lambda = answer[symmetric ? 1 : 0];
+      lambda.setZero(m);
+      VectorX u;
+      for (int k = 0; k < 3; ++k) {
+        compute_velocity(dual, lambda, u);
+        contacts(0, u.data(), lambda.data());
+      }
+      compute_velocity(dual, lambda, u);
+      EXPECT_LE(natv(dual, ContactModel::kNcp, lambda, u), 1e-9 * dual.velocity_scale) << trial;
+      sliding += symmetric && u.head(m - 1).norm() > 1e-6 ? 1 : 0;
+    }
+    EXPECT_LE((answer[0] - answer[1]).norm(), 1e-8 * (1.0 + answer[0].norm())) << trial;
+  }
+  EXPECT_GT(sliding, 100);
+}
+
+// Of a linear iteration with n eigenvalues the mixture of n + 1 images is the fixed point, but for rounding and
+// restarts; the plain iteration takes 18,000 steps as far.
+TEST(AndersonTest, SlowLinearIterationsEndSoon) {
+  const Eigen::VectorXd rates = (Eigen::VectorXd(5) << 0.999, 0.99, -0.9, 0.5, 0.1).finished();
+  const MatrixX Q = Eigen::HouseholderQR<MatrixX>(MatrixX::Random(5, 5)).householderQ();
+  const MatrixX M = Q * rates.asDiagonal() * Q.transpose();
+  const VectorX fixed = VectorX::Random(5);
+  Anderson anderson;
+  anderson.start(5);
+  VectorX x = VectorX::Zero(5), image;
+  for (int k = 0; k < 40; ++k) {
+    image = fixed + M * (x - fixed);
+    anderson.mix(x, image);
+    x = image;
+  }
+  EXPECT_LE((x - fixed).norm(), 1e-8);
+}
+
+// After a start anew nothing is left of what came before: the same numbers as from the first.
+TEST(AndersonTest, StartsAnew) {
+  const VectorX a = VectorX::Random(7), b = VectorX::Random(7);
+  const auto run = [&](Anderson& anderson) {
+    anderson.start(7);
+    VectorX x = a;
+    for (int k = 0; k < 25; ++k) {
+      VectorX image = 0.9 * x.array().sin().matrix() + b;
+      anderson.mix(x, image);
+      x = image;
+    }
+    return x;
+  };
+  Anderson first, second;
+  const VectorX once = run(first);
+  const VectorX again = run(first), other = run(second);
+  EXPECT_EQ(once, again);
+  EXPECT_EQ(once, other);
+  EXPECT_LE((0.9 * once.array().sin().matrix() + b - once).norm(), 1e-9);
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ Steps walk(const std::string& scene, int count) {
   return steps;
 }
 
-constexpr std::size_t kClocks = 7;  // the first channel that is wall time and differs from run to run
+constexpr std::size_t kClocks = 8;  // the first channel that is wall time and differs from run to run
 
 // Every frame has the extremes of the steps since the frame before.
 void expect_extremes(const Replay& replay, const Steps& steps) {
@@ -237,7 +237,7 @@ TEST_P(RecordedRun, IsJudgedByAllItsSteps) {
   const std::vector<CertificateItem> truth = simulation.run_certificate();
   ASSERT_EQ(replay.certificate.size(), truth.size());
   double deepest = 0.0;
-  for (const Frame& frame : replay.frames) deepest = std::max(deepest, frame.high[5]);
+  for (const Frame& frame : replay.frames) deepest = std::max(deepest, frame.high[6]);
   for (std::size_t i = 0; i < truth.size(); ++i) {
     EXPECT_EQ(replay.certificate[i].name, truth[i].name);
     EXPECT_EQ(replay.certificate[i].value, truth[i].value);

@@ -55,9 +55,22 @@ void AabbTree::remove(int leaf) {
 }
 
 void AabbTree::move(int leaf, const Aabb& box) {
+  if (stays_near_sibling(leaf, box)) {
+    node(leaf).box = box;
+    refit_changed(node(leaf).parent);
+    return;
+  }
   detach(leaf);
   node(leaf).box = box;
   attach(leaf);
+}
+
+// Whether the box around a leaf and its sibling would be no larger than both of them.
+bool AabbTree::stays_near_sibling(int leaf, const Aabb& box) const {
+  const int parent = node(leaf).parent;
+  if (parent < 0) return false;
+  const Aabb& sibling = node(node(parent).child[node(parent).child[0] == leaf ? 1 : 0]).box;
+  return half_area(join(sibling, box)) <= half_area(sibling) + half_area(box);
 }
 
 void AabbTree::attach(int leaf) {
@@ -143,6 +156,17 @@ void AabbTree::refit_upwards(int from) {
   for (int i = from; i >= 0; i = node(i).parent) {
     refit(i);
     rotate(i);
+  }
+}
+
+// The same, up to where nothing changes any more.
+void AabbTree::refit_changed(int from) {
+  for (int i = from; i >= 0; i = node(i).parent) {
+    const Aabb box = node(i).box;
+    const int height = node(i).height;
+    refit(i);
+    rotate(i);
+    if (node(i).height == height && contains(box, node(i).box) && contains(node(i).box, box)) return;
   }
 }
 

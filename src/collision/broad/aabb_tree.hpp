@@ -19,7 +19,7 @@ class AabbTree {
   // A leaf with the caller's number `item`. Returns its node, valid until removed.
   int insert(const Aabb& box, int item);
   void remove(int leaf);
-  // The same as removing and inserting, with the same node.
+  // Gives a leaf another box. One that stays near its sibling stays in its place, others are inserted anew.
   void move(int leaf, const Aabb& box);
   void clear();
   void reserve(int leaves);
@@ -96,7 +96,9 @@ class AabbTree {
   void attach(int leaf);
   void detach(int leaf);
   int best_sibling(const Aabb& box) const;
+  bool stays_near_sibling(int leaf, const Aabb& box) const;
   void refit_upwards(int from);
+  void refit_changed(int from);
   void refit(int i);
   void rotate(int i);
   void swap_subtrees(int a, int b);

@@ -24,6 +24,12 @@ void copy_friction(const Blocks& blocks, int block, double* mu) {
   for (int k = 0; k < n; ++k) mu[k] = std::min(blocks.mu[r + k], kUnboundedFriction);
 }
 
+// The tangential velocity at which surfaces do not slip, which is not zero where they move on their own.
+void copy_slip(const ContactProblem& problem, int block, double* shift) {
+  const int r = problem.blocks.row[block], n = problem.blocks.size(block) - 1;
+  for (int k = 0; k < n; ++k) shift[k] = -entry(problem.b, r + k);
+}
+
 // epsilon of |mu v_t|_s, (26): mu times that of v_t, with the largest mu of an ellipse.
 double soft_slip(const ContactProblem& problem, int block, const ContactPhysics& physics, double w, double lagged) {
   double mu = 0.0;
@@ -123,6 +129,7 @@ BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, Comp
     SapLaw law;
     law.size = m;
     copy_friction(problem.blocks, block, law.mu);
+    copy_slip(problem, block, law.shift);
     const double reach = h - physics.elapsed + physics.relaxation;
     for (int k = 0; k < m - 1; ++k) {
       const double length = problem.length(r + k);
@@ -148,19 +155,25 @@ BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, Comp
   NormalLaw now = normal;
   now.deformation += (h - physics.elapsed) * physics.speed;
   const double lagged = now.impulse(physics.speed);
-  stiffness_ = std::max(stiffness_, h * h * normal.stiffness * w);
-  normal.stiffness = std::min(normal.stiffness, stiffest / (h * h * w));
+  // Of Hertz: the slope of the force where the step may lead.
+  const double depth = std::max(0.0, -physics.gap) + h * std::abs(physics.speed);
+  const double slope = normal.elasticity == Elasticity::kHertz ? 1.5 * std::sqrt(depth) : 1.0;
+  const double stiffness = h * h * w * normal.stiffness * slope;
+  stiffness_ = std::max(stiffness_, stiffness);
+  if (stiffness > stiffest) normal.stiffness *= stiffest / stiffness;
   double epsilon = soft_slip(problem, block, physics, w, lagged);
   if (model == CompliantModel::kLagged) {
     const double mu = m > 1 ? std::min(problem.blocks.mu[r], kUnboundedFriction) : 0.0;
     if (mu > 0.0) stiffness_ = std::max(stiffness_, mu * mu * w * lagged / epsilon);
     epsilon = std::max(epsilon, mu * mu * w * lagged / stiffest);
-    LaggedLaw law{normal, m, {}, lagged, epsilon};
+    LaggedLaw law{normal, m, {}, lagged, epsilon, {}};
     copy_friction(problem.blocks, block, law.mu);
+    copy_slip(problem, block, law.shift);
     return law;
   }
-  SimilarLaw law{normal, m, {}, epsilon};
+  SimilarLaw law{normal, m, {}, epsilon, {}};
   copy_friction(problem.blocks, block, law.mu);
+  copy_slip(problem, block, law.shift);
   return law;
 }
 
@@ -182,8 +195,9 @@ BlockLaws::Law BlockLaws::rigid_contact(const ContactProblem& problem, int block
   }
   if (model == CompliantModel::kSap) return sap;
   const NormalLaw normal{.h = 1.0, .stiffness = 1.0 / sap.R[m - 1], .deformation = sap.shift[m - 1]};
-  SimilarLaw law{normal, m, {}, soft_slip(problem, block, defaults, w, 0.0)};
+  SimilarLaw law{normal, m, {}, soft_slip(problem, block, defaults, w, 0.0), {}};
   copy_friction(problem.blocks, block, law.mu);
+  copy_slip(problem, block, law.shift);
   return law;
 }
 

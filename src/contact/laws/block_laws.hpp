@@ -1,11 +1,11 @@
 // The compliant laws of all blocks of a problem: what the solvers of the compliant models minimise, and what their
 // certificate asks.
 //
-// A Coulomb block has the law of its physics (contact/blocks.hpp), as a function of J v: R and b, which say
-// what a rigid solver sees of it, are not part of it. All other blocks are springs (quadratic.hpp) of compliance R and
-// bias b, dry friction is regularised. Where a block has neither physics nor R, it is near-rigid: so stiff that it
-// swings with a period of beta steps, the stiffest that a step can resolve (Castro et al. 2022, V-B; Castro et al.
-// 2025, III-A):
+// A Coulomb block has the law of its physics (contact/blocks.hpp), as a function of J v: R and the b of its normal,
+// which say what a rigid solver sees of it, are not part of it; b of its tangents is how fast the surfaces move. All
+// other blocks are springs (quadratic.hpp) of compliance R and bias b, dry friction is regularised. Where a block has
+// neither physics nor R, it is near-rigid: so stiff that it swings with a period of beta steps, the stiffest that a
+// step can resolve (Castro et al. 2022, V-B; Castro et al. 2025, III-A):
 //
 //     R = beta^2 w / (4 pi^2),     k = 1 / (h^2 R)
 //

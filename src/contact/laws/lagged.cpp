@@ -6,7 +6,9 @@ namespace touchstone {
 
 double LaggedLaw::evaluate(const double* v, double* gamma, double* W) const {
   const int n = size - 1;
-  const SoftNorm norm(n, mu, v, epsilon);
+  double slip[kMaxBlockSize];
+  for (int k = 0; k < n; ++k) slip[k] = v[k] - shift[k];
+  const SoftNorm norm(n, mu, slip, epsilon);
   for (int k = 0; k < n; ++k) gamma[k] = -lagged * norm.slope(k);
   gamma[n] = normal.impulse(v[n]);
   if (W != nullptr) {

@@ -11,10 +11,11 @@ namespace touchstone {
 
 struct LaggedLaw {
   NormalLaw normal;
-  int size = 1;                   // m: tangents, then the normal
-  double mu[kMaxBlockSize] = {};  // of the tangents
-  double lagged = 0.0;            // n_0, N s
-  double epsilon = 0.0;           // of |mu v_t|_s, m/s
+  int size = 1;                      // m: tangents, then the normal
+  double mu[kMaxBlockSize] = {};     // of the tangents
+  double lagged = 0.0;               // n_0, N s
+  double epsilon = 0.0;              // of |mu v_t|_s, m/s
+  double shift[kMaxBlockSize] = {};  // v^_t: the velocity at which it does not slip
 
   // The cost at the velocity v; the impulse and, if W is given, the Hessian (column-major m x m).
   double evaluate(const double* v, double* gamma, double* W) const;

@@ -6,7 +6,9 @@ namespace touchstone {
 
 double SimilarLaw::evaluate(const double* v, double* gamma, double* W) const {
   const int n = size - 1;
-  const SoftNorm norm(n, mu, v, epsilon);
+  double slip[kMaxBlockSize];
+  for (int k = 0; k < n; ++k) slip[k] = v[k] - shift[k];
+  const SoftNorm norm(n, mu, slip, epsilon);
   const double z = v[n] - norm.value();
   const double impulse = normal.impulse(z);
   for (int k = 0; k < n; ++k) gamma[k] = -impulse * norm.slope(k);

@@ -143,6 +143,12 @@ ShapeElement Compiler::compile_geom(const GeomSpec& spec, const std::vector<Tran
          "planes and height fields belong to static bodies");
   }
   shape.shape = place.shape;
+  if (spec.type != GeomType::kMesh && !spec.mesh.empty()) {  // fitted: the file means the frame before
+    const Transform X = spec.pose.transform().inverse() * place.pose;
+    const Vector3 linear = shape.surface_velocity.head<3>(), angular = shape.surface_velocity.tail<3>();
+    shape.surface_velocity << X.rotation.conjugate() * (linear + angular.cross(X.position)),
+        X.rotation.conjugate() * angular;
+  }
   shape.pose = in_frame(frames, spec.frame, place.pose);
   std::string material = spec.material;
   if (material.empty() && spec.type == GeomType::kMesh) material = assets_.mesh(spec.mesh, shape.origin).spec->material;

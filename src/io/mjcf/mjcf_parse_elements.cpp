@@ -208,11 +208,7 @@ void Parser::read_geom(const XmlElement& element, GeomSpec& spec) {
   read(element, "fitscale", spec.fit_scale);
   read_colour(element, spec.rgba);
 
-  std::array<double, 6> surface_velocity{};
-  if (read_numbers(element, "surfacevel", surface_velocity.data(), 1, 6) > 0 &&
-      surface_velocity != std::array<double, 6>{}) {
-    refuse(element, "a moving surface (surfacevel)");
-  }
+  read_numbers(element, "surfacevel", shape.surface_velocity.data(), 1, 6);
   double adhesion = 0.0;
   if (read(element, "adhesion", adhesion) && adhesion != 0.0) refuse(element, fmt::format("adhesion '{}'", adhesion));
   if (const XmlElement* plugin = element.child("plugin")) refuse(*plugin, "a plugin");

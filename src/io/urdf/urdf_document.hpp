@@ -1,6 +1,7 @@
 // A URDF file as plain data: every element read and checked by itself, references still by name.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,6 +23,12 @@ struct UrdfMaterial {
   bool defined() const { return has_color || !texture.empty(); }
 };
 
+// <drake:proximity_properties> of a collision, as far as we have a use for it.
+struct UrdfProximity {
+  std::optional<double> friction;  // instead of the link's
+  double stiffness = 0.0, dissipation = 0.0, relaxation_time = 0.0;
+};
+
 struct UrdfGeometry {
   std::string name;  // may be empty
   Transform pose;    // in the link frame
@@ -29,6 +36,7 @@ struct UrdfGeometry {
   std::string mesh_uri;
   Vector3 mesh_scale = Vector3::Ones();
   UrdfMaterial material;
+  UrdfProximity proximity;
   Origin origin;
 };
 

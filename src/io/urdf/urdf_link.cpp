@@ -1,4 +1,5 @@
-// The <link> element of URDF: inertia, geometry, colours, and the <contact> extension of PyBullet.
+// The <link> element of URDF: inertia, geometry, colours, the <contact> extension of PyBullet and Drake's proximity
+// properties.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -116,6 +117,46 @@ bool has_extent(const UrdfGeometry& geometry) {
   }
 }
 
+// Drake's words for hydroelastic contact, which we do not have: contacts stay points.
+constexpr const char* kHydroelastic[] = {"drake:hydroelastic_modulus", "drake:rigid_hydroelastic",
+                                         "drake:compliant_hydroelastic", "drake:mesh_resolution_hint",
+                                         "drake:hydroelastic_margin"};
+
+// <drake:proximity_properties>: point contact in physical units. As Drake's discrete solvers do, we take the dynamic
+// coefficient of friction alone.
+void read_proximity(const XmlElement& element, const Origin& owner, UrdfNotes& notes, UrdfProximity& proximity) {
+  std::optional<double> mu_static, mu_dynamic;
+  const auto value_of = [](const XmlElement& child) {
+    const double value = required_attribute<double>(child, "value");
+    if (!(value >= 0.0) || !std::isfinite(value))
+      fail_attribute(child, "value", fmt::format("{} is no number of zero or more", value), "give zero or more");
+    return value;
+  };
+  for (const XmlElement* child : element.children) {
+    if (child->tag == "drake:mu_static") mu_static = value_of(*child);
+    if (child->tag == "drake:mu_dynamic") mu_dynamic = value_of(*child);
+    if (child->tag == "drake:point_contact_stiffness") proximity.stiffness = value_of(*child);
+    if (child->tag == "drake:hunt_crossley_dissipation") proximity.dissipation = value_of(*child);
+    if (child->tag == "drake:relaxation_time") proximity.relaxation_time = value_of(*child);
+    for (const char* tag : kHydroelastic) {
+      if (child->tag == tag)
+        notes.warn_once(tag, owner, fmt::format("<{}> is ignored: contacts are points, not patches of pressure", tag));
+    }
+  }
+  proximity.friction = mu_dynamic ? mu_dynamic : mu_static;
+  if (mu_static && mu_dynamic && *mu_static != *mu_dynamic) {
+    notes.warn(owner,
+               fmt::format("<drake:mu_static> {} is not used: contacts have one coefficient, <drake:mu_dynamic> {}",
+                           *mu_static, *mu_dynamic));
+  }
+  if (!(proximity.stiffness > 0.0) && (proximity.dissipation > 0.0 || proximity.relaxation_time > 0.0)) {
+    notes.warn(owner,
+               "dissipation without <drake:point_contact_stiffness> is not used: such contacts are near-rigid and "
+               "have that of the simulator's options");
+    proximity.dissipation = proximity.relaxation_time = 0.0;
+  }
+}
+
 // A visual or collision. One that makes no sense is dropped: with a warning if it is only to be seen.
 void read_geometry(const XmlElement& element, bool visual, const Origin& owner, UrdfNotes& notes,
                    std::vector<UrdfGeometry>& out) {
@@ -124,6 +165,8 @@ void read_geometry(const XmlElement& element, bool visual, const Origin& owner, 
   read(element, "name", geometry.name);
   geometry.pose = read_urdf_pose(element);
   if (const XmlElement* material = element.child("material")) geometry.material = read_urdf_material(*material, notes);
+  if (const XmlElement* proximity = element.child("drake:proximity_properties"); proximity && !visual)
+    read_proximity(*proximity, geometry.origin, notes, geometry.proximity);
   const auto give_up = [&](std::string message, std::string remedy) {
     if (visual) {
       notes.warn(geometry.origin, message + "; not shown");

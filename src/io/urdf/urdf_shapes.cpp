@@ -43,6 +43,11 @@ void UrdfShapes::add_one(const UrdfLink& link, const UrdfGeometry& geometry, boo
   element.pose = place.X_BL * geometry.pose;
   element.shape = geometry.shape;
   element.material = link.contact_material;
+  const UrdfProximity& proximity = geometry.proximity;
+  if (proximity.friction) element.material.friction[0] = *proximity.friction;
+  element.material.stiffness = proximity.stiffness;
+  element.material.dissipation = proximity.dissipation;
+  element.material.relaxation_time = proximity.relaxation_time;
   element.group = visual ? kVisualGroup : kCollisionGroup;
   element.origin = geometry.origin;
   if (visual) {

@@ -1,6 +1,7 @@
 #include "touchstone/sim/constraints/contact.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -46,11 +47,50 @@ void add_contact(const ConstraintStep& step, const Contact& contact, int index, 
   writer.blocks().add_coulomb(contact.material.friction.data(), m - 1);
   writer.add_pair(rows);
   const double expected = free_mobility(step.weights, contact.body_a) + free_mobility(step.weights, contact.body_b);
-  if (step.rules.skips_immovable && writer.mobility(m - 1, step.weights.dof) < kImmovable * expected) {
+  if (step.rules.skips_immovable && !writer.moves(m - 1, step.weights.dof, kImmovable * expected)) {
     writer.cancel();
   } else {
     writer.end(position, lengths);
   }
+}
+
+// How the surface of a shape moves at a point, relative to its body; world axes.
+struct SurfaceMotion {
+  Vec3 linear, angular;
+};
+
+SurfaceMotion surface_motion(const ConstraintStep& step, int shape, Vec3 point) {
+  if (shape < 0) return {};  // a contact that the caller has made
+  const Vector6& velocity = step.parameters.shape_surface_velocity[at(shape)];
+  if ((velocity.array() == 0.0).all()) return {};
+  const ShapeElement& element = step.model.shapes[at(shape)];
+  const Pose& X_WB = step.data.X_WB[at(element.body)];
+  const Vec3 origin = X_WB * Vec3(element.pose.position);
+  const Vec3 linear = X_WB.R * Vec3(element.pose.rotation * velocity.head<3>()),
+             angular = X_WB.R * Vec3(element.pose.rotation * velocity.tail<3>());
+  return {linear + cross(angular, point - origin), angular};
+}
+
+// How fast moving surfaces slide and spin on each other at a contact while their bodies rest: rows t1, t2, spin.
+void set_surface_velocity(const ConstraintStep& step, const Contact& contact, int first, Constraints& c) {
+  const SurfaceMotion a = surface_motion(step, contact.shape_a, contact.position),
+                      b = surface_motion(step, contact.shape_b, contact.position);
+  const Vec3 linear = b.linear - a.linear, angular = b.angular - a.angular;
+  const double rows[3] = {dot(contact.frame.c0, linear), dot(contact.frame.c1, linear), dot(contact.frame.c2, angular)};
+  for (int k = 0; k < std::min(contact.material.dimension - 1, 3); ++k) c.set_surface_velocity(first + k, rows[k]);
+}
+
+// A spring as a row. That of Hertz by its tangent at the deformation x of the start, where there is one, or of the
+// motion without contact: force k x^(3/2), slope 3/2 k sqrt(x), zero at the deformation x / 3.
+void set_spring(const ConstraintStep& step, const ContactMaterial& material, int row, Constraints& c) {
+  double gap = c.position[at(row)], slope = material.stiffness;
+  if (material.hertz) {
+    const double x = std::max(0.0, gap < 0.0 ? -gap : -gap - step.remaining * c.free_velocity[row]);
+    slope *= 1.5 * std::sqrt(x);
+    gap += x / 3.0;
+  }
+  c.compliance[row] = slope > 0.0 ? 1.0 / (step.h * step.remaining * slope) : 0.0;
+  c.bias[row] = gap / step.remaining;
 }
 
 }  // namespace
@@ -62,17 +102,19 @@ void ContactKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
 }
 
 void ContactKind::hard_law(const ConstraintStep& step, int block, Constraints& c) {
-  const ContactMaterial& material = step.contacts[at(c.list[at(block)].index)].material;
-  const int normal = c.blocks.row[at(block + 1)] - 1;
+  const Contact& contact = step.contacts[at(c.list[at(block)].index)];
+  const ContactMaterial& material = contact.material;
+  const int first = c.blocks.row[at(block)], normal = c.blocks.row[at(block + 1)] - 1;
   const double gap = c.position[at(normal)];
+  set_surface_velocity(step, contact, first, c);
+  for (int row = first; row < normal; ++row) c.bias[row] = c.surface(row);
   if (step.rules.contact_laws) {
     c.physics[at(block)] = compliant::physics_of(step, material, gap, c.velocity[normal]);
     // What a rigid solver would see, for the certificate: an open gap may close.
     if (!(material.stiffness > 0.0)) c.bias[normal] = std::max(0.0, gap) / step.remaining;
   }
   if (material.stiffness > 0.0) {
-    c.compliance[normal] = 1.0 / (step.h * step.remaining * material.stiffness);
-    c.bias[normal] = gap / step.remaining;
+    set_spring(step, material, normal, c);
   } else if (!step.rules.contact_laws) {
     hard::set_unilateral(step, normal, material.restitution, material.impedance, c);
   }
@@ -87,6 +129,7 @@ void ContactKind::soft_law(const ConstraintStep& step, int block, Constraints& c
   const Impedance& impedance = contact.material.impedance;
   const double r = c.position[at(last)];
   const double weight = step.weights.body[at(contact.body_a)][0] + step.weights.body[at(contact.body_b)][0];
+  set_surface_velocity(step, contact, first, c);
   for (int row = first; row <= last; ++row) soft::set_row(step, row, impedance, r, row != last, weight, c);
   if (first == last) return;
   const double ratio = std::max(soft::kTiny, step.model.options.friction_impedance_ratio);

@@ -16,7 +16,7 @@ void JointFrictionKind::add(const ConstraintStep& step, ConstraintWriter& writer
       if (!(friction > 0.0)) continue;
       writer.begin(kKind, dof);
       writer.blocks().add_box(-step.h * friction, step.h * friction);
-      writer.add_dof(dof, 0, 1.0);
+      writer.set_dof(dof, 1.0);
       writer.end(&zero, &step.weights.dof_length[dof]);
     }
   }

@@ -35,7 +35,7 @@ void add_scalar_limits(const ConstraintStep& step, int j, ConstraintWriter& writ
     if (!step.reaches(gap, sign * step.state.v[dof], sign * step.data.v_free[dof])) continue;
     writer.begin(JointLimitKind::kKind, j, side);
     writer.blocks().add_nonnegative();
-    writer.add_dof(dof, 0, sign);
+    writer.set_dof(dof, sign);
     writer.end(&gap, &step.weights.dof_length[dof]);
   }
 }

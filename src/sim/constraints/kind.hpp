@@ -48,6 +48,7 @@ struct ConstraintStep : ConstraintScene {
   double reach = 0.0;  // m: how much farther than the slop limits are looked for
   std::span<const MocapVelocity> mocap_velocity = {};
   ContactLawOptions laws = {};
+  const VectorX* loop_velocity = nullptr;  // nv: StepContext::loop_velocity
 
   // Whether a limit with this gap and these rates (before the step, and after it without constraints) takes part.
   // Twice the way of a step: the constraint may speed things up, and one that stays open costs little.

@@ -28,4 +28,7 @@ const KindEntry& entry_of(ConstraintKind kind);
 // How far a block is violated, m or rad; 0 if it is not.
 double violation_of(const Constraints& constraints, int block);
 
+// Adds to the bias of a block's rows the rate at which mocap bodies leave: what they hold has their velocity.
+void follow_mocap(const ConstraintStep& step, int block, Constraints& constraints);
+
 }  // namespace touchstone

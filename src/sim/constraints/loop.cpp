@@ -9,6 +9,7 @@
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/sim/constraints/connect.hpp"
 #include "touchstone/sim/constraints/coupling.hpp"
+#include "touchstone/sim/constraints/kinds.hpp"
 #include "touchstone/sim/constraints/weld.hpp"
 #include "touchstone/sim/models/hard.hpp"
 #include "touchstone/sim/models/soft.hpp"
@@ -40,35 +41,6 @@ constexpr bool types_are_in_order() {
 static_assert(types_are_in_order(), "types are listed in the order of EqualityType");
 
 const TypeEntry& entry_of(const Equality& equality) { return kTypes[static_cast<std::size_t>(equality.type)]; }
-
-// The mocap body that carries a body, none if nothing does.
-const MocapVelocity* carrier_of(const ConstraintStep& step, int body) {
-  for (; body > 0; body = step.model.bodies[at(body)].parent) {
-    const int mocap = step.model.body_kernels[at(body)].mocap;
-    if (mocap >= 0) return &step.mocap_velocity[at(mocap)];
-    if (step.model.body_last_dof[at(body)] >= 0) return nullptr;
-  }
-  return nullptr;
-}
-
-// What is held by a mocap body has its velocity: the rate at which that one leaves is the bias of the rows.
-void follow_mocap(const ConstraintStep& step, int block, Constraints& c) {
-  const Equality& equality = step.model.equalities[at(c.list[at(block)].index)];
-  const int first = c.blocks.row[at(block)], m = c.blocks.size(block);
-  double rate[6] = {};
-  for (int r = 0; r < m; ++r) {
-    double unit[6] = {};
-    unit[r] = 1.0;
-    PairWrench wrench;
-    if (!entry_of(equality).wrench(step, equality, unit, wrench)) return;
-    const MocapVelocity* a = carrier_of(step, wrench.body_a);
-    const MocapVelocity* b = carrier_of(step, wrench.body_b);
-    if (a != nullptr) rate[r] -= dot(wrench.force, a->at(wrench.point_a)) + dot(wrench.torque, a->angular);
-    if (b != nullptr) rate[r] += dot(wrench.force, b->at(wrench.point_b)) + dot(wrench.torque, b->angular);
-    if (!(std::abs(rate[r]) * c.row_length[at(first + r)] < kFastestMocap)) return;
-  }
-  for (int r = 0; r < m; ++r) c.bias[first + r] += rate[r];
-}
 
 }  // namespace
 
@@ -102,7 +74,7 @@ void LoopKind::hard_law(const ConstraintStep& step, int block, Constraints& c) {
   for (int row = first; row < end; ++row) {
     hard::set_bilateral(step, row, equality_weight(step.model, step.weights, equality, row - first), c);
   }
-  if (!step.mocap_velocity.empty()) follow_mocap(step, block, c);
+  follow_mocap(step, block, c);
 }
 
 void LoopKind::soft_law(const ConstraintStep& step, int block, Constraints& c) {

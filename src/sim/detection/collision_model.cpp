@@ -8,6 +8,7 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/geometry/mass_properties.hpp"
+#include "touchstone/sim/detection/material.hpp"
 #include "touchstone/sim/detection/overlaps.hpp"
 
 namespace touchstone {
@@ -149,6 +150,7 @@ void CollisionModel::add_collider(int shape, std::unordered_map<const void*, int
     hull_ratio_.push_back(hull_ratio(s, *prepared_.back()));
   }
   c.shape = shape;
+  c.curvature = curvature_radius(s);
   c.body = element.body;
   c.X_BS = Pose(element.pose);
   c.reach = element.margin + element.gap;

@@ -32,9 +32,10 @@ struct Collider {
   // a sphere, capsule or box, otherwise its bounds.
   Vec3 half;
   double round = 0.0;
-  bool loose = false;  // much smaller than that box, and costly to query
-  double reach = 0.0;  // its share of the largest distance at which it has contacts, m
-  bool fixed = false;  // never moves
+  bool loose = false;            // much smaller than that box, and costly to query
+  double curvature = kInfinity;  // m: curvature_radius
+  double reach = 0.0;            // its share of the largest distance at which it has contacts, m
+  bool fixed = false;            // never moves
   bool half_space = false;
 };
 

@@ -15,7 +15,8 @@ struct ContactMaterial {
   int dimension = 3;                                                // 1 frictionless, 3 sliding, 4 torsional, 6 rolling
   std::array<double, 5> friction{1.0, 1.0, 0.005, 0.0001, 0.0001};  // sliding t1, t2 (-), torsional, rolling t1, t2 (m)
   double restitution = 0.0;
-  double stiffness = 0.0;        // N/m; 0 = rigid
+  double stiffness = 0.0;        // N/m, of Hertz N/m^1.5; 0 = rigid
+  bool hertz = false;            // the force grows with the power 3/2 of the deformation
   double dissipation = 0.0;      // s/m, Hunt-Crossley
   double relaxation_time = 0.0;  // s, linear damper
   Impedance impedance;

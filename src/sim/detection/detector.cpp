@@ -233,8 +233,8 @@ void CollisionDetector::collide_pair(const BroadPhase::Pair& pair, const Paramet
   prototype.material =
       state.contact_pair >= 0
           ? material_of(model.contact_pairs[at(state.contact_pair)])
-          : combine(parameters.shape_material[at(a.shape)], model.shapes[at(a.shape)].contact_dimension,
-                    parameters.shape_material[at(b.shape)], model.shapes[at(b.shape)].contact_dimension);
+          : combine({parameters.shape_material[at(a.shape)], model.shapes[at(a.shape)].contact_dimension, a.curvature},
+                    {parameters.shape_material[at(b.shape)], model.shapes[at(b.shape)].contact_dimension, b.curvature});
   const std::size_t before = contacts_.size();
   for (const Manifold& manifold : manifolds_) add_contacts(manifold, prototype, reach, data, h);
   if (contacts_.size() > before) ++counts_.touching;

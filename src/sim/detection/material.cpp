@@ -1,20 +1,35 @@
 #include "touchstone/sim/detection/material.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "touchstone/geometry/mesh.hpp"
 
 namespace touchstone {
 namespace {
 
-ContactMaterial alone(const Material& m, int dimension) {
-  ContactMaterial c;
-  c.dimension = dimension;
-  c.friction = {m.friction[0], m.friction[0], m.friction[1], m.friction[2], m.friction[2]};
-  c.restitution = m.restitution;
-  c.stiffness = m.stiffness;
-  c.dissipation = m.dissipation;
-  c.relaxation_time = m.relaxation_time;
-  c.impedance = m.impedance;
-  return c;
+bool is_rigid(const Material& m) { return !(m.stiffness > 0.0) && !(m.youngs_modulus > 0.0); }
+
+// What a side gives way in the sum of both, in the units of its law; 0 for what is rigid.
+double give(const Material& m) {
+  if (m.youngs_modulus > 0.0) return (1.0 - m.poisson_ratio * m.poisson_ratio) / m.youngs_modulus;
+  if (!(m.stiffness > 0.0)) return 0.0;
+  return m.hertz ? std::cbrt(1.0 / (m.stiffness * m.stiffness)) : 1.0 / m.stiffness;
+}
+
+// Two springs in series, at least one of which is not rigid; each side dissipates by its share of the deformation.
+void set_elasticity(const ContactSide& a, const ContactSide& b, ContactMaterial& c) {
+  const Material& soft = is_rigid(a.material) ? b.material : a.material;
+  const double give_a = give(a.material), give_b = give(b.material), sum = give_a + give_b;
+  c.hertz = soft.hertz || soft.youngs_modulus > 0.0;
+  if (soft.youngs_modulus > 0.0) {
+    c.stiffness = 4.0 / 3.0 * std::sqrt(1.0 / (1.0 / a.radius + 1.0 / b.radius)) / sum;
+  } else {
+    c.stiffness = c.hertz ? 1.0 / (sum * std::sqrt(sum)) : 1.0 / sum;
+  }
+  c.dissipation = (give_a * a.material.dissipation + give_b * b.material.dissipation) / sum;
+  c.relaxation_time =
+      (give_a > 0.0 ? a.material.relaxation_time : 0.0) + (give_b > 0.0 ? b.material.relaxation_time : 0.0);
 }
 
 // Below this, MuJoCo takes a mixing weight for zero.
@@ -38,25 +53,42 @@ Impedance mix(const Impedance& a, const Impedance& b, double share) {
 
 }  // namespace
 
-ContactMaterial combine(const Material& a, int dimension_a, const Material& b, int dimension_b) {
-  if (a.priority != b.priority) return a.priority > b.priority ? alone(a, dimension_a) : alone(b, dimension_b);
-  ContactMaterial c;
-  c.dimension = std::max(dimension_a, dimension_b);
-  const Vector3 friction = a.friction.cwiseMax(b.friction);
-  c.friction = {friction[0], friction[0], friction[1], friction[2], friction[2]};
-  c.restitution = std::max(a.restitution, b.restitution);
-  const bool rigid_a = a.stiffness <= 0.0, rigid_b = b.stiffness <= 0.0;
-  if (rigid_a || rigid_b) {  // the soft one takes the whole deformation
-    c.stiffness = rigid_a ? b.stiffness : a.stiffness;
-    c.dissipation = rigid_a && rigid_b ? std::max(a.dissipation, b.dissipation) : (rigid_a ? b : a).dissipation;
-  } else {
-    const double sum = a.stiffness + b.stiffness;
-    c.stiffness = a.stiffness * b.stiffness / sum;
-    c.dissipation = (b.stiffness * a.dissipation + a.stiffness * b.dissipation) / sum;
+ContactMaterial combine(const ContactSide& a, const ContactSide& b) {
+  if (a.material.priority != b.material.priority) {  // the surface of one on something rigid
+    const ContactSide& first = a.material.priority > b.material.priority ? a : b;
+    Material rigid = first.material;
+    rigid.stiffness = rigid.youngs_modulus = 0.0;
+    return combine(first, {rigid, first.dimension, (&first == &a ? b : a).radius});
   }
-  c.relaxation_time = (rigid_a ? 0.0 : a.relaxation_time) + (rigid_b ? 0.0 : b.relaxation_time);
-  c.impedance = mix(a.impedance, b.impedance, share_of_a(a.mixing, b.mixing));
+  ContactMaterial c;
+  c.dimension = std::max(a.dimension, b.dimension);
+  const Vector3 friction = a.material.friction.cwiseMax(b.material.friction);
+  c.friction = {friction[0], friction[0], friction[1], friction[2], friction[2]};
+  c.restitution = std::max(a.material.restitution, b.material.restitution);
+  if (!is_rigid(a.material) || !is_rigid(b.material)) set_elasticity(a, b, c);
+  c.impedance = mix(a.material.impedance, b.material.impedance, share_of_a(a.material.mixing, b.material.mixing));
   return c;
+}
+
+double curvature_radius(const Shape& shape) {
+  const Vector3& size = shape.size;
+  switch (shape.type) {
+    case ShapeType::kSphere:
+    case ShapeType::kCapsule:
+    case ShapeType::kCylinder:
+    case ShapeType::kCone:
+      return size[0];
+    case ShapeType::kEllipsoid:
+      return std::cbrt(size.prod());
+    case ShapeType::kBox:
+      return size.minCoeff();
+    case ShapeType::kMesh: {
+      const Bounds box = bounds(*shape.mesh);
+      return 0.5 * (box.upper - box.lower).minCoeff();
+    }
+    default:
+      return kInfinity;
+  }
 }
 
 ContactMaterial material_of(const ContactPair& pair) {

@@ -9,8 +9,20 @@ namespace touchstone {
 // larger friction of each kind, and impedances averaged with the weights Material::mixing (direct stiffness and
 // damping, which are negative solref, by the smaller value). Beyond MuJoCo: the larger restitution; stiffnesses in
 // series; dissipation weighted by the share of the deformation that each side takes; relaxation times added (all as
-// Drake does).
-ContactMaterial combine(const Material& a, int dimension_a, const Material& b, int dimension_b);
+// Drake does). Springs of Hertz are in series too, (F/k)^(2/3) added; with moduli k = 4/3 E* sqrt(R*), Hertz' law for
+// bodies of the curvature 1/R* = 1/R_a + 1/R_b and 1/E* = (1 - nu_a^2)/E_a + (1 - nu_b^2)/E_b. Both sides have the same
+// elastic law, or one is rigid (Model::validate).
+struct ContactSide {
+  const Material& material;
+  int dimension;
+  double radius = kInfinity;  // m, of curvature where it is touched; with a modulus only
+};
+ContactMaterial combine(const ContactSide& a, const ContactSide& b);
+
+// The radius of curvature that a shape is taken to have for Hertz: that of spheres, capsules, cylinders and the foot of
+// cones, the mean one of ellipsoids, half of the least extent of boxes and meshes; infinite for planes and height
+// fields.
+double curvature_radius(const Shape& shape);
 
 // What a ContactPair of the model says.
 ContactMaterial material_of(const ContactPair& pair);

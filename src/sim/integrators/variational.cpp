@@ -1,6 +1,5 @@
 #include "touchstone/sim/integrators/variational.hpp"
 
-#include "touchstone/base/clock.hpp"
 #include "touchstone/model/configuration.hpp"
 #include "touchstone/sim/stages.hpp"
 
@@ -27,23 +26,27 @@ void VariationalMidpoint::step(StepContext& s) {
 
 // Puts the variational rule's velocity in the place of Moreau's.
 void VariationalMidpoint::refine(StepContext& s) {
-  const Stopwatch watch;
+  s.clock.start();
   const bool solved = free_step_.solve(s.model, s.parameters, s.state, s.input, s.h, !s.rules.implicit_forces, s.data);
   s.report.warnings.variational_fallback = !solved;
   stage::hold_resting(s, s.data.v_free);
   if (solved) s.rules.adopt_free_velocity(s);
-  s.report.times.dynamics += watch.seconds();
+  if (solved && s.loop_velocity != nullptr) {
+    loop_velocity_ = 2.0 * free_step_.velocity() - s.data.v_free;
+    s.loop_velocity = &loop_velocity_;
+  }
+  s.report.times.dynamics += s.clock.lap();
 }
 
 void VariationalMidpoint::integrate(StepContext& s) {
   if (s.report.warnings.variational_fallback) return stage::integrate(s);
-  const Stopwatch watch;
+  s.clock.start();
   v_mean_ = free_step_.velocity() + 0.5 * (s.v_next - s.data.v_free);
   s.work.q = s.state.q;
   touchstone::integrate(s.model, s.data.scope.joints, s.state.q, v_mean_, s.h, s.work.q);
   stage::recover(s);
   stage::finish_motion(s);
-  s.report.times.integrate = watch.seconds();
+  s.report.times.integrate = s.clock.lap();
 }
 
 }  // namespace touchstone

@@ -18,7 +18,8 @@ class VariationalMidpoint : public StepRule {
   void integrate(StepContext& s);
 
   VariationalStep free_step_;
-  VectorX v_mean_;  // what moves the configuration
+  VectorX v_mean_;         // what moves the configuration
+  VectorX loop_velocity_;  // loops hold for the mean of it and the next velocity, which is v_mean_
 };
 
 }  // namespace touchstone

@@ -27,6 +27,7 @@ ContactPhysics physics_of(const ConstraintStep& step, const ContactMaterial& mat
   physics.damping = options.linear_damping ? ContactDamping::kLinear : ContactDamping::kHuntCrossley;
   const bool is_rigid = !(material.stiffness > 0.0);
   physics.stiffness = is_rigid ? 0.0 : material.stiffness;
+  physics.elasticity = material.hertz ? Elasticity::kHertz : Elasticity::kLinear;
   physics.dissipation = is_rigid ? options.dissipation : material.dissipation;
   physics.relaxation = is_rigid ? options.near_rigid * step.h / std::numbers::pi : material.relaxation_time;
   return physics;

@@ -94,6 +94,8 @@ void set_unilateral(const ConstraintStep& step, int row, double restitution, con
 void set_bilateral(const ConstraintStep& step, int row, double weight, Constraints& c) {
   const bool asks = step.stabilisation.method == Stabilisation::kBaumgarte;
   c.bias[row] = c.recovery[row] = asks ? step.stabilisation.erp * c.position[at(row)] / step.remaining : 0.0;
+  // J(q_m) (v + v') / 2 = 0 does no work: J(q_m) v' = 0 alone would lose what the old velocity has across the loop.
+  if (step.loop_velocity != nullptr) c.bias[row] += c.loop_velocity[row];
   c.recovers[at(row)] = 1;
   c.compliance[row] = kLoopCompliance * weight;
 }

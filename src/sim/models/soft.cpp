@@ -101,7 +101,9 @@ void set_row(const ConstraintStep& step, int row, const Impedance& impedance, do
   const ReferenceSpring ref = reference_of(impedance, step.model.options.safe_references, h);
   const double K = is_friction ? 0.0 : ref.stiffness;
   c.compliance[row] = std::max(kTiny, (1.0 - d) / d * weight);
-  c.bias[row] = -(1.0 - h * ref.damping) * c.velocity[row] + h * (K * d * c.position[at(row)] + c.drift[at(row)]);
+  const double surface = c.surface(row);
+  c.bias[row] = surface - (1.0 - h * ref.damping) * (c.velocity[row] + surface) +
+                h * (K * d * c.position[at(row)] + c.drift[at(row)]);
 }
 
 }  // namespace touchstone::soft

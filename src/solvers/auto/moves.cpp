@@ -17,6 +17,10 @@ constexpr double kBlockSweep = 30.0;
 constexpr double kEntrySweep = 1.0;  // for each number in G
 constexpr double kMultiplication = 0.15;
 constexpr double kBlockNewton = 150.0;
+// Of a Newton step besides its factor, for each block and each number in G.
+constexpr double kBlockStep = 400.0, kEntryStep = 3.0;
+constexpr double kMostSwept = 2e8;                      // of accelerated sweeps at once
+constexpr int kWindow = 10;                             // sweeps between two looks at the rate of accelerated ones
 constexpr double kMostWork = 2e9, kFewestSteps = 60.0;  // of Newton steps in all, and steps however dear they are
 
 }  // namespace
@@ -78,6 +82,35 @@ void PipelineMoves::sweep_while_cheap(double newton_steps) {
     budget -= (w_.sweeps - before) * sweep_cost() * 0.5;
   }
   look();
+}
+
+// What a sweep changes goes up and down when it is accelerated: the least change of a window counts.
+void PipelineMoves::sweep_accelerated(double newton_steps, bool patient) {
+  if (exhausted()) return;
+  const double step = kBlockStep * dual_.nblock() + kEntryStep * static_cast<double>(dual_.G.values.size()) +
+                      kMultiplication * w_.system.cost();
+  const int most = static_cast<int>(std::min(newton_steps * step, kMostSwept) / sweep_cost());
+  double before = kInfinity, least = kInfinity;
+  w_.lambda = w_.best;
+  w_.anderson.start(dual_.nrow());
+  for (int k = 1; k <= most && !settings_.deadline.passed(); ++k) {
+    w_.unswept = w_.lambda;
+    const double change = gauss_seidel_sweep(w_, 1.0, w_.contacts);
+    ++w_.sweeps;
+    if (!std::isfinite(change)) return;
+    least = std::min(least, change);
+    const bool window = k % kWindow == 0;
+    if (window || change <= 2.0 * settings_.tolerance) look();
+    if (done()) return;
+    if (window) {
+      const double needed = kWindow * std::log(settings_.tolerance / least) / std::log(least / before);
+      const bool promises = k == kWindow || (least < before && needed <= most - k);
+      if (!patient && !promises) return;
+      before = least;
+      least = kInfinity;
+    }
+    w_.anderson.mix(w_.unswept, w_.lambda);
+  }
 }
 
 void PipelineMoves::try_modes(bool minimum_norm, double damping) {

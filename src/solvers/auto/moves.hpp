@@ -25,6 +25,9 @@ class PipelineMoves {
   void sweep_from_best(double count);
   // While the rate says that they cost less than so many Newton steps.
   void sweep_while_cheap(double newton_steps);
+  // With Anderson's acceleration, from the best point, for the cost of at most so many Newton steps. Unless patient
+  // only while their rate says that this suffices.
+  void sweep_accelerated(double newton_steps, bool patient);
   void try_modes(bool minimum_norm, double damping = kModeDamping);
   void try_smoothing(double barrier, int steps);
   void try_interior(double shift, int steps);

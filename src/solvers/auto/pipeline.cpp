@@ -38,6 +38,7 @@ constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation i
 
 // Newton steps that sweeps may cost instead: before modes are tried (warm and cold), and before a path is followed.
 constexpr double kWarmStepsOfModes = 0.5, kColdStepsOfModes = 2.0, kStepsOfPath = 6.0;
+constexpr double kStepsOfAcceleration = 6.0, kStepsOfPatience = 40.0;
 constexpr double kDearStep = 100.0;                           // sweeps that a Newton step costs, above which
 constexpr double kStepsOfSweeps = 4.0, kSweepProgress = 0.3;  // sweeps go on, so many at once, while natv falls by this
 constexpr double kStepsOfRestart = 20.0, kFewestSweeps = 60.0, kMostSweeps = 4000.0;  // after a path has failed
@@ -60,6 +61,8 @@ class Pipeline : PipelineMoves {
   void try_rounds();
   void try_splitting();
   void sweep_where_steps_are_dear();
+  void accelerated_sweeps();
+  void patient_sweeps();
   void interior() { try_interior(kInteriorStart, kInteriorSteps); }
   void interior_after_sweeps();
   void from_zero();
@@ -72,6 +75,7 @@ class Pipeline : PipelineMoves {
   bool always() const { return true; }
   bool is_small() const { return small(); }
   bool is_hopeless() { return diverges(); }
+  bool is_sparse() const { return !w_.system.is_dense(); }
   bool warm() const { return settings_.warm; }
   bool cold() const { return !settings_.warm; }
   bool nearly_right() const { return settings_.warm || promising(); }
@@ -156,6 +160,27 @@ void Pipeline::sweep_where_steps_are_dear() {
     try_modes(false);
   }
   try_rounds();
+}
+
+// What they have not solved is forgotten: a path from a point that is nearly one of the solution, but not in the middle
+// of its path, is short of room.
+void Pipeline::accelerated_sweeps() {
+  if (exhausted()) return;
+  const double before = w_.best_natv;
+  w_.earlier = w_.best;
+  w_.earlier_u = w_.best_u;
+  sweep_accelerated(kStepsOfAcceleration, false);
+  if (done()) return;
+  w_.best_natv = before;
+  w_.best = w_.earlier;
+  w_.best_u = w_.earlier_u;
+}
+
+// Once the first path has ended they are cheaper than other paths, whatever their rate.
+void Pipeline::patient_sweeps() {
+  sweep_accelerated(kStepsOfPatience, true);
+  w_.lambda = w_.best;
+  try_modes(false);
 }
 
 // The best point may be one that modes have led astray; sweeps lead back.
@@ -305,7 +330,9 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"damped modes", &Pipeline::is_small, &Pipeline::damped_modes},
     {"splitting", &Pipeline::cold, &Pipeline::try_splitting},
     {"long sweeps", &Pipeline::cold, &Pipeline::sweep_where_steps_are_dear},
+    {"accelerated sweeps", &Pipeline::is_sparse, &Pipeline::accelerated_sweeps},
     {"interior point", &Pipeline::always, &Pipeline::interior, &Pipeline::is_hopeless},
+    {"patient sweeps", &Pipeline::is_sparse, &Pipeline::patient_sweeps},
     {"warm rounds", &Pipeline::warm, &Pipeline::try_rounds},
     {"swept interior point", &Pipeline::is_small, &Pipeline::interior_after_sweeps},
     {"from zero", &Pipeline::warm, &Pipeline::from_zero},

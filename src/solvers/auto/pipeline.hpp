@@ -3,14 +3,16 @@
 // Methods from cheap to safe, each from the best point so far, until natv is small enough: the table kStages in
 // pipeline.cpp, in its order, each where it applies. Exact-local Gauss-Seidel sweeps come first, as long as the
 // observed rate says that they are cheaper than Newton; then Newton with guessed modes, damped, from a cold start
-// towards impulses of minimum norm; then paths (splitting, interior point, smoothing Newton), polished by modes, from
-// a warm start also from zero; then restarts from further away, and proximal points: G + eps I, g - eps lambda, solved
-// by the paths again and again. The number of Newton steps is limited, and with it the work.
-// Costs are counted, not timed, so that the same problem takes the same way on every machine.
+// towards impulses of minimum norm; where G is mostly empty accelerated sweeps, before and after the first path; paths
+// (splitting, interior point, smoothing Newton), polished by modes, from a warm start also from zero; then restarts
+// from further away, and proximal points: G + eps I, g - eps lambda, solved by the paths again and again. The number of
+// Newton steps is limited, and with it the work. Costs are counted, not timed, so that the same problem takes the same
+// way on every machine.
 #pragma once
 
 #include "touchstone/solvers/admm/splitting.hpp"
 #include "touchstone/solvers/auto/repair.hpp"
+#include "touchstone/solvers/gauss_seidel/anderson.hpp"
 #include "touchstone/solvers/newton/path_following.hpp"
 
 namespace touchstone {
@@ -33,11 +35,13 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
   SmoothingNewton smoothing;
   ModeNewton modes;
   Splitting splitting;
+  Anderson anderson;
   RegionRepair repair;
   VectorX best, best_u;        // scaled
   VectorX kept;                // the answer before a compliance is tried
   VectorX earlier, earlier_u;  // the best point before a start from elsewhere
   VectorX last;                // of long sweeps
+  VectorX unswept;             // before a sweep that is accelerated
   double best_natv = 0.0;
   int sweeps = 0, steps = 0;
   bool infeasible = false;  // there is no solution: impulses can grow without bound (Pipeline::diverges)

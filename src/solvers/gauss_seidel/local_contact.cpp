@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 
 #include "touchstone/math/cones.hpp"
@@ -37,6 +38,42 @@ double find_root(double alpha, double scale, Evaluate&& evaluate) {
   return alpha;
 }
 
+using SmallMatrix =
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
+using SmallVector = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, kMaxBlockSize, 1>;
+
+// b = u - (A + shift I) lambda: the velocity that a contact would have without its own impulse.
+void take_own(const double* A, int m, double shift, const double* u, const double* lambda, double* b) {
+  for (int r = 0; r < m; ++r) {
+    b[r] = u[r] - shift * lambda[r];
+    for (int s = 0; s < m; ++s) b[r] -= A[s * m + r] * lambda[s];
+  }
+}
+
+// T + alpha I, factored as L D L'.
+class ShiftedTridiagonal {
+ public:
+  ShiftedTridiagonal(int size, const double* diagonal, const double* below, double alpha) : n_(size) {
+    double pivot = diagonal[0] + alpha;
+    inverse_[0] = 1.0 / pivot;
+    for (int r = 1; r < n_; ++r) {
+      factor_[r - 1] = below[r - 1] * inverse_[r - 1];
+      pivot = diagonal[r] + alpha - factor_[r - 1] * below[r - 1];
+      inverse_[r] = 1.0 / pivot;
+    }
+  }
+
+  void solve(double* x) const {
+    for (int r = 1; r < n_; ++r) x[r] -= factor_[r - 1] * x[r - 1];
+    for (int r = 0; r < n_; ++r) x[r] *= inverse_[r];
+    for (int r = n_ - 1; r > 0; --r) x[r - 1] -= factor_[r - 1] * x[r];
+  }
+
+ private:
+  int n_;
+  double inverse_[kMaxBlockSize], factor_[kMaxBlockSize];
+};
+
 // The smaller pivot of a symmetric 3x3 block eliminated from the normal, relative to its mean diagonal, decides.
 bool is_nearly_singular(const double* A) {
   const double scale = (std::abs(A[0]) + std::abs(A[4]) + std::abs(A[8])) / 3.0;
@@ -53,8 +90,10 @@ void LocalContacts::prepare(const DualProblem& dual) {
   dual_ = &dual;
   const auto count = static_cast<std::size_t>(dual.nblock());
   contact3_.resize(count);
+  reduced_.resize(count);
   alpha_.assign(count, 0.0);
   for (int i = 0; i < dual.nblock(); ++i) {
+    reduced_[i].made = false;
     if (dual.blocks.type[i] == BlockType::kCoulomb && dual.blocks.size(i) == 3) prepare_contact3(i);
   }
 }
@@ -134,59 +173,121 @@ void LocalContacts::solve_contact3(int block, const double* u, double* lambda) {
   lambda[2] = n;
 }
 
-void LocalContacts::solve_general(int block, const double* u, double* lambda) {
-  using Vector = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, kMaxBlockSize, 1>;
-  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
+const LocalContacts::Reduced& LocalContacts::reduce(int block) {
+  Reduced& c = reduced_[block];
+  if (c.made) return c;
+  c.made = true;
   const int m = dual_->blocks.size(block), n = m - 1;
   const double* mu = dual_->blocks.mu.data() + dual_->blocks.row[block];
-  Matrix A = Eigen::Map<const MatrixX>(dual_->diagonal_block(block), m, m);
+  SmallMatrix A = Eigen::Map<const MatrixX>(dual_->diagonal_block(block), m, m);
   A.diagonal().array() += kProximalShift * dual_->d[block];
-  const Vector b = Eigen::Map<const VectorX>(u, m) - A * Eigen::Map<const VectorX>(lambda, m);
+  c.k = 0;
+  for (int j = 0; j < n; ++j) {
+    if (mu[j] > 0.0) c.index[c.k++] = j;
+  }
+  SmallMatrix S(c.k, c.k);
+  SmallVector w(c.k);
+  for (int r = 0; r < c.k; ++r) {
+    const int row = c.index[r];
+    c.share[r] = A(row, n) / A(n, n);
+    w[r] = mu[row] * A(n, row);
+    for (int s = 0; s < c.k; ++s)
+      S(r, s) = mu[row] * (A(row, c.index[s]) - c.share[r] * A(n, c.index[s])) * mu[c.index[s]];
+  }
+  if (dual_->symmetric && c.k > 1) {
+    const Eigen::Tridiagonalization<SmallMatrix> reduction(S);
+    const SmallMatrix Q = reduction.matrixQ();
+    for (int r = 0; r < c.k; ++r) c.diagonal[r] = reduction.diagonal()[r];
+    for (int r = 0; r + 1 < c.k; ++r) c.below[r] = reduction.subDiagonal()[r];
+    w = Q.transpose() * w.eval();
+    S = Q;
+  } else if (dual_->symmetric && c.k == 1) {
+    c.diagonal[0] = S(0, 0);
+    S(0, 0) = 1.0;
+  }
+  for (int r = 0; r < c.k; ++r) c.w[r] = w[r];
+  std::copy_n(S.data(), c.k * c.k, c.Q);
+  return c;
+}
 
+// By hand: where the arrays begin is chance, and kernels round differently before an aligned address.
+double LocalContacts::Reduced::along_w(const double* x) const {
+  double sum = 0.0;
+  for (int r = 0; r < k; ++r) sum += w[r] * x[r];
+  return sum;
+}
+
+void LocalContacts::Reduced::rotate(double* x, bool back) const {
+  double from[kMaxBlockSize];
+  std::copy_n(x, k, from);
+  for (int r = 0; r < k; ++r) {
+    x[r] = 0.0;
+    for (int s = 0; s < k; ++s) x[r] += (back ? Q[s * k + r] : Q[r * k + s]) * from[s];
+  }
+}
+
+double LocalContacts::Reduced::trace(bool is_tridiagonal) const {
+  double sum = 0.0;
+  for (int r = 0; r < k; ++r) sum += is_tridiagonal ? diagonal[r] : Q[r * k + r];
+  return sum;
+}
+
+void LocalContacts::solve_general(int block, const double* u, double* lambda) {
+  const int m = dual_->blocks.size(block), n = m - 1;
+  const double* mu = dual_->blocks.mu.data() + dual_->blocks.row[block];
+  const double* A = dual_->diagonal_block(block);
+  const double shift = kProximalShift * dual_->d[block], A_nn = A[m * m - 1] + shift;
+  double b[kMaxBlockSize];
+  take_own(A, m, shift, u, lambda, b);
   std::fill(lambda, lambda + m, 0.0);
   if (b[n] >= 0.0) return;
-  // Tangential components with friction; the others stay zero.
-  int index[kMaxBlockSize];
-  int k = 0;
-  for (int j = 0; j < n; ++j) {
-    if (mu[j] > 0.0) index[k++] = j;
-  }
+  const Reduced& contact = reduce(block);
+  const int k = contact.k;
   if (k == 0) {
-    lambda[n] = -b[n] / A(n, n);
+    lambda[n] = -b[n] / A_nn;
     return;
   }
-  Matrix S(k, k);
-  Vector c(k), w(k), y(k);
-  for (int r = 0; r < k; ++r) {
-    const double left = mu[index[r]], share = A(index[r], n) / A(n, n);
-    c[r] = left * (b[index[r]] - share * b[n]);
-    w[r] = left * A(n, index[r]);
-    for (int s = 0; s < k; ++s) S(r, s) = left * (A(index[r], index[s]) - share * A(n, index[s])) * mu[index[s]];
-  }
-  const auto normal = [&] { return -(b[n] + w.dot(y)) / A(n, n); };
+  SmallVector c(k), y(k), rate(k);
+  for (int r = 0; r < k; ++r) c[r] = mu[contact.index[r]] * (b[contact.index[r]] - contact.share[r] * b[n]);
+  const bool rotated = dual_->symmetric;
+  if (rotated) contact.rotate(c.data(), false);
+  const auto normal = [&] { return -(b[n] + contact.along_w(y.data())) / A_nn; };
+  // y of an alpha and, times -1, the inverse of S + alpha I applied to it.
+  const auto solve = [&](double alpha, bool with_rate) {
+    if (rotated) {
+      const ShiftedTridiagonal T(k, contact.diagonal, contact.below, alpha);
+      y = -c;
+      T.solve(y.data());
+      if (!with_rate) return;
+      rate = -y;
+      T.solve(rate.data());
+    } else {
+      SmallMatrix S(k, k);
+      std::copy_n(contact.Q, k * k, S.data());
+      S.diagonal().array() += alpha;
+      const Eigen::PartialPivLU<SmallMatrix> lu(S);
+      y = -lu.solve(c);
+      if (with_rate) rate = -lu.solve(y);
+    }
+  };
   const auto store = [&](double normal_impulse, double scale) {
-    for (int r = 0; r < k; ++r) lambda[index[r]] = mu[index[r]] * scale * y[r];
+    if (rotated) contact.rotate(y.data(), true);
+    for (int r = 0; r < k; ++r) lambda[contact.index[r]] = mu[contact.index[r]] * scale * y[r];
     lambda[n] = normal_impulse;
   };
-  Eigen::PartialPivLU<Matrix> lu(S);
-  y = -lu.solve(c);
+  solve(0.0, false);
   if (y.allFinite() && y.norm() <= normal()) {
     store(normal(), 1.0);
     return;
   }
-  const double alpha = find_root(alpha_[block], S.trace(), [&](double a, double& h, double& slope) {
-    Matrix shifted = S;
-    shifted.diagonal().array() += a;
-    lu.compute(shifted);
-    y = -lu.solve(c);
-    const Vector rate = -lu.solve(y);
+  const double alpha = find_root(alpha_[block], contact.trace(rotated), [&](double a, double& h, double& slope) {
+    solve(a, true);
     const double length = y.norm(), top = normal();
     h = top / length - 1.0;
-    slope = -w.dot(rate) / A(n, n) / length - top * y.dot(rate) / (length * length * length);
+    slope = -contact.along_w(rate.data()) / A_nn / length - top * y.dot(rate) / (length * length * length);
   });
   alpha_[block] = alpha;
-  S.diagonal().array() += alpha;
-  y = -lu.compute(S).solve(c);
+  solve(alpha, false);
   const double n_impulse = std::max(0.0, normal());
   store(n_impulse, n_impulse / y.norm());
 }

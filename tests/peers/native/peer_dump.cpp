@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "describe.hpp"
+#include "touchstone/diff/dynamics_derivatives.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
@@ -124,7 +125,8 @@ MatrixX poses(int count, PoseOf pose_of) {
 
 class Dump {
  public:
-  explicit Dump(const Model& model) : model_(model), parameters_(model.defaults), data_(model), x_(model.nv) {}
+  explicit Dump(const Model& model)
+      : model_(model), parameters_(model.defaults), data_(model), derivatives_(model), x_(model.nv) {}
 
   void add_all(const Sample& s, Results& out) {
     add_motion_on_manifold(s, out);
@@ -175,6 +177,9 @@ class Dump {
       aba(model_, parameters_, s.state.q, s.state.v, s.tau, data_, x_);
       out.add("aba", x_);
     }
+    rnea_derivatives(model_, parameters_, s.state.q, s.state.v, s.a, data_, derivatives_);
+    out.add("dtau_dq", MatrixX(derivatives_.dtau_dq));
+    out.add("dtau_dv", MatrixX(derivatives_.dtau_dv));
     forward_kinematics(model_, parameters_, s.state, data_);
     gravity_force(model_, parameters_, data_, x_);
     out.add("gravity_force", x_);
@@ -227,6 +232,7 @@ class Dump {
   const Model& model_;
   const Parameters& parameters_;
   Data data_;
+  InverseDynamicsDerivatives derivatives_;
   VectorX x_;
 };
 

@@ -1,0 +1,154 @@
+"""Ours and Drake on the same scenes, as JSON: motion, velocities after one step from a state, time a step in turns."""
+
+import argparse
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+from drake_engine import DrakeScene
+
+MODELS = ("sap", "lagged", "similar")
+# Scene, step, steps; the pair of positions that is compared; when the contact sticks.
+MOTIONS = {
+    "convex/conveyor": (1e-2, 200),
+    "convex/sphere": (1e-3, 300),
+    "convex/rod": (1e-4, 170),
+}
+TIMES = {  # step, steps a turn, turns
+    "convex/clutter:n=40": (2e-3, 250, 6),
+    "convex/clutter:n=400": (2e-3, 50, 6),
+    "convex/clutter:n=2000": (2e-3, 20, 5),
+    "convex/grasp:frequency=1": (2e-3, 500, 4),
+}
+BELT_AMPLITUDE, BELT_RATE = 0.2, 2.0 * np.pi
+
+
+def belt_speed(time, step):
+    return BELT_AMPLITUDE * (np.sin(BELT_RATE * time) - np.sin(BELT_RATE * (time - step))) / step
+
+
+class Ours:
+    def __init__(self, build):
+        self.program = Path(build) / "bin" / "bench_convex_compare"
+
+    def __call__(self, *arguments, state=None):
+        command = [str(self.program), *(str(a) for a in arguments)]
+        text = "" if state is None else json.dumps(state)
+        return json.loads(subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout)
+
+
+def compare_motion(ours, scene, model, step, steps):
+    mine = ours("run", scene, model, step, steps)
+    other = DrakeScene(ours("model", scene), model, step)
+    q, v = [], []
+    for i in range(1, steps + 1):
+        if scene == "convex/conveyor":
+            own_q, own_v = other.state()
+            own_v[0] = belt_speed(i * step, step)
+            other.set_state(own_q, own_v)
+        other.advance(1)
+        state = other.state()
+        q.append(state[0])
+        v.append(state[1])
+    q, mine_q = np.array(q), np.array(mine["q"])
+    columns = {"convex/conveyor": [1, 2, 3], "convex/sphere": [0, 1, 2], "convex/rod": [0, 1]}[scene]
+    distance = np.abs(q[:, columns] - mine_q[:, columns]).max(axis=1)
+    return {
+        "scene": scene,
+        "model": model,
+        "step": step,
+        "time": [step * i for i in range(1, steps + 1)],
+        "distance": distance.tolist(),
+    }
+
+
+def compare_steps(ours, scene, model, step, every, count):
+    data = ours("model", scene)
+    other = DrakeScene(data, model, step)
+    worst, typical = [], []
+    for entry in ours("steps", scene, model, step, every, count):
+        other.set_state(np.array(entry["q"]), np.array(entry["v"]))
+        other.advance(1)
+        _, v = other.state()
+        difference = np.abs(v - np.array(entry["next"]))
+        worst.append(float(difference.max()))
+        typical.append(float(np.median(difference)))
+    return {"model": model, "worst": worst, "median": typical}
+
+
+def compare_statistics(ours, scene, model, step, steps):
+    """Height of the centres at the end, and their speed."""
+    other = DrakeScene(ours("model", scene), model, step)
+    other.advance(steps)
+    q, v = other.state()
+    mine = ours("time", scene, model, step, steps)
+
+    def figures(q, v):
+        q, v = np.array(q).reshape(-1, 7), np.array(v).reshape(-1, 6)
+        return {
+            "height": float(q[:, 2].mean()),
+            "speed": float(np.abs(v[:, :3]).max()),
+            "spread": float(q[:, :2].std()),
+        }
+
+    return {"model": model, "ours": figures(mine["q"], mine["v"]), "drake": figures(q, v)}
+
+
+def compare_times(ours, scene, model, step, steps, turns):
+    other = DrakeScene(ours("model", scene), model, step)
+    state, mine, theirs, contacts, iterations = None, [], [], [], []
+    for _ in range(turns):
+        result = ours("time", scene, model, step, steps, state=state)
+        state = {"q": result["q"], "v": result["v"]}
+        mine.append(result["seconds"])
+        contacts.append(result["contacts"])
+        iterations.append(result["iterations"])
+        theirs.append(other.advance(steps) / steps)
+    return {
+        "scene": scene,
+        "model": model,
+        "step": step,
+        "ours": mine,
+        "drake": theirs,
+        "contacts": contacts,
+        "iterations": iterations,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    ours = Ours(options.build)
+    out = {"motion": [], "steps": [], "statistics": [], "times": []}
+    for scene, (step, steps) in MOTIONS.items():
+        for model in MODELS:
+            out["motion"].append(compare_motion(ours, scene, model, step, steps))
+            print(f"{scene} {model}: {max(out['motion'][-1]['distance']):.1e} m apart at most", flush=True)
+    for model in MODELS:
+        out["steps"].append(compare_steps(ours, "convex/clutter:n=40", model, 2e-3, 49, 20 if options.quick else 30))
+        entry = out["steps"][-1]
+        print(
+            f"clutter {model}: one step differs by {max(entry['worst']):.1e} m/s at most",
+            flush=True,
+        )
+    for model in MODELS:
+        out["statistics"].append(compare_statistics(ours, "convex/clutter:n=40", model, 2e-3, 1500))
+        print(f"clutter {model}: {out['statistics'][-1]}", flush=True)
+    for scene, (step, steps, turns) in TIMES.items():
+        if options.quick and scene == "convex/clutter:n=2000":
+            continue
+        for model in MODELS:
+            out["times"].append(compare_times(ours, scene, model, step, steps, turns))
+            entry = out["times"][-1]
+            ratio = sum(entry["drake"]) / sum(entry["ours"])
+            ours_us, drake_us = (1e6 * np.mean(entry[who]) for who in ("ours", "drake"))
+            print(f"{scene} {model}: ours {ours_us:.0f} us, Drake {drake_us:.0f} us, ratio {ratio:.2f}", flush=True)
+    options.out.write_text(json.dumps(out))
+
+
+if __name__ == "__main__":
+    main()

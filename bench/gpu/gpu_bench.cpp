@@ -1,0 +1,271 @@
+// Measures the batched backend on a machine that has nothing but a C++ compiler and CUDA (bench/gpu/CMakeLists.txt).
+//
+//   gpu_bench robot.arrays robot.states --worlds 8192 --steps 1000 [--device cuda] [--json FILE] ...
+//
+// The first file is that of write_model_arrays. The second holds states with controls that a simulation has come
+// through: four int32 (count, nq, nv, nu), then q, v, control of each as doubles. World w starts in state w mod count;
+// controls change every --hold steps.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "touchstone/gpu/batch.hpp"
+
+namespace gpu = touchstone::gpu;
+
+namespace {
+
+// States with controls, one after another: q, v, control.
+struct States {
+  int count = 0, nq = 0, nv = 0, nu = 0;
+  std::vector<double> values;
+
+  const double* state(int k) const {
+    return values.data() + static_cast<std::size_t>(k % count) * static_cast<std::size_t>(nq + nv + nu);
+  }
+};
+
+States read_states(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::int32_t header[4] = {};
+  file.read(reinterpret_cast<char*>(header), sizeof header);
+  if (!file) throw std::runtime_error("cannot read '" + path + "'");
+  States states{header[0], header[1], header[2], header[3], {}};
+  states.values.resize(static_cast<std::size_t>(states.count) *
+                       static_cast<std::size_t>(states.nq + states.nv + states.nu));
+  file.read(reinterpret_cast<char*>(states.values.data()),
+            static_cast<std::streamsize>(states.values.size() * sizeof(double)));
+  if (!file || states.count < 1) throw std::runtime_error("'" + path + "' ends too early");
+  return states;
+}
+
+struct Arguments {
+  std::string arrays, states, device = "cuda", json, dump;
+  int worlds = 1024, steps = 200, hold = 25, warm_up = 50;
+  bool compare = false;
+  gpu::BatchOptions options;
+};
+
+Arguments parse(int argc, char** argv) {
+  if (argc < 3) throw std::runtime_error("usage: gpu_bench MODEL.arrays MODEL.states [--worlds N] [--steps N] ...");
+  Arguments a;
+  a.arrays = argv[1];
+  a.states = argv[2];
+  std::map<std::string, int*> numbers{{"--worlds", &a.worlds},
+                                      {"--steps", &a.steps},
+                                      {"--hold", &a.hold},
+                                      {"--warm-up", &a.warm_up},
+                                      {"--sweeps", &a.options.sweeps},
+                                      {"--most-sweeps", &a.options.most_sweeps},
+                                      {"--pool", &a.options.small_pool},
+                                      {"--large-pool", &a.options.large_pool}};
+  for (int i = 3; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--compare") {
+      a.compare = true;
+      continue;
+    }
+    if (i + 1 == argc) throw std::runtime_error("'" + name + "' needs a value");
+    const std::string value = argv[++i];
+    if (numbers.count(name) > 0) {
+      *numbers[name] = std::stoi(value);
+    } else if (name == "--tolerance") {
+      a.options.tolerance = std::stod(value);
+    } else if (name == "--device") {
+      a.device = value;
+    } else if (name == "--json") {
+      a.json = value;
+    } else if (name == "--dump") {
+      a.dump = value;
+    } else {
+      throw std::runtime_error("unknown option '" + name + "'");
+    }
+  }
+  return a;
+}
+
+std::unique_ptr<gpu::WorldBatch> make_batch(const Arguments& a, const std::string& device, int worlds) {
+  gpu::ModelArrays arrays = gpu::read_model_arrays(a.arrays);
+  if (device == "cuda") return gpu::make_cuda_batch(arrays, worlds, a.options);
+  return gpu::make_cpu_batch(std::move(arrays), worlds, a.options);
+}
+
+// Part of a state of every world, those of `shift` worlds further on.
+void write_part(gpu::WorldBatch& batch, const States& states, gpu::BatchField field, int first, int size, int shift) {
+  std::vector<double> all;
+  for (int w = 0; w < batch.worlds(); ++w) {
+    const double* state = states.state(w + shift) + first;
+    all.insert(all.end(), state, state + size);
+  }
+  batch.write(field, all.data());
+}
+
+void reset(gpu::WorldBatch& batch, const States& s) {
+  write_part(batch, s, gpu::BatchField::kPosition, 0, s.nq, 0);
+  write_part(batch, s, gpu::BatchField::kVelocity, s.nq, s.nv, 0);
+  write_part(batch, s, gpu::BatchField::kControl, s.nq + s.nv, s.nu, 0);
+  batch.forget();
+}
+
+double quantile(std::vector<double>& values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())))];
+}
+
+// What all worlds have seen in the steps that were looked at.
+struct Figures {
+  std::vector<double> natv;
+  double contacts = 0.0, sweeps = 0.0, second_tier = 0.0;
+  int looks = 0, uncertified = 0, lost = 0;
+
+  void look(const gpu::WorldBatch& batch) {
+    std::vector<double> values(static_cast<std::size_t>(batch.worlds()));
+    std::vector<int> counts(values.size());
+    batch.read(gpu::BatchField::kNatv, values.data());
+    natv.insert(natv.end(), values.begin(), values.end());
+    batch.read(gpu::BatchField::kStatus, counts.data());
+    for (const int status : counts) {
+      uncertified += status == 1 ? 1 : 0;
+      lost += status > 1 ? 1 : 0;
+    }
+    batch.read(gpu::BatchField::kContacts, counts.data());
+    for (const int count : counts) contacts += count;
+    batch.read(gpu::BatchField::kSweeps, counts.data());
+    for (const int count : counts) sweeps += count;
+    second_tier += batch.second_tier();
+    ++looks;
+  }
+};
+
+std::string measure(const Arguments& a, const States& states) {
+  const auto batch = make_batch(a, a.device, a.worlds);
+  reset(*batch, states);
+  batch->step(a.warm_up);
+  Figures figures;
+  figures.look(*batch);
+  figures = {};
+  double seconds = 0.0;
+  for (int done = 0; done < a.steps; done += a.hold) {
+    write_part(*batch, states, gpu::BatchField::kControl, states.nq + states.nv, states.nu, done + 1);
+    batch->second_tier();  // waits
+    const auto start = std::chrono::steady_clock::now();
+    batch->step(a.hold);
+    batch->second_tier();
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    figures.look(*batch);
+  }
+  const double worst = quantile(figures.natv, 1.0);
+  const double total = static_cast<double>(a.worlds) * a.steps, looked = static_cast<double>(figures.natv.size());
+  char text[1024];
+  std::snprintf(text, sizeof text,
+                "{\"model\": \"%s\", \"device\": \"%s\", \"worlds\": %d, \"steps\": %d, \"sweeps\": %d, "
+                "\"most_sweeps\": %d, \"tolerance\": %g, \"pool\": %d, \"steps_per_second\": %.4g, \"natv_p50\": %.2e, "
+                "\"natv_p90\": %.2e, \"natv_p99\": %.2e, \"natv_worst\": %.2e, \"contacts\": %.2f, \"mean_sweeps\": "
+                "%.1f, \"second_tier\": %.4f, \"uncertified\": %.2e, \"lost\": %.2e}",
+                a.arrays.c_str(), a.device.c_str(), a.worlds, a.steps, a.options.sweeps, a.options.most_sweeps,
+                a.options.tolerance, a.options.small_pool, total / seconds, quantile(figures.natv, 0.5),
+                quantile(figures.natv, 0.9), quantile(figures.natv, 0.99), worst, figures.contacts / looked,
+                figures.sweeps / looked, figures.second_tier / looked, figures.uncertified / looked,
+                figures.lost / looked);
+  return text;
+}
+
+// One step of the same states on the GPU, again on the GPU, and on the processor.
+void compare(const Arguments& a, const States& states) {
+  std::vector<std::vector<double>> v, natv;
+  for (const char* device : {"cuda", "cuda", "cpu"}) {
+    const auto batch = make_batch(a, device, a.worlds);
+    reset(*batch, states);
+    batch->step(1);
+    v.emplace_back(static_cast<std::size_t>(a.worlds) * static_cast<std::size_t>(states.nv));
+    natv.emplace_back(static_cast<std::size_t>(a.worlds));
+    batch->read(gpu::BatchField::kVelocity, v.back().data());
+    batch->read(gpu::BatchField::kNatv, natv.back().data());
+  }
+  std::vector<double> difference;
+  for (int w = 0; w < a.worlds; ++w) {
+    double worst = 0.0;
+    for (int i = 0; i < states.nv; ++i) {
+      const std::size_t k =
+          static_cast<std::size_t>(w) * static_cast<std::size_t>(states.nv) + static_cast<std::size_t>(i);
+      worst = std::max(worst, std::abs(v[0][k] - v[2][k]));
+    }
+    difference.push_back(worst);
+  }
+  const double worst_difference = quantile(difference, 1.0);
+  const bool same = std::memcmp(v[0].data(), v[1].data(), v[0].size() * sizeof(double)) == 0;
+  std::printf(
+      "compare %s: %d worlds, two runs %s, |v_gpu - v_cpu| p50 %.1e p90 %.1e p99 %.1e worst %.1e; "
+      "natv gpu p99 %.1e cpu p99 %.1e\n",
+      a.arrays.c_str(), a.worlds, same ? "equal" : "DIFFER", quantile(difference, 0.5), quantile(difference, 0.9),
+      quantile(difference, 0.99), worst_difference, quantile(natv[0], 0.99), quantile(natv[2], 0.99));
+}
+
+// Steps that the simulator's own certificate can judge: for each of the first worlds nq + nv + nu numbers of the state
+// before its last step, the natv that the batch says, the number of impulses, then key and impulse of each.
+void dump(const Arguments& a, const States& states) {
+  const auto batch = make_batch(a, a.device, a.worlds);
+  reset(*batch, states);
+  batch->step(a.warm_up);
+  const std::size_t worlds = static_cast<std::size_t>(a.worlds);
+  std::vector<double> q(worlds * static_cast<std::size_t>(states.nq)), v(worlds * static_cast<std::size_t>(states.nv));
+  std::vector<double> control(worlds * static_cast<std::size_t>(states.nu)), natv(worlds);
+  batch->read(gpu::BatchField::kPosition, q.data());
+  batch->read(gpu::BatchField::kVelocity, v.data());
+  batch->read(gpu::BatchField::kControl, control.data());
+  batch->step(1);
+  batch->read(gpu::BatchField::kNatv, natv.data());
+  std::ofstream file(a.dump, std::ios::binary);
+  const auto put = [&](const void* data, std::size_t bytes) {
+    file.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+  };
+  const int count = std::min(a.worlds, 512);
+  put(&count, sizeof count);
+  for (int w = 0; w < count; ++w) {
+    const gpu::WorldImpulses impulses = batch->impulses(w);
+    const auto row = [&](const std::vector<double>& all, int width) {
+      put(all.data() + static_cast<std::size_t>(w) * static_cast<std::size_t>(width),
+          static_cast<std::size_t>(width) * sizeof(double));
+    };
+    row(q, states.nq);
+    row(v, states.nv);
+    row(control, states.nu);
+    row(natv, 1);
+    const std::int64_t known = static_cast<std::int64_t>(impulses.key.size());
+    put(&known, sizeof known);
+    put(impulses.key.data(), impulses.key.size() * sizeof(std::int64_t));
+    put(impulses.impulse.data(), impulses.impulse.size() * sizeof(double));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Arguments arguments = parse(argc, argv);
+    const States states = read_states(arguments.states);
+    if (arguments.compare) {
+      compare(arguments, states);
+      return 0;
+    }
+    if (!arguments.dump.empty()) {
+      dump(arguments, states);
+      return 0;
+    }
+    const std::string line = measure(arguments, states);
+    std::printf("%s\n", line.c_str());
+    if (!arguments.json.empty()) std::ofstream(arguments.json, std::ios::app) << line << "\n";
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gpu_bench: %s\n", error.what());
+    return 2;
+  }
+}

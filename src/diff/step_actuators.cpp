@@ -1,0 +1,142 @@
+// The part of actuators in the derivatives of a step.
+#include <algorithm>
+#include <cmath>
+
+#include "touchstone/base/index.hpp"
+#include "touchstone/diff/step_derivatives.hpp"
+#include "touchstone/dynamics/servos.hpp"
+#include "touchstone/model/transmission.hpp"
+
+namespace touchstone {
+namespace {
+
+bool is_inside(double value, bool limited, const Vector2& range) {
+  return !limited || (value >= range[0] && value <= range[1]);
+}
+
+// How the activation after a step and the signal that the force uses depend on activation and control.
+struct SignalRates {
+  double next_by_activation = 0.0, next_by_control = 0.0;
+  double by_activation = 0.0, by_control = 0.0;
+};
+
+SignalRates signal_rates(const Model& model, const StepContext& step, int u) {
+  const Actuator& actuator = model.actuators[at(u)];
+  SignalRates rates;
+  const bool limited = actuator.control_limited && model.options.clamp_controls;
+  const double control = is_inside(step.input.control[u], limited, actuator.control_range) ? 1.0 : 0.0;
+  const int k = model.activation_index[at(u)];
+  if (k < 0) {
+    rates.by_control = control;
+    return rates;
+  }
+  constexpr double kShortest = 1e-15;
+  const double tau = std::max(actuator.time_constant, kShortest);
+  double change = step.h / tau;  // of a filter in the step, as a share of what is missing
+  if (actuator.dynamics == ActuatorDynamics::kFilterExact) change = -std::expm1(-change);
+  const bool integrates = actuator.dynamics == ActuatorDynamics::kIntegrator;
+  double next = step.before.activation[k] + step.h * step.data.activation_rate[k];
+  if (actuator.dynamics == ActuatorDynamics::kFilterExact) {
+    next = step.before.activation[k] + step.data.activation_rate[k] * tau * change;
+  }
+  if (is_inside(next, actuator.activation_limited, actuator.activation_range)) {
+    rates.next_by_activation = integrates ? 1.0 : 1.0 - change;
+    rates.next_by_control = control * (integrates ? step.h : change);
+  }
+  rates.by_activation = actuator.early_activation ? rates.next_by_activation : 1.0;
+  rates.by_control = actuator.early_activation ? rates.next_by_control : 0.0;
+  return rates;
+}
+
+// Its moment changes with the configuration.
+bool has_curved_moment(const Model& model, const Actuator& actuator) {
+  if (actuator.transmission == TransmissionType::kTendon) return false;
+  return !is_on_one_dof(model, actuator);
+}
+
+}  // namespace
+
+int StepDerivatives::servo_row(const StepContext& step, int u) const {
+  const Constraints& c = step.constraints;
+  for (int block = 0; block < c.count(); ++block) {
+    const Constraint& constraint = c.list[at(block)];
+    if (constraint.kind == ConstraintKind::kServo && constraint.index == u) return c.blocks.row[at(block)];
+  }
+  return -1;
+}
+
+void StepDerivatives::add_actuators(const StepContext& step) {
+  for (int u = 0; u < model_.nu; ++u) {
+    add_activation(step, u);
+    if (model_.options.actuation_enabled) add_actuator(step, u);
+  }
+}
+
+void StepDerivatives::add_activation(const StepContext& step, int u) {
+  const int k = model_.activation_index[at(u)];
+  if (k < 0) return;
+  const SignalRates rates = signal_rates(model_, step, u);
+  activation_(k, 2 * model_.nv + k) = rates.next_by_activation;
+  activation_(k, nx_ + u) = rates.next_by_control;
+  if (!model_.options.actuation_enabled) activation_(k, 2 * model_.nv + k) = 1.0;
+}
+
+// The force of an actuator is that of its law, less h kp times its velocity where gains are implicit (servos.hpp); then
+// also A changes with the signal if gains do.
+void StepDerivatives::add_actuator(const StepContext& step, int u) {
+  const Actuator& actuator = model_.actuators[at(u)];
+  const Data& data = step.data;
+  const double h = step.h;
+  const int nv = model_.nv, k = model_.activation_index[at(u)];
+  const auto m = data.actuator_moment.col(u);
+  const ServoMode mode = data.servo_mode[at(u)];
+  if (has_curved_moment(model_, actuator) || mode == ServoMode::kShared) ++held_.actuators;
+  if (mode == ServoMode::kShared) return;
+  if (mode == ServoMode::kExplicit && data.actuator_force[u] != data.actuator_law[u]) return;  // at a limit
+
+  const bool affine = actuator.gain_type == ActuatorGain::kAffine, biased = actuator.bias_type == ActuatorBias::kAffine;
+  const auto& gain = step.parameters.actuator_gain[at(u)];
+  const auto& bias = step.parameters.actuator_bias[at(u)];
+  const double signal = data.actuator_signal[u], velocity = data.actuator_velocity[u];
+  const double by_length =
+      has_length(model_, actuator) ? (affine ? gain[1] * signal : 0.0) + (biased ? bias[1] : 0.0) : 0.0;
+  double by_velocity = (affine ? gain[2] * signal : 0.0) + (biased ? bias[2] : 0.0);
+  double by_signal = gain[0] + (affine ? gain[1] * data.actuator_length[u] + gain[2] * velocity : 0.0);
+  double gain_by_signal = 0.0;
+  if (mode != ServoMode::kExplicit) {
+    const ServoGains gains = servo_gains(model_, step.parameters, data, u);
+    by_velocity -= h * gains.kp;
+    if (affine && gains.kp > 0.0) {
+      gain_by_signal -= h * h * gain[1];
+      by_signal += h * gain[1] * velocity;
+    }
+    if (affine && gains.kd > 0.0) gain_by_signal -= h * gain[2];
+  }
+  const SignalRates rates = signal_rates(model_, step, u);
+  Eigen::RowVectorXd change = Eigen::RowVectorXd::Zero(columns_);  // of the force
+  change.head(nv) = by_length * m.transpose();
+  change.segment(nv, nv) = by_velocity * m.transpose();
+  Eigen::RowVectorXd signal_change = Eigen::RowVectorXd::Zero(columns_);
+  signal_change[nx_ + u] = rates.by_control;
+  if (k >= 0) signal_change[2 * nv + k] = rates.by_activation;
+  change += by_signal * signal_change;
+
+  if (mode == ServoMode::kBounded) {
+    const int row = servo_row(step, u);
+    const double total = data.servo_block[at(u)].gain;
+    // b = -(h force / gain + m v), R = 1 / gain.
+    rows_.row(row) -= (h / total) * change;
+    rows_.row(row).segment(nv, nv) -= m.transpose();
+    rows_.row(row) +=
+        gain_by_signal * (h * data.servo_block[at(u)].force - lambda_[row]) / (total * total) * signal_change;
+    return;
+  }
+  change -= gain_by_signal / h * m.dot(step.v_next - step.before.v) * signal_change;
+  for (int i = 0; i < nv; ++i) {
+    if (m[i] == 0.0) continue;
+    const bool limited = mode == ServoMode::kExplicit && data.actuation[i] != data.actuation_unlimited[i];
+    if (!limited) force_.row(i) += h * m[i] * change;
+  }
+}
+
+}  // namespace touchstone

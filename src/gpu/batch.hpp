@@ -1,0 +1,80 @@
+// Many worlds of one model, stepped by the code that also runs on a GPU.
+//
+//   const auto batch = make_cpu_batch(read_model_arrays("robot.arrays"), 1000);
+//   batch->write(BatchField::kControl, controls.data());
+//   batch->step(100);
+//   batch->read(BatchField::kPosition, q.data());
+//
+// A step has two tiers: a fixed number of accelerated sweeps in float, and for worlds that are not certified after them
+// (StepOptions::tolerance), or that have more contacts than the small pool holds, sweeps in double until they are.
+// Every step of every world has a certificate, computed in double, and a status.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "touchstone/gpu/model_arrays.hpp"
+
+namespace touchstone::gpu {
+
+struct BatchOptions {
+  double tolerance = 1e-3;  // relative natv that a step is asked for
+  int sweeps = 12;          // of the first tier
+  int most_sweeps = 400;    // of the second tier
+  int check_every = 20;     // sweeps of the second tier between certificates
+  int small_pool = 32;      // contacts of a world in the first tier
+  int large_pool = 256;     // in the second
+
+  // Throws std::runtime_error naming the field.
+  void validate() const;
+};
+
+// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; the certificates one each; the rest one int each.
+enum class BatchField {
+  kPosition,
+  kVelocity,
+  kActivation,
+  kControl,
+  kAppliedForce,
+  kNatv,
+  kStatus,
+  kContacts,
+  kSweeps
+};
+
+// Impulses of one world in its last step: those of contacts in world axes, of others in the first number. Keys are
+// those of block_key (gpu/world.hpp).
+struct WorldImpulses {
+  std::vector<std::int64_t> key;
+  std::vector<double> impulse;  // 3 each
+};
+
+class WorldBatch {
+ public:
+  virtual ~WorldBatch() = default;
+
+  virtual int worlds() const = 0;
+  virtual const ModelSizes& sizes() const = 0;
+  // `count` steps in every world. A world that diverges, or has too many contacts, stays where it was.
+  virtual void step(int count) = 0;
+  // Worlds that needed the second tier in the last step.
+  virtual int second_tier() const = 0;
+
+  // Whole fields, from and to the memory of the processor.
+  virtual void write(BatchField field, const double* values) = 0;
+  virtual void read(BatchField field, double* values) const = 0;
+  virtual void read(BatchField field, int* values) const = 0;
+  virtual WorldImpulses impulses(int world) const = 0;
+  // Where a field lies, in the memory that the batch computes in.
+  virtual void* data(BatchField field) = 0;
+  // Forgets the impulses of the last step, as after states that were set by hand.
+  virtual void forget() = 0;
+};
+
+// All worlds at the reference configuration. Throw std::runtime_error.
+std::unique_ptr<WorldBatch> make_cpu_batch(ModelArrays arrays, int worlds, const BatchOptions& options = {});
+// Only where the library was built with CUDA.
+std::unique_ptr<WorldBatch> make_cuda_batch(const ModelArrays& arrays, int worlds, const BatchOptions& options = {});
+
+}  // namespace touchstone::gpu

@@ -1,0 +1,35 @@
+// The arrays of a batch, in the memory of the processor or of a GPU: one world after another.
+#pragma once
+
+#include "touchstone/gpu/step.hpp"
+
+namespace touchstone::gpu {
+
+struct BatchView {
+  int worlds = 0;
+  int warm_capacity = 0;  // blocks
+  double *q = nullptr, *v = nullptr, *activation = nullptr, *control = nullptr, *applied_force = nullptr;
+  double* natv = nullptr;
+  int *status = nullptr, *contacts = nullptr, *sweeps = nullptr;
+  int* warm_count = nullptr;
+  std::int64_t* warm_key = nullptr;
+  double* warm_impulse = nullptr;
+
+  TOUCHSTONE_LANE WorldState world(const ModelSizes& n, int w) const {
+    const auto at = [w](int width) { return static_cast<std::size_t>(w) * static_cast<std::size_t>(width); };
+    WorldState state;
+    state.q = q + at(n.nq);
+    state.v = v + at(n.nv);
+    state.activation = activation + at(n.na);
+    state.control = control + at(n.nu);
+    state.applied_force = applied_force + at(n.nv);
+    state.natv = natv + w;
+    state.status = status + w;
+    state.contacts = contacts + w;
+    state.sweeps = sweeps + w;
+    state.warm = {warm_count + w, warm_key + at(warm_capacity), warm_impulse + at(3 * warm_capacity)};
+    return state;
+  }
+};
+
+}  // namespace touchstone::gpu

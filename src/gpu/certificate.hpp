@@ -1,0 +1,139 @@
+// The certificate of a step, in double: v' from the impulses by the tree, then natv of every block as contact/certify
+// defines it. Nothing of it comes from the sweeps' own rows but the scale d of a block.
+#pragma once
+
+#include "touchstone/gpu/sweeps.hpp"
+
+namespace touchstone::gpu {
+
+constexpr double kGravity = 9.81;  // m/s^2; velocities are compared with what it does in a step
+
+// tau = J' lambda of contacts and single rows.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, Scratch<Real>& s, double* tau) {
+  for (int b = team.lane(); b < m.sizes.bodies; b += team.size()) {
+    Wrench sum{{0, 0, 0}, {0, 0, 0}};
+    const Vec O = reference_point(m, s, b);
+    for (int k = 0; k < s.block_count; ++k) {
+      const Block<Real>& block = s.blocks[k];
+      if (block.kind != BlockKind::kContact) continue;
+      const Contact& c = s.contacts[block.index];
+      const bool is_a = m.shape_body[m.pair_a[c.pair]] == b, is_b = m.shape_body[m.pair_b[c.pair]] == b;
+      if (!is_a && !is_b) continue;
+      const Vec f = (is_b ? 1.0 : -1.0) * block_impulse(s, block);
+      sum = sum + Wrench{cross(c.position - O, f), f};
+    }
+    store(sum, s.wrench + 6 * b);
+  }
+  team.sync();
+  sum_subtrees(team, m, 6, s.wrench);
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size())
+    tau[i] = dot(load_motion(s.S + 6 * i), load_wrench(s.wrench + 6 * m.dof_body[i]));
+  team.sync();
+  if (team.lane() == 0) {
+    for (int k = 0; k < s.block_count; ++k) {
+      const Block<Real>& block = s.blocks[k];
+      const double lambda = static_cast<double>(s.lambda[block.row]);
+      for_entries(m, s, block, [&](int dof, double factor) { tau[dof] += factor * lambda; });
+    }
+  }
+  team.sync();
+}
+
+// v_next = v_free + A^-1 J' lambda, equalities held.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void advance_velocity(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  gather_forces(team, m, s, s.v_next);
+  solve(team, m, s, s.v_next);
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_next[i] += s.v_free[i];
+  team.sync();
+  if (m.sizes.equality_rows == 0) return;
+  hold_equalities(team, m, s, s.v_next);
+  finish_equalities(team, m, s);
+}
+
+// |d lambda - P(d lambda - u^)| for the friction cone, u^ = u + (0, 0, mu |u_t|).
+TOUCHSTONE_LANE double contact_residual(Vec lambda, Vec u, double mu, double d) {
+  const Vec x = d * lambda, shifted{u.x, u.y, u.z + mu * sqrt(u.x * u.x + u.y * u.y)};
+  const Vec w = x - shifted;
+  const double t = sqrt(w.x * w.x + w.y * w.y);
+  Vec projected = w;
+  if (mu * t <= -w.z) {
+    projected = {0, 0, 0};
+  } else if (t > mu * w.z) {
+    const double n = (w.z + mu * t) / (1.0 + mu * mu), scale = t > 0.0 ? mu * n / t : 0.0;
+    projected = {scale * w.x, scale * w.y, n};
+  }
+  return length(x - projected);
+}
+
+struct BlockResidual {
+  double natv, free_speed;
+};
+
+template <typename Real>
+TOUCHSTONE_LANE BlockResidual block_residual(const ModelView& m, const Scratch<Real>& s, const Block<Real>& block) {
+  const Real* impulses = s.lambda + block.row;
+  const double d = block.scale;
+  if (block.type == BlockType::kCoulomb) {
+    const Contact& c = s.contacts[block.index];
+    const Vec lambda{static_cast<double>(impulses[0]), static_cast<double>(impulses[1]),
+                     static_cast<double>(impulses[2])};
+    const Vec bias{0, 0, block.bias};
+    const auto rows = [&](Vec v) { return Vec{dot(c.t1, v), dot(c.t2(), v), dot(c.normal, v)} + bias; };
+    const Vec u = rows(contact_velocity(m, s, c, s.v_next)), free = rows(contact_velocity(m, s, c, s.v_free));
+    return {contact_residual(lambda, u, m.pair_friction[c.pair], d),
+            most(fabs(free.x), most(fabs(free.y), fabs(free.z)))};
+  }
+  const double len = block.length, lambda = static_cast<double>(impulses[0]) / len;
+  double u = 0.0, free = 0.0;
+  if (block.kind == BlockKind::kContact) {
+    const Contact& c = s.contacts[block.index];
+    u = dot(c.normal, contact_velocity(m, s, c, s.v_next)) + block.bias;
+    free = dot(c.normal, contact_velocity(m, s, c, s.v_free)) + block.bias;
+  } else {
+    u = single_velocity(m, s, block, s.v_next) + static_cast<double>(block.compliance * impulses[0]);
+    free = single_velocity(m, s, block, s.v_free);
+  }
+  const double scaled = d * len * len, x = scaled * lambda, w = x - len * u;
+  double projected = most(w, 0.0);
+  if (block.type == BlockType::kBox)
+    projected = clamp(w, scaled * static_cast<double>(block.lo) / len, scaled * static_cast<double>(block.hi) / len);
+  return {fabs(x - projected), fabs(len * free)};
+}
+
+// Of one equality, with the velocity in s.work (whitened).
+template <typename Real>
+TOUCHSTONE_LANE double equality_residual(const ModelView& m, const Scratch<Real>& s, int e) {
+  double sum = 0.0;
+  for (int r = m.equality_row[e]; r < m.equality_row[e] + equality_rows(m, e); ++r) {
+    const double u = equality_velocity(m, s, s.work, r) + m.equality_compliance[r] * s.lambda_e[r];
+    sum += m.equality_length[r] * u * m.equality_length[r] * u;
+  }
+  return sqrt(sum);
+}
+
+// The largest natv of all blocks, relative to the free velocities; NaN if anything is.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE double certify(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  double natv = 0.0, free = 0.0;
+  const auto raise = [](double& worst, double value) { worst = value <= worst ? worst : value; };
+  for (int k = team.lane(); k < s.block_count; k += team.size()) {
+    const BlockResidual block = block_residual(m, s, s.blocks[k]);
+    raise(natv, block.natv);
+    raise(free, block.free_speed);
+  }
+  if (m.sizes.equality_rows > 0) {
+    whiten_velocity(team, m, s, s.v_next, s.work);
+    for (int e = team.lane(); e < m.sizes.equalities; e += team.size()) raise(natv, equality_residual(m, s, e));
+    team.sync();
+    whiten_velocity(team, m, s, s.v_free, s.work);
+    for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size())
+      raise(free, fabs(m.equality_length[r] * equality_velocity(m, s, s.work, r)));
+  }
+  natv = team.max(natv);
+  free = team.max(free);
+  return natv / most(free, kGravity * m.settings.time_step);
+}
+
+}  // namespace touchstone::gpu

@@ -1,0 +1,210 @@
+// Equalities (connect, weld, joint couplings). Their rows are eliminated before the contact problem is solved: with
+// G_e = Y_e Y_e' + R = L_e L_e', the whitened rows of everything else lose their parts along Q = L_e^-1 Y_e. Impulses
+// of the equalities follow from those of the rest, exactly, in double.
+#pragma once
+
+#include "touchstone/gpu/inertia.hpp"
+
+namespace touchstone::gpu {
+
+struct EqualityData {
+  Vec anchor_a, anchor_b;
+  Pose relative;
+  double torque_scale;
+  const double* polynomial;
+};
+
+TOUCHSTONE_LANE EqualityData equality_data(const ModelView& m, int e) {
+  const double* d = m.equality_data + kEqualityNumbers * e;
+  return {load_vec(d), load_vec(d + 3), load_pose(d + 6), d[18], d + 19};
+}
+
+TOUCHSTONE_LANE int equality_rows(const ModelView& m, int e) {
+  const int type = m.equality_type[e];
+  return type == kConnectEquality ? 3 : (type == kWeldEquality ? 6 : 1);
+}
+
+// Adds to a row of J what a point of a body does along a direction, and the body's turning about another.
+template <typename Number, typename Real>
+TOUCHSTONE_LANE void add_body_row(const ModelView& m, const Scratch<Real>& s, int body, Vec p, Vec linear, Vec angular,
+                                  double sign, Number* J) {
+  const Vec moment = cross(p - reference_point(m, s, body), linear) + angular;
+  for (int i = m.body_last_dof[body]; i >= 0; i = m.dof_parent[i])
+    J[i] += static_cast<Number>(sign * dot(load_motion(s.S + 6 * i), Wrench{moment, linear}));
+}
+
+// One row of an equality between bodies: J in s.Y_e, and its error.
+template <typename Real>
+TOUCHSTONE_LANE double body_equality_row(const ModelView& m, Scratch<Real>& s, int e, int r, double* J) {
+  const EqualityData d = equality_data(m, e);
+  const int a = m.equality_a[e], b = m.equality_b[e];
+  const Pose X_a = load_pose(s.X + 12 * a), X_b = load_pose(s.X + 12 * b);
+  const Vec along = axis(r % 3, 1.0), zero{0, 0, 0};
+  if (m.equality_type[e] == kConnectEquality) {
+    const Vec p_a = X_a * d.anchor_a, p_b = X_b * d.anchor_b;
+    add_body_row(m, s, b, p_b, along, zero, 1.0, J);
+    add_body_row(m, s, a, p_a, along, zero, -1.0, J);
+    return entry(p_b - p_a, r);
+  }
+  const Pose wanted = X_a * d.relative;
+  const Vec p_a = wanted * d.anchor_a, p_b = X_b * d.anchor_a;
+  const Vec linear = r < 3 ? along : zero, angular = r < 3 ? zero : d.torque_scale * along;
+  add_body_row(m, s, b, p_b, linear, angular, 1.0, J);
+  add_body_row(m, s, a, p_b, linear, angular, -1.0, J);
+  if (r < 3) return entry(p_b - p_a, r);
+  const Mat turn{transpose_times(wanted.R, X_b.R.a), transpose_times(wanted.R, X_b.R.b),
+                 transpose_times(wanted.R, X_b.R.c)};
+  return d.torque_scale * entry(wanted.R * logarithm(quaternion(turn)), r - 3);
+}
+
+// q_a - q_a0 = sum c_k (q_b - q_b0)^k.
+template <typename Real>
+TOUCHSTONE_LANE double joint_equality_row(const ModelView& m, Scratch<Real>& s, int e, double* J) {
+  const double* c = equality_data(m, e).polynomial;
+  const int a = m.equality_a[e], b = m.equality_b[e];
+  double value = c[0], slope = 0.0;
+  if (b >= 0) {
+    const double x = s.q[m.joint_q[b]] - m.reference_q[m.joint_q[b]];
+    value = 0.0;
+    for (int k = 4; k >= 0; --k) {
+      slope = slope * x + value;
+      value = value * x + c[k];
+    }
+    J[m.joint_dof[b]] -= slope;
+  }
+  J[m.joint_dof[a]] += 1.0;
+  return s.q[m.joint_q[a]] - m.reference_q[m.joint_q[a]] - value;
+}
+
+template <typename Real>
+TOUCHSTONE_LANE void equality_row(const ModelView& m, Scratch<Real>& s, int e, int r) {
+  const int row = m.equality_row[e] + r, a = m.equality_a[e], b = m.equality_b[e];
+  double* J = s.Y_e + row * s.stride;
+  for (int i = 0; i < m.sizes.nv; ++i) J[i] = 0.0;
+  const bool joints = m.equality_type[e] == kJointEquality;
+  const double error = joints ? joint_equality_row(m, s, e, J) : body_equality_row(m, s, e, r, J);
+  s.bias_e[row] = m.settings.erp * error / m.settings.time_step;
+  if (joints) {
+    whiten_row(m, s, m.joint_dof[a], b >= 0 ? m.joint_dof[b] : -1, J);
+  } else {
+    whiten_row(m, s, m.body_last_dof[a], m.body_last_dof[b], J);
+  }
+}
+
+// Cholesky of G_e in place, by columns; what is not positive is left out: its column is zero.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void factorize_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  const int n = m.sizes.equality_rows;
+  for (int k = 0; k < n; ++k) {
+    const double pivot = s.G_e[k * n + k], inverse = pivot > 0.0 ? 1.0 / sqrt(pivot) : 0.0;
+    team.sync();
+    for (int i = k + team.lane(); i < n; i += team.size()) s.G_e[i * n + k] *= inverse;
+    team.sync();
+    for (int i = k + 1 + team.lane(); i < n; i += team.size()) {
+      for (int j = k + 1; j <= i; ++j) s.G_e[i * n + j] -= s.G_e[i * n + k] * s.G_e[j * n + k];
+    }
+    team.sync();
+  }
+}
+
+// Rows Q = L_e^-1 Y_e in the place of Y_e, and L_e^-1 bias in bias_e: orthonormal but for the compliance.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void orthonormalize_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  const int n = m.sizes.equality_rows;
+  for (int i = team.lane(); i <= m.sizes.nv; i += team.size()) {
+    double* column = i < m.sizes.nv ? s.Y_e + i : s.bias_e;
+    const int step = i < m.sizes.nv ? s.stride : 1;
+    for (int r = 0; r < n; ++r) {
+      double x = column[r * step];
+      for (int k = 0; k < r; ++k) x -= s.G_e[r * n + k] * column[k * step];
+      column[r * step] = s.G_e[r * n + r] > 0.0 ? x / s.G_e[r * n + r] : 0.0;
+    }
+  }
+  team.sync();
+}
+
+// The impulses L_e' lambda_e that hold the equalities, given the velocity `from` that everything else leads to; what
+// they do is added to it.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void hold_equalities(const Team& team, const ModelView& m, Scratch<Real>& s, double* from) {
+  const int n = m.sizes.equality_rows;
+  whiten_velocity(team, m, s, from, s.work);
+  for (int r = team.lane(); r < n; r += team.size()) {
+    double u = s.bias_e[r];
+    for (int i = 0; i < m.sizes.nv; ++i) u += s.Y_e[r * s.stride + i] * s.work[i];
+    s.lambda_e[r] = -u;
+  }
+  team.sync();
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
+    double sum = 0.0;
+    for (int r = 0; r < n; ++r) sum += s.Y_e[r * s.stride + i] * s.lambda_e[r];
+    s.work[i] = sum;
+  }
+  team.sync();
+  unwhiten(team, m, s, s.work);
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) from[i] += s.work[i];
+  team.sync();
+}
+
+// Rows, factor, and v_base: the velocity that free motion and equalities alone lead to.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  const int n = m.sizes.equality_rows;
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_base[i] = s.v_free[i];
+  team.sync();
+  if (n == 0) return;
+  for (int e = team.lane(); e < m.sizes.equalities; e += team.size()) {
+    for (int r = 0; r < equality_rows(m, e); ++r) equality_row(m, s, e, r);
+  }
+  team.sync();
+  for (int k = team.lane(); k < n * n; k += team.size()) {
+    const int i = k / n, j = k % n;
+    double sum = i == j ? m.equality_compliance[i] : 0.0;
+    for (int c = 0; c < m.sizes.nv; ++c) sum += s.Y_e[i * s.stride + c] * s.Y_e[j * s.stride + c];
+    s.G_e[k] = sum;
+  }
+  team.sync();
+  factorize_equalities(team, m, s);
+  orthonormalize_equalities(team, m, s);
+  hold_equalities(team, m, s, s.v_base);
+}
+
+// Takes from a whitened row its part along the equalities, by one lane.
+template <typename Real>
+TOUCHSTONE_LANE void project_row(const ModelView& m, const Scratch<Real>& s, Real* y) {
+  for (int r = 0; r < m.sizes.equality_rows; ++r) {
+    const double* q = s.Y_e + r * s.stride;
+    double along = 0.0;
+    for (int i = 0; i < m.sizes.nv; ++i) along += q[i] * static_cast<double>(y[i]);
+    for (int i = 0; i < m.sizes.nv; ++i) y[i] -= static_cast<Real>(along * q[i]);
+  }
+}
+
+// lambda_e <- L_e^-T lambda_e: the impulses themselves, once nothing is held any more.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void finish_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  const int n = m.sizes.equality_rows;
+  if (team.lane() == 0) {
+    for (int i = n - 1; i >= 0; --i) {
+      double x = s.lambda_e[i];
+      for (int k = i + 1; k < n; ++k) x -= s.G_e[k * n + i] * s.lambda_e[k];
+      s.lambda_e[i] = s.G_e[i * n + i] > 0.0 ? x / s.G_e[i * n + i] : 0.0;
+    }
+  }
+  team.sync();
+}
+
+// J v + bias of an equality row with the velocity z = D^1/2 L v, by one lane.
+template <typename Real>
+TOUCHSTONE_LANE double equality_velocity(const ModelView& m, const Scratch<Real>& s, const double* z, int row) {
+  const int n = m.sizes.equality_rows;
+  double u = 0.0;
+  for (int r = 0; r <= row; ++r) {
+    double along = s.bias_e[r];
+    for (int i = 0; i < m.sizes.nv; ++i) along += s.Y_e[r * s.stride + i] * z[i];
+    u += s.G_e[row * n + r] * along;
+  }
+  return u;
+}
+
+}  // namespace touchstone::gpu

@@ -1,0 +1,198 @@
+// Poses, axes, velocities and bias forces of a tree, level by level: the recursions of dynamics/recursion.hpp
+// (Featherstone, "Rigid Body Dynamics Algorithms", ch. 5) with the bodies of a level side by side.
+#pragma once
+
+#include "touchstone/gpu/world.hpp"
+
+namespace touchstone::gpu {
+
+// Displaces X by a joint and writes its axes about O; where O is the body's own origin it is known only at the end, so
+// that axes hold (direction, point) until complete_axes.
+TOUCHSTONE_LANE void displace(const ModelView& m, int j, const double* q, Pose& X, double* S) {
+  const Vec anchor = load_vec(m.joint_anchor + 3 * j), local = load_vec(m.joint_axis + 3 * j);
+  const double* at = q + m.joint_q[j];
+  const Vec zero{0, 0, 0};
+  switch (m.joint_type[j]) {
+    case kHingeJoint:
+    case kScrewJoint: {
+      const Vec along = X.R * local;
+      const double angle = at[0] - m.joint_reference[j];
+      Vec point = X * anchor;
+      X.R = X.R * rotation(local, angle);
+      point = point + (m.joint_pitch[j] * angle) * along;
+      X.p = point - X.R * anchor;
+      store(Motion{along, point}, S);
+      return;
+    }
+    case kSlideJoint: {
+      const Vec along = X.R * local;
+      X.p = X.p + (at[0] - m.joint_reference[j]) * along;
+      store(Motion{zero, along}, S);
+      return;
+    }
+    case kBallJoint: {
+      const Vec point = X * anchor;
+      X.R = X.R * rotation(load_quaternion(at));
+      X.p = point - X.R * anchor;
+      store(Motion{X.R.a, point}, S), store(Motion{X.R.b, point}, S + 6), store(Motion{X.R.c, point}, S + 12);
+      return;
+    }
+    default:
+      X.p = load_vec(at);
+      X.R = rotation(load_quaternion(at + 3));
+      for (int k = 0; k < 3; ++k) store(Motion{zero, axis(k, 1.0)}, S + 6 * k);
+      store(Motion{X.R.a, X.p}, S + 18), store(Motion{X.R.b, X.p}, S + 24), store(Motion{X.R.c, X.p}, S + 30);
+      return;
+  }
+}
+
+// (direction, point) -> axis about O.
+TOUCHSTONE_LANE void complete_axes(const ModelView& m, int j, Vec O, double* S) {
+  const int type = m.joint_type[j];
+  if (type == kSlideJoint) return;
+  const int first = type == kFreeJoint ? 3 : 0, end = type == kFreeJoint ? 6 : (type == kBallJoint ? 3 : 1);
+  for (int k = first; k < end; ++k) {
+    const Motion a = load_motion(S + 6 * k);
+    store(cross(a.v - O, a.w) + m.joint_pitch[j] * a.w, S + 6 * k + 3);
+  }
+}
+
+template <typename Real>
+TOUCHSTONE_LANE void place_body(const ModelView& m, Scratch<Real>& s, int b) {
+  Pose X = load_pose(s.X + 12 * m.body_parent[b]) * load_pose(m.body_pose + 12 * b);
+  for (int j = m.body_first_joint[b]; j < m.body_first_joint[b + 1]; ++j)
+    displace(m, j, s.q, X, s.S + 6 * m.joint_dof[j]);
+  store(X, s.X + 12 * b);
+  const Vec O = reference_point(m, s, b);
+  for (int j = m.body_first_joint[b]; j < m.body_first_joint[b + 1]; ++j)
+    complete_axes(m, j, O, s.S + 6 * m.joint_dof[j]);
+}
+
+// Velocity, and the acceleration that the velocities alone cause, with gravity as an acceleration of the world:
+// v_B = v_P + sum S v, a_B = a_P + sum v x S v; a free joint's translations are fixed in the world.
+template <typename Real>
+TOUCHSTONE_LANE void move_body(const ModelView& m, Scratch<Real>& s, int b) {
+  const int parent = m.body_parent[b];
+  Motion v = load_motion(s.velocity + 6 * parent), a = load_motion(s.acceleration + 6 * parent);
+  for (int j = m.body_first_joint[b]; j < m.body_first_joint[b + 1]; ++j) {
+    const int type = m.joint_type[j];
+    int dof = m.joint_dof[j];
+    if (type == kFreeJoint) {
+      v.v = v.v + load_vec(s.v + dof);
+      dof += 3;
+    }
+    const int count = type == kFreeJoint || type == kBallJoint ? 3 : 1;
+    Motion turn = s.v[dof] * load_motion(s.S + 6 * dof);
+    for (int k = 1; k < count; ++k) turn = turn + s.v[dof + k] * load_motion(s.S + 6 * (dof + k));
+    v = v + turn;
+    a = a + cross(v, turn);
+  }
+  store(v, s.velocity + 6 * b);
+  store(a, s.acceleration + 6 * b);
+}
+
+// Inertia of a body in world axes about O: mass, first moment, second moment (6 numbers: xx yy zz xy xz yz).
+TOUCHSTONE_LANE void spatial_inertia(const ModelView& m, int b, const Pose& X, Vec O, double* I) {
+  const double mass = m.body_mass[b];
+  const Vec c = X * load_vec(m.body_com + 3 * b) - O, h = mass * c;
+  const Mat J = load_mat(m.body_inertia + 9 * b), RJ = X.R * J;
+  const Vec ra = {X.R.a.x, X.R.b.x, X.R.c.x}, rb = {X.R.a.y, X.R.b.y, X.R.c.y}, rc = {X.R.a.z, X.R.b.z, X.R.c.z};
+  const Vec first = RJ * ra, second = RJ * rb, third = RJ * rc;  // columns of R J R'
+  const double hc = dot(h, c);
+  I[0] = mass;
+  store(h, I + 1);
+  I[4] = first.x + hc - h.x * c.x;
+  I[5] = second.y + hc - h.y * c.y;
+  I[6] = third.z + hc - h.z * c.z;
+  I[7] = second.x - h.x * c.y;
+  I[8] = third.x - h.x * c.z;
+  I[9] = third.y - h.y * c.z;
+}
+
+TOUCHSTONE_LANE Wrench times(const double* I, const Motion& a) {
+  const Vec h = load_vec(I + 1);
+  const Vec n{I[4] * a.w.x + I[7] * a.w.y + I[8] * a.w.z, I[7] * a.w.x + I[5] * a.w.y + I[9] * a.w.z,
+              I[8] * a.w.x + I[9] * a.w.y + I[6] * a.w.z};
+  return {n + cross(h, a.v), I[0] * a.v - cross(h, a.w)};
+}
+
+// The force that a body needs for its velocity and acceleration: I a + v x* I v.
+TOUCHSTONE_LANE Wrench inertial_force(const double* I, const Motion& v, const Motion& a) {
+  const Wrench p = times(I, v), f = times(I, a);
+  return {f.n + cross(v.w, p.n) + cross(v.v, p.f), f.f + cross(v.w, p.f)};
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void forward_kinematics(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  if (team.lane() == 0) {
+    const Vec zero{0, 0, 0};
+    store(Pose{{axis(0, 1.0), axis(1, 1.0), axis(2, 1.0)}, zero}, s.X);
+    store(Motion{zero, zero}, s.velocity);
+    store(Motion{zero, -load_vec(m.settings.gravity)}, s.acceleration);
+  }
+  team.sync();
+  for (int level = 0; level < m.sizes.levels; ++level) {
+    for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size()) {
+      const int b = m.level_body[k];
+      place_body(m, s, b);
+      move_body(m, s, b);
+    }
+    team.sync();
+  }
+}
+
+// Adds to each body's numbers those of its children, from the leaves to the root.
+template <typename Team>
+TOUCHSTONE_LANE void sum_subtrees(const Team& team, const ModelView& m, int width, double* values) {
+  for (int level = m.sizes.levels - 2; level >= 0; --level) {
+    for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size()) {
+      const int b = m.level_body[k];
+      double* own = values + width * b;
+      for (int c = m.child_start[b]; c < m.child_start[b + 1]; ++c) {
+        const double* child = values + width * m.child_body[c];
+        for (int i = 0; i < width; ++i) own[i] += child[i];
+      }
+    }
+    team.sync();
+  }
+}
+
+// Inertias of the bodies, and the forces that their motion needs, both of whole subtrees; then tau = -bias.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void compute_bias(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  for (int b = 1 + team.lane(); b < m.sizes.bodies; b += team.size()) {
+    spatial_inertia(m, b, load_pose(s.X + 12 * b), reference_point(m, s, b), s.inertia + 10 * b);
+    store(inertial_force(s.inertia + 10 * b, load_motion(s.velocity + 6 * b), load_motion(s.acceleration + 6 * b)),
+          s.wrench + 6 * b);
+  }
+  team.sync();
+  sum_subtrees(team, m, 10, s.inertia);
+  sum_subtrees(team, m, 6, s.wrench);
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size())
+    s.tau[i] = -dot(load_motion(s.S + 6 * i), load_wrench(s.wrench + 6 * m.dof_body[i]));
+  team.sync();
+}
+
+// The configuration after a time h with the velocity v.
+template <typename Team>
+TOUCHSTONE_LANE void integrate(const Team& team, const ModelView& m, const double* q, const double* v, double h,
+                               double* next) {
+  for (int j = team.lane(); j < m.sizes.joints; j += team.size()) {
+    int i = m.joint_q[j], dof = m.joint_dof[j];
+    const int type = m.joint_type[j];
+    if (type == kFreeJoint) {
+      for (int k = 0; k < 3; ++k) next[i + k] = q[i + k] + h * v[dof + k];
+      i += 3;
+      dof += 3;
+    }
+    if (type == kFreeJoint || type == kBallJoint) {
+      const Quaternion turned = unit(load_quaternion(q + i) * exponential(h * load_vec(v + dof)));
+      next[i] = turned.w;
+      store(turned.v, next + i + 1);
+    } else {
+      next[i] = q[i] + h * v[dof];
+    }
+  }
+}
+
+}  // namespace touchstone::gpu

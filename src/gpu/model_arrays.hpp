@@ -1,0 +1,162 @@
+// A model as plain arrays: what the batched backend knows of it. Made once from a Model (sim/model_arrays.hpp), kept in
+// memory or in a file, copied to a GPU as it is. No strings, no pointers, no other part of the library.
+//
+// Names, units and conventions are those of Model and Parameters. Arrays with several numbers for an element say how
+// many; all are contiguous.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace touchstone::gpu {
+
+struct ModelSizes {
+  int bodies = 0, joints = 0, nq = 0, nv = 0, nu = 0, na = 0, shapes = 0, pairs = 0;
+  int levels = 0;         // of the tree: bodies of a level have their parents in the one before
+  int mass_entries = 0;   // of the sparse rows of the mass matrix
+  int limits = 0;         // joints with limits
+  int tendon_limits = 0;  // fixed tendons with limits
+  int equalities = 0, equality_rows = 0;
+  int single_rows = 0;  // the most rows of limits, dry friction and servos in a step
+  int pair_points = 0;  // the most contacts that all pairs together can have
+};
+
+// What a step does besides the model. Units and meaning as in SimulatorOptions.
+struct ModelSettings {
+  double time_step = 0.0;
+  double gravity[3] = {0, 0, 0};
+  double erp = 0.0, slop = 0.0, recovery_speed = 0.0, restitution_threshold = 0.0;  // Baumgarte's stabilisation
+  double contact_margin = 0.0;
+  int swept_margin = 1;
+  int clamp_controls = 1;
+};
+
+enum JointKind { kFreeJoint, kBallJoint, kHingeJoint, kSlideJoint, kScrewJoint };
+enum ShapeKind { kPlaneShape, kSphereShape, kCapsuleShape, kBoxShape, kEllipsoidShape };
+enum EqualityKind { kConnectEquality, kWeldEquality, kJointEquality };
+enum ActuatorFlag {
+  kControlLimited = 1,
+  kForceLimited = 2,
+  kActivationLimited = 4,
+  kEarlyActivation = 8,
+  kAffineGain = 16,
+  kAffineBias = 32,
+};
+enum ActivationKind { kNoActivation, kIntegratorActivation, kFilterActivation, kExactFilterActivation };
+
+constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 12, torque_scale, polynomial 5
+
+// Every array, for memory, files and copies alike.
+#define TOUCHSTONE_MODEL_INTS(X)                                                                 \
+  X(body_parent)      /* bodies */                                                               \
+  X(body_root)        /* bodies: the body whose origin spatial quantities are about */           \
+  X(body_first_joint) /* bodies + 1 */                                                           \
+  X(body_last_dof)    /* bodies: -1 for what does not move */                                    \
+  X(level_start)      /* levels + 1, in level_body */                                            \
+  X(level_body)       /* bodies without the world */                                             \
+  X(child_start)      /* bodies + 1, in child_body */                                            \
+  X(child_body)                                                                                  \
+  X(joint_type)                                                                                  \
+  X(joint_q)                                                                                     \
+  X(joint_dof)                                                                                   \
+  X(joint_spins) /* joints: 1 for those of free bodies, whose spin is conserved */               \
+  X(dof_joint)                                                                                   \
+  X(dof_body)                                                                                    \
+  X(dof_parent)                                                                                  \
+  X(row_start)          /* nv + 1: the row of a dof, its ancestors from the root, itself last */ \
+  X(row_dof)            /* mass_entries */                                                       \
+  X(dof_actuator_start) /* nv + 1, in dof_actuator */                                            \
+  X(dof_actuator)                                                                                \
+  X(limit_joint)                                                                                 \
+  X(tendon_start) /* tendon_limits + 1, in tendon_dof */                                         \
+  X(tendon_dof)                                                                                  \
+  X(tendon_q)                                                                                    \
+  X(equality_type)                                                                               \
+  X(equality_a) /* bodies, or joints */                                                          \
+  X(equality_b) /* the same; -1: none */                                                         \
+  X(equality_row)                                                                                \
+  X(actuator_dof)                                                                                \
+  X(actuator_q)                                                                                  \
+  X(actuator_activation) /* entry of the activations, or -1 */                                   \
+  X(actuator_dynamics)                                                                           \
+  X(actuator_flags)                                                                              \
+  X(shape_type)                                                                                  \
+  X(shape_body)                                                                                  \
+  X(shape_element) /* in Model::shapes */                                                        \
+  X(pair_a)        /* pairs: shapes; bodies are those of the shapes */                           \
+  X(pair_b)                                                                                      \
+  X(pair_dimension) /* 1 or 3 */
+
+#define TOUCHSTONE_MODEL_DOUBLES(X)                                       \
+  X(body_pose) /* 12: in the parent */                                    \
+  X(body_mass)                                                            \
+  X(body_com)     /* 3 */                                                 \
+  X(body_inertia) /* 9: about the centre of mass, by columns */           \
+  X(joint_axis)   /* 3 */                                                 \
+  X(joint_anchor) /* 3 */                                                 \
+  X(joint_reference)                                                      \
+  X(joint_pitch)                                                          \
+  X(joint_stiffness)                                                      \
+  X(spring_reference) /* nq */                                            \
+  X(reference_q)      /* nq */                                            \
+  X(dof_damping)                                                          \
+  X(dof_armature)                                                         \
+  X(dof_friction)                                                         \
+  X(dof_length)                                                           \
+  X(dof_weight)                                                           \
+  X(limit_range) /* 2 */                                                  \
+  X(limit_margin)                                                         \
+  X(tendon_coefficient)                                                   \
+  X(tendon_range) /* 2 */                                                 \
+  X(tendon_margin)                                                        \
+  X(tendon_length)       /* tendon_limits: of the row */                  \
+  X(equality_data)       /* kEqualityNumbers */                           \
+  X(equality_compliance) /* equality_rows */                              \
+  X(equality_length)     /* equality_rows */                              \
+  X(actuator_gear)                                                        \
+  X(actuator_gain)             /* 3 */                                    \
+  X(actuator_bias)             /* 3 */                                    \
+  X(actuator_control_range)    /* 2 */                                    \
+  X(actuator_force_range)      /* 2 */                                    \
+  X(actuator_activation_range) /* 2 */                                    \
+  X(actuator_time_constant)                                               \
+  X(actuator_row_length)                                                  \
+  X(shape_pose)   /* 12: in the body */                                   \
+  X(shape_size)   /* 3: radius; radius and half length; half sizes */     \
+  X(shape_radius) /* of a ball around its origin; infinite for a plane */ \
+  X(pair_friction)                                                        \
+  X(pair_restitution)                                                     \
+  X(pair_margin)   /* at which they are taken to touch */                 \
+  X(pair_gap)      /* how much farther contacts are looked for */         \
+  X(pair_mobility) /* contacts that can move less than this are left out */
+
+struct ModelArrays {
+  ModelSizes sizes;
+  ModelSettings settings;
+#define TOUCHSTONE_FIELD(name) std::vector<int> name;
+  TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+#define TOUCHSTONE_FIELD(name) std::vector<double> name;
+  TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+};
+
+// The same as addresses, in the memory of the processor or of a GPU.
+struct ModelView {
+  ModelSizes sizes;
+  ModelSettings settings;
+#define TOUCHSTONE_FIELD(name) const int* name = nullptr;
+  TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+#define TOUCHSTONE_FIELD(name) const double* name = nullptr;
+  TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+};
+
+ModelView view_of(const ModelArrays& arrays);
+
+// Throw std::runtime_error that names the file and what is wrong with it.
+void write_model_arrays(const ModelArrays& arrays, const std::string& path);
+ModelArrays read_model_arrays(const std::string& path);
+
+}  // namespace touchstone::gpu

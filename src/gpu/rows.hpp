@@ -1,0 +1,415 @@
+// The blocks of the contact problem: which constraints take part in a step, their rows in whitened form, free
+// velocities, bounds and laws (sim/constraints, sim/models/hard.cpp), and the impulses to start from.
+#pragma once
+
+#include "touchstone/gpu/collide.hpp"
+#include "touchstone/gpu/equalities.hpp"
+#include "touchstone/gpu/forces.hpp"
+
+namespace touchstone::gpu {
+
+// --- which blocks there are ---
+
+template <typename Real>
+TOUCHSTONE_LANE Block<Real> single_block(BlockType type, BlockKind kind, int index, int side, double length) {
+  Block<Real> block{};
+  block.type = type;
+  block.kind = kind;
+  block.index = index;
+  block.side = side;
+  block.length = length;
+  return block;
+}
+
+// Whether a limit with this gap and these rates (before the step, and without constraints) takes part: twice the way of
+// a step, as in ConstraintStep::reaches.
+TOUCHSTONE_LANE bool reaches(const ModelSettings& settings, double gap, double rate, double free_rate) {
+  return gap + 2.0 * settings.time_step * least(least(rate, free_rate), 0.0) <= settings.slop;
+}
+
+// Baumgarte's recovery of a violated gap, and the bounce of an impact.
+TOUCHSTONE_LANE double unilateral_bias(const ModelSettings& o, double gap, double rate, double free_rate,
+                                       double restitution) {
+  const double h = o.time_step;
+  const double back = most(o.erp * least(0.0, gap + o.slop) / h, -o.recovery_speed);
+  if (restitution > 0.0 && rate < -o.restitution_threshold && gap + h * free_rate <= 0.0)
+    return least(restitution * rate, back);
+  return most(0.0, gap) / h + back;
+}
+
+struct LimitState {
+  bool active;
+  double gap, rate, free_rate;
+  Vec axis;  // of a ball joint
+};
+
+template <typename Real>
+TOUCHSTONE_LANE LimitState limit_state(const ModelView& m, const Scratch<Real>& s, int limit, int side) {
+  const int j = m.limit_joint[limit], dof = m.joint_dof[j];
+  const double *range = m.limit_range + 2 * limit, margin = m.limit_margin[limit];
+  LimitState found{false, 0.0, 0.0, 0.0, {0, 0, 0}};
+  if (m.joint_type[j] == kBallJoint) {
+    if (side == 0) return found;
+    const Vec turn = logarithm(unit(load_quaternion(s.q + m.joint_q[j])));
+    const double angle = length(turn);
+    if (!(angle > 0.0)) return found;
+    found.axis = (1.0 / angle) * turn;
+    found.gap = range[1] - angle - margin;
+    found.rate = -dot(found.axis, load_vec(s.v + dof));
+    found.free_rate = -dot(found.axis, load_vec(s.v_free + dof));
+  } else {
+    const double sign = side == 0 ? 1.0 : -1.0;
+    found.gap = sign * (s.q[m.joint_q[j]] - range[side]) - margin;
+    found.rate = sign * s.v[dof];
+    found.free_rate = sign * s.v_free[dof];
+  }
+  found.active = reaches(m.settings, found.gap, found.rate, found.free_rate);
+  return found;
+}
+
+template <typename Real>
+TOUCHSTONE_LANE LimitState tendon_state(const ModelView& m, const Scratch<Real>& s, int tendon, int side) {
+  const double sign = side == 0 ? 1.0 : -1.0;
+  double position = 0.0, rate = 0.0, free_rate = 0.0;
+  for (int k = m.tendon_start[tendon]; k < m.tendon_start[tendon + 1]; ++k) {
+    position += m.tendon_coefficient[k] * s.q[m.tendon_q[k]];
+    rate += m.tendon_coefficient[k] * s.v[m.tendon_dof[k]];
+    free_rate += m.tendon_coefficient[k] * s.v_free[m.tendon_dof[k]];
+  }
+  const double gap = sign * (position - m.tendon_range[2 * tendon + side]) - m.tendon_margin[tendon];
+  return {reaches(m.settings, gap, sign * rate, sign * rate), gap, sign * rate, sign * free_rate, {0, 0, 0}};
+}
+
+// Calls make(i, block) for i < count by all lanes; blocks for which it says yes are added in order.
+template <typename Team, typename Real, typename Make>
+TOUCHSTONE_LANE void add_singles(const Team& team, Scratch<Real>& s, int count, const Make& make) {
+  for (int first = 0; first < count; first += team.size()) {
+    const int i = first + team.lane();
+    Block<Real> block;
+    const bool active = i < count && make(i, block);
+    int total = 0;
+    const int before = team.count_before(active ? 1 : 0, total);
+    if (active) {
+      block.row = s.row_count + before;
+      s.blocks[s.block_count + before] = block;
+    }
+    s.block_count += total;
+    s.row_count += total;
+  }
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void list_singles(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  const double h = m.settings.time_step;
+  add_singles(team, s, m.sizes.nv, [&](int dof, Block<Real>& block) {
+    const double friction = m.dof_friction[dof];
+    if (!(friction > 0.0)) return false;
+    block = single_block<Real>(BlockType::kBox, BlockKind::kFriction, dof, 0, m.dof_length[dof]);
+    block.lo = static_cast<Real>(-h * friction);
+    block.hi = static_cast<Real>(h * friction);
+    return true;
+  });
+  add_singles(team, s, m.sizes.nu, [&](int u, Block<Real>& block) {
+    if (s.servo_mode[u] != kBoundedServo) return false;
+    block = single_block<Real>(BlockType::kBox, BlockKind::kServo, u, 0, m.actuator_row_length[u]);
+    block.lo = static_cast<Real>(h * m.actuator_force_range[2 * u]);
+    block.hi = static_cast<Real>(h * m.actuator_force_range[2 * u + 1]);
+    block.compliance = static_cast<Real>(1.0 / s.servo_gain[u]);
+    block.bias = -(h * s.servo_force[u] / s.servo_gain[u] + m.actuator_gear[u] * s.v[m.actuator_dof[u]]);
+    return true;
+  });
+  add_singles(team, s, 2 * m.sizes.limits, [&](int k, Block<Real>& block) {
+    const LimitState limit = limit_state(m, s, k / 2, k % 2);
+    if (!limit.active) return false;
+    const int dof = m.joint_dof[m.limit_joint[k / 2]];
+    block = single_block<Real>(BlockType::kNonNegative, BlockKind::kLimit, k / 2, k % 2, m.dof_length[dof]);
+    block.bias = unilateral_bias(m.settings, limit.gap, limit.rate, limit.free_rate, 0.0);
+    return true;
+  });
+  add_singles(team, s, 2 * m.sizes.tendon_limits, [&](int k, Block<Real>& block) {
+    const LimitState limit = tendon_state(m, s, k / 2, k % 2);
+    if (!limit.active) return false;
+    block = single_block<Real>(BlockType::kNonNegative, BlockKind::kTendonLimit, k / 2, k % 2, m.tendon_length[k / 2]);
+    block.bias = unilateral_bias(m.settings, limit.gap, limit.rate, limit.free_rate, 0.0);
+    return true;
+  });
+}
+
+// Relative velocity of the bodies of a contact, B against A.
+template <typename Real>
+TOUCHSTONE_LANE Vec contact_velocity(const ModelView& m, const Scratch<Real>& s, const Contact& c, const double* v) {
+  const int a = m.shape_body[m.pair_a[c.pair]], b = m.shape_body[m.pair_b[c.pair]];
+  return point_velocity(m, s, b, c.position, v) - point_velocity(m, s, a, c.position, v);
+}
+
+// How far a unit impulse along the normal would move the bodies by their reference weights: contacts that joints let
+// neither open nor close take no part.
+template <typename Real>
+TOUCHSTONE_LANE bool can_move(const ModelView& m, const Scratch<Real>& s, const Contact& c) {
+  const int a = m.shape_body[m.pair_a[c.pair]], b = m.shape_body[m.pair_b[c.pair]];
+  int leaf_a = m.body_last_dof[a], leaf_b = m.body_last_dof[b];
+  const Wrench on_a{cross(c.position - reference_point(m, s, a), c.normal), c.normal};
+  const Wrench on_b{cross(c.position - reference_point(m, s, b), c.normal), c.normal};
+  double sum = 0.0;
+  while (leaf_a >= 0 || leaf_b >= 0) {
+    const int k = leaf_a > leaf_b ? leaf_a : leaf_b;
+    const Motion S = load_motion(s.S + 6 * k);
+    const double J = (leaf_b == k ? dot(S, on_b) : 0.0) - (leaf_a == k ? dot(S, on_a) : 0.0);
+    sum += J * J * m.dof_weight[k];
+    if (leaf_a == k) leaf_a = m.dof_parent[k];
+    if (leaf_b == k) leaf_b = m.dof_parent[k];
+  }
+  return sum >= m.pair_mobility[c.pair];
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void list_contacts(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  for (int first = 0; first < s.contact_count; first += team.size()) {
+    const int i = first + team.lane();
+    const bool active = i < s.contact_count && can_move(m, s, s.contacts[i]);
+    const bool rubs = active && m.pair_dimension[s.contacts[i].pair] == 3 && m.pair_friction[s.contacts[i].pair] > 0.0;
+    int blocks = 0, rows = 0;
+    const int block_before = team.count_before(active ? 1 : 0, blocks);
+    const int row_before = team.count_before(active ? (rubs ? 3 : 1) : 0, rows);
+    if (active) {
+      const Contact& c = s.contacts[i];
+      Block<Real> block =
+          single_block<Real>(rubs ? BlockType::kCoulomb : BlockType::kNonNegative, BlockKind::kContact, i, 0, 1.0);
+      const double rate = dot(c.normal, contact_velocity(m, s, c, s.v));
+      const double free_rate = dot(c.normal, contact_velocity(m, s, c, s.v_free));
+      block.bias = unilateral_bias(m.settings, c.gap, rate, free_rate, m.pair_restitution[c.pair]);
+      block.friction = static_cast<Real>(m.pair_friction[c.pair]);
+      block.row = s.row_count + row_before;
+      s.blocks[s.block_count + block_before] = block;
+    }
+    s.block_count += blocks;
+    s.row_count += rows;
+  }
+  team.sync();
+}
+
+// --- their rows ---
+
+// The direction of a row of a contact.
+TOUCHSTONE_LANE Vec row_direction(const Contact& c, BlockType type, int r) {
+  if (type != BlockType::kCoulomb || r == 2) return c.normal;
+  return r == 0 ? c.t1 : c.t2();
+}
+
+template <typename Real>
+TOUCHSTONE_LANE void contact_row(const ModelView& m, Scratch<Real>& s, const Block<Real>& block, int r) {
+  const Contact& c = s.contacts[block.index];
+  const int a = m.shape_body[m.pair_a[c.pair]], b = m.shape_body[m.pair_b[c.pair]];
+  const Vec d = row_direction(c, block.type, r), zero{0, 0, 0};
+  Real* J = s.Y + (block.row + r) * s.stride;
+  add_body_row(m, s, b, c.position, d, zero, 1.0, J);
+  add_body_row(m, s, a, c.position, d, zero, -1.0, J);
+  whiten_row(m, s, m.body_last_dof[a], m.body_last_dof[b], J);
+  const bool is_normal = block.type != BlockType::kCoulomb || r == 2;
+  const double free = dot(d, contact_velocity(m, s, c, s.v_base)) + (is_normal ? block.bias : 0.0);
+  s.g[block.row + r] = static_cast<Real>(free);
+}
+
+// Calls use(dof, factor) for the entries of a single row of J.
+template <typename Real, typename Use>
+TOUCHSTONE_LANE void for_entries(const ModelView& m, const Scratch<Real>& s, const Block<Real>& block, const Use& use) {
+  const double sign = block.side == 0 ? 1.0 : -1.0;
+  switch (block.kind) {
+    case BlockKind::kFriction:
+      use(block.index, 1.0);
+      return;
+    case BlockKind::kServo:
+      use(m.actuator_dof[block.index], m.actuator_gear[block.index]);
+      return;
+    case BlockKind::kLimit: {
+      const int j = m.limit_joint[block.index], dof = m.joint_dof[j];
+      if (m.joint_type[j] == kBallJoint) {
+        const Vec axis = limit_state(m, s, block.index, block.side).axis;
+        for (int k = 0; k < 3; ++k) use(dof + k, -entry(axis, k));
+      } else {
+        use(dof, sign);
+      }
+      return;
+    }
+    case BlockKind::kTendonLimit:
+      for (int k = m.tendon_start[block.index]; k < m.tendon_start[block.index + 1]; ++k)
+        use(m.tendon_dof[k], sign * m.tendon_coefficient[k]);
+      return;
+    case BlockKind::kContact:
+      return;
+  }
+}
+
+// J v + bias of a single row.
+template <typename Real>
+TOUCHSTONE_LANE double single_velocity(const ModelView& m, const Scratch<Real>& s, const Block<Real>& block,
+                                       const double* v) {
+  double sum = block.bias;
+  for_entries(m, s, block, [&](int dof, double factor) { sum += factor * v[dof]; });
+  return sum;
+}
+
+// x <- D^-1/2 L^-T x for a row with entries anywhere.
+template <typename Real>
+TOUCHSTONE_LANE void whiten_all(const ModelView& m, const Scratch<Real>& s, Real* x) {
+  for (int k = m.sizes.nv - 1; k >= 0; --k) {
+    const Real own = x[k];
+    if (own == Real(0)) continue;
+    const int start = m.row_start[k], count = m.row_start[k + 1] - start - 1;
+    for (int j = 0; j < count; ++j) x[m.row_dof[start + j]] -= static_cast<Real>(s.L[start + j]) * own;
+    x[k] = own * static_cast<Real>(sqrt(s.D_inverse[k]));
+  }
+}
+
+template <typename Real>
+TOUCHSTONE_LANE void single_row(const ModelView& m, Scratch<Real>& s, const Block<Real>& block) {
+  Real* J = s.Y + block.row * s.stride;
+  for_entries(m, s, block, [&](int dof, double factor) { J[dof] += static_cast<Real>(factor); });
+  whiten_all(m, s, J);
+  s.g[block.row] = static_cast<Real>(single_velocity(m, s, block, s.v_base));
+}
+
+// --- what the sweeps need of a block ---
+
+template <typename Real>
+TOUCHSTONE_LANE Real product(const Scratch<Real>& s, int nv, int row_a, int row_b) {
+  const Real *a = s.Y + row_a * s.stride, *b = s.Y + row_b * s.stride;
+  Real sum = 0;
+  for (int i = 0; i < nv; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// row_a <- x row_a + y row_b, row_b <- z row_a + w row_b, with their free velocities.
+template <typename Real>
+TOUCHSTONE_LANE void combine_rows(Scratch<Real>& s, int nv, int row_a, int row_b, Real x, Real y, Real z, Real w) {
+  Real *a = s.Y + row_a * s.stride, *b = s.Y + row_b * s.stride;
+  for (int i = 0; i < nv; ++i) {
+    const Real old = a[i];
+    a[i] = x * old + y * b[i];
+    b[i] = z * old + w * b[i];
+  }
+  const Real old = s.g[row_a];
+  s.g[row_a] = x * old + y * s.g[row_b];
+  s.g[row_b] = z * old + w * s.g[row_b];
+}
+
+// Of what a row has without equalities: below it, loops let nothing move along the row, and its impulse is bounded so.
+constexpr double kLeastDiagonal = 1e-7;
+
+// The tangents of a contact are turned, and their rows made orthogonal to the normal row, so that its own matrix is
+// diagonal. With c the parts taken away, nu = lambda_n + c . lambda_t is the impulse of the normal row.
+template <typename Real>
+TOUCHSTONE_LANE void diagonalize_contact(const ModelView& m, Scratch<Real>& s, Block<Real>& block) {
+  const int nv = m.sizes.nv, t1 = block.row, t2 = t1 + 1, n = t1 + 2;
+  block.normal = product(s, nv, n, n);
+  block.diagonal = (product(s, nv, t1, t1) + product(s, nv, t2, t2) + block.normal) / Real(3);
+  for (int k = 0; k < 2; ++k) {
+    const Real share = block.normal > Real(0) ? product(s, nv, t1 + k, n) / block.normal : Real(0);
+    combine_rows(s, nv, t1 + k, n, Real(1), -share, Real(0), Real(1));
+    block.shear[k] = share;
+  }
+  const Real a = product(s, nv, t1, t1), b = product(s, nv, t1, t2), d = product(s, nv, t2, t2);
+  const Real angle = Real(0.5) * static_cast<Real>(atan2(2.0 * b, static_cast<double>(a - d)));
+  const Real c = static_cast<Real>(cos(static_cast<double>(angle))),
+             e = static_cast<Real>(sin(static_cast<double>(angle)));
+  combine_rows(s, nv, t1, t2, c, e, -e, c);
+  const Real shear = block.shear[0];
+  block.shear[0] = c * shear + e * block.shear[1];
+  block.shear[1] = c * block.shear[1] - e * shear;
+  Contact& contact = s.contacts[block.index];
+  const Vec old = contact.t1, other = contact.t2();
+  contact.t1 = static_cast<double>(c) * old + static_cast<double>(e) * other;
+  const Real floor = static_cast<Real>(kLeastDiagonal * block.scale);
+  block.tangent[0] = product(s, nv, t1, t1);
+  block.tangent[1] = product(s, nv, t2, t2);
+  for (Real& t : block.tangent) t = t > floor ? t : floor;
+  if (!(block.normal > floor)) block.normal = floor;
+  block.alpha = Real(0);
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void fill_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  for (int k = team.lane(); k < s.row_count * s.stride; k += team.size()) s.Y[k] = Real(0);
+  team.sync();
+  // Three lanes a block, so that the rows of a contact are made side by side.
+  for (int k = team.lane(); k < 3 * s.block_count; k += team.size()) {
+    const Block<Real>& block = s.blocks[k / 3];
+    const int r = k % 3;
+    if (r >= (block.type == BlockType::kCoulomb ? 3 : 1)) continue;
+    if (block.kind == BlockKind::kContact) {
+      contact_row(m, s, block, r);
+    } else {
+      single_row(m, s, block);
+    }
+    s.start[block.row + r] = product(s, m.sizes.nv, block.row + r, block.row + r);
+    if (m.sizes.equality_rows > 0) project_row(m, s, s.Y + (block.row + r) * s.stride);
+  }
+  team.sync();
+  for (int k = team.lane(); k < s.block_count; k += team.size()) {
+    Block<Real>& block = s.blocks[k];
+    if (block.type == BlockType::kCoulomb) {
+      const Real* squares = s.start + block.row;
+      block.scale = static_cast<double>(squares[0] + squares[1] + squares[2]) / 3.0;
+      diagonalize_contact(m, s, block);
+    } else {
+      block.scale = static_cast<double>(s.start[block.row] + block.compliance);
+      const Real own = product(s, m.sizes.nv, block.row, block.row) + block.compliance;
+      const Real floor = static_cast<Real>(kLeastDiagonal * block.scale);
+      block.diagonal = own > floor ? own : floor;
+    }
+  }
+  team.sync();
+}
+
+// --- the impulses of the last step ---
+
+template <typename Real>
+TOUCHSTONE_LANE std::int64_t key_of(const Scratch<Real>& s, const Block<Real>& block) {
+  if (block.kind != BlockKind::kContact) return block_key(block.kind, block.index, block.side);
+  return block_key(block.kind, s.contacts[block.index].pair, s.contacts[block.index].feature);
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void recall_impulses(const Team& team, const WarmStart& warm, Scratch<Real>& s) {
+  const int known = *warm.count;
+  for (int k = team.lane(); k < s.block_count; k += team.size()) {
+    const Block<Real>& block = s.blocks[k];
+    const std::int64_t key = key_of(s, block);
+    Vec impulse{0, 0, 0};
+    for (int i = 0; i < known; ++i) {
+      if (warm.key[i] == key) impulse = load_vec(warm.impulse + 3 * i);
+    }
+    Real* lambda = s.lambda + block.row;
+    if (block.type == BlockType::kCoulomb) {
+      for (int r = 0; r < 3; ++r)
+        lambda[r] = static_cast<Real>(dot(impulse, row_direction(s.contacts[block.index], block.type, r)));
+    } else {
+      lambda[0] = static_cast<Real>(block.kind == BlockKind::kContact ? dot(impulse, s.contacts[block.index].normal)
+                                                                      : impulse.x);
+    }
+  }
+  team.sync();
+}
+
+// The impulse of a contact in world axes; of other blocks in the first number.
+template <typename Real>
+TOUCHSTONE_LANE Vec block_impulse(const Scratch<Real>& s, const Block<Real>& block) {
+  const Real* lambda = s.lambda + block.row;
+  if (block.kind != BlockKind::kContact) return {static_cast<double>(lambda[0]), 0.0, 0.0};
+  const Contact& c = s.contacts[block.index];
+  if (block.type != BlockType::kCoulomb) return static_cast<double>(lambda[0]) * c.normal;
+  return static_cast<double>(lambda[0]) * c.t1 + static_cast<double>(lambda[1]) * c.t2() +
+         static_cast<double>(lambda[2]) * c.normal;
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void store_impulses(const Team& team, WarmStart& warm, const Scratch<Real>& s) {
+  for (int k = team.lane(); k < s.block_count; k += team.size()) {
+    warm.key[k] = key_of(s, s.blocks[k]);
+    store(block_impulse(s, s.blocks[k]), warm.impulse + 3 * k);
+  }
+  if (team.lane() == 0) *warm.count = s.block_count;
+  team.sync();
+}
+
+}  // namespace touchstone::gpu

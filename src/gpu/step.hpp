@@ -1,0 +1,139 @@
+// One step of one world by one team of lanes (semi-implicit Euler, hard constraints, Baumgarte's stabilisation).
+#pragma once
+
+#include "touchstone/gpu/spin.hpp"
+
+#include "touchstone/gpu/certificate.hpp"
+
+namespace touchstone::gpu {
+
+struct StepOptions {
+  double tolerance = 1e-3;  // relative natv
+  int sweeps = 12;          // of the first tier: all of them
+  int most_sweeps = 400;    // of the second tier: until the tolerance holds
+  int check_every = 20;     // sweeps of the second tier between certificates
+};
+
+// What became of an attempt at a step.
+enum class StepOutcome {
+  kDone,      // certified
+  kUnsolved,  // not certified: the state has not moved, the impulses are kept to go on from
+  kNoRoom,    // more contacts than the pool holds
+  kBroken,    // not finite, or no factor
+};
+
+// Everything before the solve. False if there is no factor.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s) {
+  for (int i = team.lane(); i < m.sizes.nq; i += team.size()) s.q[i] = world.q[i];
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v[i] = world.v[i];
+  team.sync();
+  forward_kinematics(team, m, s);
+  compute_bias(team, m, s);
+  begin_forces(team, m, world, s);
+  compute_mass(team, m, s);
+  for (int j = team.lane(); j < m.sizes.joints; j += team.size()) conserve_spin(m, s, j);
+  team.sync();
+  return compute_free_motion(team, m, s);
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void assemble(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s) {
+  begin_equalities(team, m, s);
+  s.block_count = s.row_count = 0;
+  list_singles(team, m, s);
+  list_contacts(team, m, s);
+  fill_rows(team, m, s);
+  recall_impulses(team, world.warm, s);
+  gather_impulses(team, m, s);
+}
+
+// Sweeps until the tolerance holds, or the number of sweeps is spent. Returns the relative natv.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE double solve_contacts(const Team& team, const ModelView& m, Scratch<Real>& s, double tolerance,
+                                      int most_sweeps, int check_every, int& sweeps) {
+  Mixing<Real> mixing;
+  double natv = 0.0;
+  do {
+    if (s.block_count > 0) {
+      run_sweeps(team, m, s, check_every, mixing);
+      sweeps += check_every;
+    }
+    advance_velocity(team, m, s);
+    natv = certify(team, m, s);
+    if (s.block_count == 0 || !(natv > tolerance)) break;
+    mixing.depth = 0;
+    gather_impulses(team, m, s);
+  } while (sweeps < most_sweeps);
+  return natv;
+}
+
+// The state after the step. False, and nothing written, if it is not finite.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE bool finish_step(const Team& team, const ModelView& m, WorldState& world, Scratch<Real>& s) {
+  integrate(team, m, s.q, s.v_next, m.settings.time_step, s.q);
+  team.sync();
+  bool broken = false;
+  for (int i = team.lane(); i < m.sizes.nq; i += team.size()) broken = broken || !(fabs(s.q[i]) < 1e100);
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) broken = broken || !(fabs(s.v_next[i]) < 1e100);
+  if (team.any(broken)) return false;
+  for (int i = team.lane(); i < m.sizes.nq; i += team.size()) world.q[i] = s.q[i];
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) world.v[i] = s.v_next[i];
+  for (int i = team.lane(); i < m.sizes.na; i += team.size()) world.activation[i] = s.activation[i];
+  return true;
+}
+
+template <typename Team>
+TOUCHSTONE_LANE void report(const Team& team, WorldState& world, WorldStatus status, double natv, int contacts,
+                            int sweeps) {
+  if (team.lane() != 0) return;
+  *world.status = static_cast<int>(status);
+  *world.natv = natv;
+  *world.contacts = contacts;
+  *world.sweeps = sweeps;
+}
+
+// The first tier: a fixed number of sweeps. What it cannot certify it leaves to the second one, with its impulses.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE StepOutcome try_step(const Team& team, const ModelView& m, const StepOptions& options,
+                                     WorldState& world, Scratch<Real>& s) {
+  if (!begin_step(team, m, world, s)) return StepOutcome::kBroken;
+  if (!find_contacts(team, m, s)) return StepOutcome::kNoRoom;
+  assemble(team, m, world, s);
+  int sweeps = 0;
+  const double natv = solve_contacts(team, m, s, options.tolerance, options.sweeps, options.sweeps, sweeps);
+  if (bound_exceeding_servos(team, m, s)) return StepOutcome::kUnsolved;
+  store_impulses(team, world.warm, s);
+  if (!(natv <= options.tolerance)) return StepOutcome::kUnsolved;
+  if (!finish_step(team, m, world, s)) return StepOutcome::kBroken;
+  report(team, world, WorldStatus::kOk, natv, s.contact_count, sweeps);
+  return StepOutcome::kDone;
+}
+
+// The second tier: sweeps until the tolerance holds, again with other bounds where servos reach their limits. Always
+// says what became of the world.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const StepOptions& options, WorldState& world,
+                                  Scratch<Real>& s) {
+  constexpr int kRounds = 5;  // in which servos may turn out to be beyond their limits
+  if (!begin_step(team, m, world, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);
+  if (!find_contacts(team, m, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
+  int sweeps = 0;
+  double natv = 0.0;
+  for (int round = 0; round < kRounds; ++round) {
+    assemble(team, m, world, s);
+    int spent = 0;
+    natv = solve_contacts(team, m, s, options.tolerance, options.most_sweeps, options.check_every, spent);
+    sweeps += spent;
+    store_impulses(team, world.warm, s);
+    if (round + 1 == kRounds || !bound_exceeding_servos(team, m, s)) break;
+    compute_mass(team, m, s);
+    if (!compute_free_motion(team, m, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);
+  }
+  if (!finish_step(team, m, world, s))
+    return report(team, world, WorldStatus::kDiverged, natv, s.contact_count, sweeps);
+  report(team, world, natv <= options.tolerance ? WorldStatus::kOk : WorldStatus::kNotConverged, natv, s.contact_count,
+         sweeps);
+}
+
+}  // namespace touchstone::gpu

@@ -1,0 +1,80 @@
+// A team of lanes that works on one world. The algorithms of this folder are written once, as loops
+//
+//   for (int i = team.lane(); i < n; i += team.size()) ...
+//
+// A team of one lane is the processor; a team of 32 is a warp of a GPU. What one lane writes, others may read after
+// sync(). Sums and maxima are the same bits in all lanes, so that all of them take the same branches.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define TOUCHSTONE_LANE __device__ inline
+#define TOUCHSTONE_BOTH __host__ __device__ inline
+#else
+#define TOUCHSTONE_LANE inline
+#define TOUCHSTONE_BOTH inline  // what the processor calls in a CUDA build too
+#endif
+
+namespace touchstone::gpu {
+
+struct SerialTeam {
+  static constexpr int size() { return 1; }
+  TOUCHSTONE_LANE int lane() const { return 0; }
+  TOUCHSTONE_LANE void sync() const {}
+  template <typename Real>
+  TOUCHSTONE_LANE Real sum(Real x) const {
+    return x;
+  }
+  template <typename Real>
+  TOUCHSTONE_LANE Real max(Real x) const {
+    return x;
+  }
+  TOUCHSTONE_LANE bool any(bool x) const { return x; }
+  // How many the lanes before this one have; `total`: all of them.
+  TOUCHSTONE_LANE int count_before(int own, int& total) const {
+    total = own;
+    return 0;
+  }
+};
+
+#ifdef __CUDACC__
+
+struct WarpTeam {
+  static constexpr unsigned kAll = 0xffffffffu;
+  int lane_;
+
+  __device__ WarpTeam() : lane_(static_cast<int>(threadIdx.x & 31u)) {}
+  static constexpr __device__ int size() { return 32; }
+  __device__ int lane() const { return lane_; }
+  __device__ void sync() const { __syncwarp(); }
+  template <typename Real>
+  __device__ Real sum(Real x) const {
+    for (int k = 16; k > 0; k >>= 1) x += __shfl_xor_sync(kAll, x, k);
+    return x;
+  }
+  // Keeps NaN: what is not comparable is larger.
+  template <typename Real>
+  __device__ Real max(Real x) const {
+    for (int k = 16; k > 0; k >>= 1) {
+      const Real other = __shfl_xor_sync(kAll, x, k);
+      x = other <= x ? x : (x == x ? other : x);
+    }
+    return x;
+  }
+  __device__ bool any(bool x) const { return __any_sync(kAll, x) != 0; }
+  __device__ int count_before(int own, int& total) const {
+    int sum = own;
+    for (int k = 1; k < 32; k <<= 1) {
+      const int other = __shfl_up_sync(kAll, sum, k);
+      if (lane_ >= k) sum += other;
+    }
+    total = __shfl_sync(kAll, sum, 31);
+    return sum - own;
+  }
+};
+
+#endif
+
+}  // namespace touchstone::gpu

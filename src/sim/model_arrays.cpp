@@ -1,0 +1,483 @@
+#include "touchstone/sim/model_arrays.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "touchstone/base/index.hpp"
+#include "touchstone/dynamics/gyroscopic.hpp"
+#include "touchstone/gpu/boxes.hpp"
+#include "touchstone/model/impedance.hpp"
+#include "touchstone/sim/constraints/kind.hpp"
+#include "touchstone/sim/constraints/loop.hpp"
+#include "touchstone/sim/detection/collision_model.hpp"
+#include "touchstone/sim/detection/material.hpp"
+#include "touchstone/sim/reference_weights.hpp"
+
+namespace touchstone {
+namespace {
+
+constexpr int kMostDofs = 128;
+constexpr int kMostEqualityRows = 64;
+constexpr double kImmovable = 1e-9;       // see sim/constraints/contact.cpp
+constexpr double kLoopCompliance = 1e-9;  // see sim/models/hard.cpp
+
+// --- what is not supported ---
+
+class Complaints {
+ public:
+  template <typename... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    list_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+  std::vector<std::string> take() { return std::move(list_); }
+
+ private:
+  std::vector<std::string> list_;
+};
+
+bool bounces(const Impedance& impedance) { return reference_spring(impedance.solref).is_underdamped(); }
+
+int shape_kind(ShapeType type) {
+  switch (type) {
+    case ShapeType::kPlane:
+      return gpu::kPlaneShape;
+    case ShapeType::kSphere:
+      return gpu::kSphereShape;
+    case ShapeType::kCapsule:
+      return gpu::kCapsuleShape;
+    case ShapeType::kBox:
+      return gpu::kBoxShape;
+    case ShapeType::kEllipsoid:
+      return gpu::kEllipsoidShape;
+    default:
+      return -1;
+  }
+}
+
+struct Pair {
+  int shape_a, shape_b;
+  ContactMaterial material;
+  double margin, gap;
+};
+
+// All pairs of shapes that may touch, in the order in which the simulator lists contacts.
+std::vector<Pair> find_pairs(const Model& model, const CollisionModel& shapes) {
+  std::vector<Pair> pairs;
+  if (!model.options.contacts_enabled) return pairs;
+  const std::vector<Collider>& colliders = shapes.colliders();
+  for (int i = 0; i < static_cast<int>(colliders.size()); ++i) {
+    for (int j = i + 1; j < static_cast<int>(colliders.size()); ++j) {
+      const Collider &a = colliders[at(i)], &b = colliders[at(j)];
+      if (model.body_last_dof[at(a.body)] < 0 && model.body_last_dof[at(b.body)] < 0) continue;
+      if (!shapes.wanted(i, j)) continue;
+      const int given = shapes.contact_pair(a.shape, b.shape);
+      const auto& materials = model.defaults.shape_material;
+      const ContactMaterial material =
+          given >= 0 ? material_of(model.contact_pairs[at(given)])
+                     : combine({materials[at(a.shape)], model.shapes[at(a.shape)].contact_dimension, a.curvature},
+                               {materials[at(b.shape)], model.shapes[at(b.shape)].contact_dimension, b.curvature});
+      pairs.push_back({a.shape, b.shape, material, shapes.margin(a.shape, b.shape), shapes.gap(a.shape, b.shape)});
+    }
+  }
+  return pairs;
+}
+
+void check_options(const Model& model, const SimulatorOptions& options, Complaints& complaints) {
+  if (options.integrator != Integrator::kSemiImplicitEuler) complaints.add("integrators other than euler");
+  if (options.constraints != ConstraintModel::kRigid) complaints.add("softened constraints (constraints = mujoco)");
+  if (options.substeps != 1) complaints.add("substeps");
+  if (options.accuracy > 0.0) complaints.add("steps in parts (accuracy)");
+  if (options.sleep.mode == SleepMode::kOn || (options.sleep.mode == SleepMode::kModel && model.options.sleep_enabled))
+    complaints.add("sleep");
+  if (model.nv > kMostDofs) complaints.add("{} dofs; at most {}", model.nv, kMostDofs);
+  if (model.nv == 0) complaints.add("models in which nothing moves");
+  if (model.nmocap > 0) complaints.add("mocap bodies");
+  for (const LoopJoint& joint : model.loop_joints) complaints.add("loop joint '{}'", joint.name);
+  for (const ShapeElement& shape : model.shapes) {
+    if ((shape.surface_velocity.array() != 0.0).any()) complaints.add("the moving surface of shape '{}'", shape.name);
+    if (shape.material.hertz) complaints.add("Hertz' law of shape '{}'", shape.name);
+  }
+}
+
+void check_joints(const Model& model, Complaints& complaints) {
+  for (int b = 0; b < model.nbody; ++b) {
+    if (model.defaults.body_gravity_compensation[b] != 0.0)
+      complaints.add("gravity compensation of body '{}'", model.bodies[at(b)].name);
+  }
+  for (const Joint& joint : model.joints) {
+    if (joint.actuator_force_limited) complaints.add("the limit of actuator forces of joint '{}'", joint.name);
+    if (joint.limited && model.options.limits_enabled && bounces(joint.limit_impedance))
+      complaints.add("the underdamped limit of joint '{}'", joint.name);
+  }
+  for (int t = 0; t < model.ntendon; ++t) {
+    const Tendon& tendon = model.tendons[at(t)];
+    const Parameters& p = model.defaults;
+    const bool is_passive = p.tendon_stiffness[t] == 0.0 && p.tendon_damping[t] == 0.0 && p.tendon_armature[t] == 0.0 &&
+                            p.tendon_friction[t] == 0.0;
+    if (!is_passive) complaints.add("spring, damper, friction or armature of tendon '{}'", tendon.name);
+    if (tendon.limited && model.options.limits_enabled && bounces(tendon.limit_impedance))
+      complaints.add("the underdamped limit of tendon '{}'", tendon.name);
+  }
+}
+
+void check_actuators(const Model& model, Complaints& complaints) {
+  for (const Actuator& actuator : model.actuators) {
+    const bool at_joint =
+        actuator.transmission == TransmissionType::kJoint || actuator.transmission == TransmissionType::kJointInParent;
+    if (!at_joint || !is_scalar(model.joints[at(actuator.target)]))
+      complaints.add("actuator '{}', which does not act at a hinge, slide or screw", actuator.name);
+  }
+}
+
+void check_equalities(const Model& model, Complaints& complaints) {
+  if (!model.options.equalities_enabled) return;
+  int rows = 0;
+  for (const Equality& equality : model.equalities) {
+    if (!equality.active) continue;
+    if (equality.type == EqualityType::kTendon) complaints.add("equality '{}' of tendons", equality.name);
+    rows += equality.type == EqualityType::kWeld ? 6 : (equality.type == EqualityType::kConnect ? 3 : 1);
+  }
+  if (rows > kMostEqualityRows) complaints.add("{} rows of equalities; at most {}", rows, kMostEqualityRows);
+}
+
+void check_pairs(const Model& model, const std::vector<Pair>& pairs, Complaints& complaints) {
+  for (const Pair& pair : pairs) {
+    const ShapeElement &a = model.shapes[at(pair.shape_a)], &b = model.shapes[at(pair.shape_b)];
+    const auto complain = [&](std::string_view what) { complaints.add("{} of '{}' and '{}'", what, a.name, b.name); };
+    const int kind_a = shape_kind(a.shape.type), kind_b = shape_kind(b.shape.type);
+    if (kind_a < 0 || kind_b < 0 || !gpu::is_known_pair(kind_a, kind_b))
+      complain(fmt::format("contact {} against {}", to_string(a.shape.type), to_string(b.shape.type)));
+    const ContactMaterial& m = pair.material;
+    if (m.dimension != 1 && m.dimension != 3) complain(fmt::format("contact dimension {}", m.dimension));
+    if (m.dimension == 3 && m.friction[0] != m.friction[1]) complain("anisotropic friction");
+    if (m.stiffness > 0.0) complain("compliant contact");
+    if (bounces(m.impedance)) complain("the underdamped contact");
+  }
+}
+
+std::vector<std::string> complaints_of(const Model& model, const SimulatorOptions& options,
+                                       const std::vector<Pair>& pairs) {
+  Complaints complaints;
+  check_options(model, options, complaints);
+  check_joints(model, complaints);
+  check_actuators(model, complaints);
+  check_equalities(model, complaints);
+  check_pairs(model, pairs, complaints);
+  return complaints.take();
+}
+
+// --- the arrays ---
+
+void push(std::vector<double>& to, const Vector3& v) { to.insert(to.end(), {v.x(), v.y(), v.z()}); }
+void push(std::vector<double>& to, const Vector2& v) { to.insert(to.end(), {v.x(), v.y()}); }
+void push(std::vector<double>& to, const Matrix3& m) {
+  for (int column = 0; column < 3; ++column) push(to, Vector3(m.col(column)));
+}
+void push(std::vector<double>& to, const Transform& X) {
+  push(to, Matrix3(X.rotation.normalized().toRotationMatrix()));
+  push(to, X.position);
+}
+void push(std::vector<double>& to, const VectorX& v) { to.insert(to.end(), v.data(), v.data() + v.size()); }
+
+void fill_settings(const Model& model, const SimulatorOptions& options, gpu::ModelSettings& settings) {
+  settings.time_step = options.time_step > 0.0 ? options.time_step : model.options.time_step;
+  for (int k = 0; k < 3; ++k) settings.gravity[k] = model.defaults.gravity[k];
+  settings.erp = options.stabilisation.erp;
+  settings.slop = options.stabilisation.slop;
+  settings.recovery_speed = options.stabilisation.recovery_speed;
+  settings.restitution_threshold = options.stabilisation.restitution_threshold;
+  settings.contact_margin = options.collision.margin;
+  settings.swept_margin = options.swept_margin ? 1 : 0;
+  settings.clamp_controls = model.options.clamp_controls ? 1 : 0;
+}
+
+// Bodies by their depth in the tree, and their children.
+void fill_levels(const Model& model, gpu::ModelArrays& a) {
+  std::vector<std::vector<int>> levels, children(at(model.nbody));
+  std::vector<int> depth(at(model.nbody), -1);
+  for (int b = 1; b < model.nbody; ++b) {
+    const int parent = model.bodies[at(b)].parent;
+    depth[at(b)] = depth[at(parent)] + 1;
+    if (levels.size() <= at(depth[at(b)])) levels.emplace_back();
+    levels[at(depth[at(b)])].push_back(b);
+    children[at(parent)].push_back(b);
+  }
+  const auto flatten = [](const std::vector<std::vector<int>>& lists, std::vector<int>& start, std::vector<int>& all) {
+    start.push_back(0);
+    for (const std::vector<int>& list : lists) {
+      all.insert(all.end(), list.begin(), list.end());
+      start.push_back(static_cast<int>(all.size()));
+    }
+  };
+  flatten(levels, a.level_start, a.level_body);
+  flatten(children, a.child_start, a.child_body);
+  a.sizes.levels = static_cast<int>(levels.size());
+}
+
+void fill_bodies(const Model& model, gpu::ModelArrays& a) {
+  a.sizes.bodies = model.nbody;
+  for (int b = 0; b < model.nbody; ++b) {
+    const BodyKernel& kernel = model.body_kernels[at(b)];
+    const BodyInertia& inertia = model.defaults.body_inertia[at(b)];
+    a.body_parent.push_back(kernel.parent);
+    a.body_root.push_back(kernel.tree < 0 ? 0 : model.tree_root[at(kernel.tree)]);
+    a.body_first_joint.push_back(kernel.first_joint);
+    a.body_last_dof.push_back(model.body_last_dof[at(b)]);
+    push(a.body_pose, model.bodies[at(b)].pose);
+    a.body_mass.push_back(inertia.mass);
+    push(a.body_com, inertia.com.eigen());
+    push(a.body_inertia, inertia.inertia.eigen());
+  }
+  // Bodies without joints may hold any number: the joints of a body end where those of the next begin.
+  a.body_first_joint.assign(at(model.nbody + 1), model.njoint);
+  for (int j = model.njoint - 1; j >= 0; --j) a.body_first_joint[at(model.joints[at(j)].body)] = j;
+  for (int b = model.nbody - 1; b >= 0; --b) {
+    const bool has_joint = model.body_kernels[at(b)].joint_count > 0;
+    if (!has_joint) a.body_first_joint[at(b)] = a.body_first_joint[at(b + 1)];
+  }
+  fill_levels(model, a);
+}
+
+void fill_joints(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
+  const bool springs = model.options.springs_enabled;
+  a.sizes.joints = model.njoint;
+  a.sizes.nq = model.nq;
+  for (int j = 0; j < model.njoint; ++j) {
+    const Joint& joint = model.joints[at(j)];
+    const JointKernel& kernel = model.joint_kernels[at(j)];
+    a.joint_type.push_back(static_cast<int>(joint.type));
+    a.joint_q.push_back(model.joint_q[at(j)]);
+    a.joint_dof.push_back(model.joint_dof[at(j)]);
+    const bool is_free_body =
+        std::find(model.free_joints.begin(), model.free_joints.end(), j) != model.free_joints.end();
+    a.joint_spins.push_back(is_free_body && conserves_spin(model, model.defaults, j) ? 1 : 0);
+    push(a.joint_axis, kernel.axis.eigen());
+    push(a.joint_anchor, kernel.anchor.eigen());
+    a.joint_reference.push_back(kernel.reference);
+    a.joint_pitch.push_back(joint.type == JointType::kScrew ? kernel.pitch : 0.0);
+    a.joint_stiffness.push_back(springs ? model.defaults.joint_stiffness[j] : 0.0);
+    if (!joint.limited || !model.options.limits_enabled || joint.type == JointType::kFree) continue;
+    a.limit_joint.push_back(j);
+    push(a.limit_range, joint.range);
+    a.limit_margin.push_back(joint.limit_margin);
+  }
+  a.sizes.limits = static_cast<int>(a.limit_joint.size());
+  push(a.spring_reference, model.defaults.spring_reference);
+  push(a.reference_q, model.reference_q);
+  push(a.dof_length, weights.dof_length);
+  push(a.dof_weight, weights.dof);
+}
+
+void fill_dofs(const Model& model, gpu::ModelArrays& a) {
+  a.sizes.nv = model.nv;
+  a.dof_joint = model.dof_joint;
+  a.dof_body = model.dof_body;
+  a.dof_parent = model.dof_parent;
+  const Parameters& p = model.defaults;
+  push(a.dof_armature, p.dof_armature);
+  push(a.dof_damping, model.options.dampers_enabled ? p.dof_damping : VectorX(VectorX::Zero(model.nv)));
+  push(a.dof_friction, model.options.friction_loss_enabled ? p.dof_friction : VectorX(VectorX::Zero(model.nv)));
+  a.row_start.push_back(0);
+  for (int i = 0; i < model.nv; ++i) {
+    const int* row = model.row_dof.data() + model.row_start[at(i)];
+    a.row_dof.insert(a.row_dof.end(), row, row + model.row_length[at(i)]);
+    a.row_start.push_back(static_cast<int>(a.row_dof.size()));
+  }
+  a.sizes.mass_entries = a.row_start.back();
+}
+
+void fill_tendons(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
+  a.tendon_start.push_back(0);
+  for (int t = 0; t < model.ntendon; ++t) {
+    const Tendon& tendon = model.tendons[at(t)];
+    if (!tendon.limited || !model.options.limits_enabled) continue;
+    for (const Tendon::Term& term : tendon.terms) {
+      a.tendon_dof.push_back(model.joint_dof[at(term.joint)]);
+      a.tendon_q.push_back(model.joint_q[at(term.joint)]);
+      a.tendon_coefficient.push_back(term.coefficient);
+    }
+    a.tendon_start.push_back(static_cast<int>(a.tendon_dof.size()));
+    push(a.tendon_range, tendon.range);
+    a.tendon_margin.push_back(tendon.limit_margin);
+    a.tendon_length.push_back(weights.tendon_length[t]);
+  }
+  a.sizes.tendon_limits = static_cast<int>(a.tendon_margin.size());
+}
+
+double equality_length(const Model& model, const ReferenceWeights& weights, const Equality& e, int row) {
+  if (e.type == EqualityType::kJoint) return weights.dof_length[model.joint_dof[at(e.a)]];
+  if (e.type == EqualityType::kConnect || row < 3) return 1.0;
+  const int a = e.a, b = std::max(e.b, 0);
+  const bool moves_a = model.body_last_dof[at(a)] >= 0, moves_b = model.body_last_dof[at(b)] >= 0;
+  const double of_a = weights.body_length[at(a)], of_b = weights.body_length[at(b)];
+  if (moves_a && moves_b) return std::min(of_a, of_b);
+  return moves_a ? of_a : of_b;
+}
+
+void fill_equalities(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
+  int rows = 0;
+  for (const Equality& e : model.equalities) {
+    if (!e.active || !model.options.equalities_enabled) continue;
+    const bool is_joint = e.type == EqualityType::kJoint;
+    const int count = is_joint ? 1 : (e.type == EqualityType::kConnect ? 3 : 6);
+    a.equality_type.push_back(is_joint ? gpu::kJointEquality
+                                       : (count == 3 ? gpu::kConnectEquality : gpu::kWeldEquality));
+    a.equality_a.push_back(e.a);
+    a.equality_b.push_back(is_joint ? e.b : std::max(e.b, 0));
+    a.equality_row.push_back(rows);
+    push(a.equality_data, e.anchor_a);
+    push(a.equality_data, e.anchor_b);
+    push(a.equality_data, e.relative_pose);
+    a.equality_data.push_back(e.torque_scale);
+    a.equality_data.insert(a.equality_data.end(), e.polynomial.begin(), e.polynomial.end());
+    for (int r = 0; r < count; ++r) {
+      a.equality_compliance.push_back(kLoopCompliance * equality_weight(model, weights, e, r));
+      a.equality_length.push_back(equality_length(model, weights, e, r));
+    }
+    rows += count;
+  }
+  a.sizes.equalities = static_cast<int>(a.equality_type.size());
+  a.sizes.equality_rows = rows;
+}
+
+void fill_actuators(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
+  a.sizes.nu = model.nu;
+  a.sizes.na = model.na;
+  const Parameters& p = model.defaults;
+  for (int u = 0; u < model.nu; ++u) {
+    const Actuator& actuator = model.actuators[at(u)];
+    const int dof = model.joint_dof[at(actuator.target)];
+    const double gear = model.options.actuation_enabled ? actuator.gear[0] : 0.0;
+    a.actuator_dof.push_back(dof);
+    a.actuator_q.push_back(model.joint_q[at(actuator.target)]);
+    a.actuator_activation.push_back(model.activation_index[at(u)]);
+    a.actuator_dynamics.push_back(static_cast<int>(actuator.dynamics));
+    a.actuator_flags.push_back((actuator.control_limited ? gpu::kControlLimited : 0) |
+                               (actuator.force_limited ? gpu::kForceLimited : 0) |
+                               (actuator.activation_limited ? gpu::kActivationLimited : 0) |
+                               (actuator.early_activation ? gpu::kEarlyActivation : 0) |
+                               (actuator.gain_type == ActuatorGain::kAffine ? gpu::kAffineGain : 0) |
+                               (actuator.bias_type == ActuatorBias::kAffine ? gpu::kAffineBias : 0));
+    a.actuator_gear.push_back(gear);
+    a.actuator_gain.insert(a.actuator_gain.end(), p.actuator_gain[at(u)].begin(), p.actuator_gain[at(u)].end());
+    a.actuator_bias.insert(a.actuator_bias.end(), p.actuator_bias[at(u)].begin(), p.actuator_bias[at(u)].end());
+    push(a.actuator_control_range, actuator.control_range);
+    push(a.actuator_force_range, actuator.force_range);
+    push(a.actuator_activation_range, actuator.activation_range);
+    a.actuator_time_constant.push_back(actuator.time_constant);
+    a.actuator_row_length.push_back(gear != 0.0 ? weights.dof_length[dof] / std::abs(gear) : 1.0);
+  }
+  a.dof_actuator_start.push_back(0);
+  for (int i = 0; i < model.nv; ++i) {
+    for (int u = 0; u < model.nu; ++u) {
+      if (a.actuator_dof[at(u)] == i) a.dof_actuator.push_back(u);
+    }
+    a.dof_actuator_start.push_back(static_cast<int>(a.dof_actuator.size()));
+  }
+}
+
+// The radius of a ball around the origin of a shape.
+double ball_radius(const Shape& shape) {
+  switch (shape.type) {
+    case ShapeType::kSphere:
+      return shape.size[0];
+    case ShapeType::kCapsule:
+      return shape.size[0] + shape.size[1];
+    case ShapeType::kBox:
+      return shape.size.norm();
+    case ShapeType::kEllipsoid:
+      return shape.size.maxCoeff();
+    default:
+      return 0.0;
+  }
+}
+
+int most_points(int kind_a, int kind_b) {
+  if (kind_a > kind_b) std::swap(kind_a, kind_b);
+  const bool flat = kind_a == gpu::kPlaneShape;
+  if (kind_b == gpu::kBoxShape) return kind_a == gpu::kSphereShape ? 1 : (kind_a == gpu::kCapsuleShape ? 2 : 4);
+  return kind_b == gpu::kCapsuleShape && (flat || kind_a == gpu::kCapsuleShape) ? 2 : 1;
+}
+
+void fill_pairs(const Model& model, const std::vector<Pair>& pairs, const ReferenceWeights& weights,
+                gpu::ModelArrays& a) {
+  std::vector<int> index(at(model.nshape), -1);
+  const auto shape_of = [&](int element) {
+    int& known = index[at(element)];
+    if (known >= 0) return known;
+    const ShapeElement& shape = model.shapes[at(element)];
+    known = a.sizes.shapes++;
+    a.shape_type.push_back(shape_kind(shape.shape.type));
+    a.shape_body.push_back(shape.body);
+    a.shape_element.push_back(element);
+    push(a.shape_pose, shape.pose);
+    push(a.shape_size, shape.shape.size);
+    a.shape_radius.push_back(ball_radius(shape.shape));
+    return known;
+  };
+  const auto mobility = [&](int element) {
+    const int body = model.shapes[at(element)].body;
+    const double length = weights.body_length[at(body)];
+    return weights.body[at(body)][0] + length * length * weights.body[at(body)][1];
+  };
+  for (const Pair& pair : pairs) {
+    a.pair_a.push_back(shape_of(pair.shape_a));
+    a.pair_b.push_back(shape_of(pair.shape_b));
+    a.pair_dimension.push_back(pair.material.dimension);
+    a.pair_friction.push_back(pair.material.friction[0]);
+    a.pair_restitution.push_back(pair.material.restitution);
+    a.pair_margin.push_back(pair.margin);
+    a.pair_gap.push_back(pair.gap);
+    a.pair_mobility.push_back(kImmovable * (mobility(pair.shape_a) + mobility(pair.shape_b)));
+    a.sizes.pair_points += most_points(a.shape_type[at(a.pair_a.back())], a.shape_type[at(a.pair_b.back())]);
+  }
+  a.sizes.pairs = static_cast<int>(pairs.size());
+}
+
+int count_single_rows(const gpu::ModelArrays& a) {
+  int rows = 2 * (a.sizes.limits + a.sizes.tendon_limits);
+  for (const double friction : a.dof_friction) rows += friction > 0.0 ? 1 : 0;
+  for (const int flags : a.actuator_flags) {
+    const bool is_servo = (flags & (gpu::kAffineGain | gpu::kAffineBias)) != 0;
+    rows += is_servo && (flags & gpu::kForceLimited) != 0 ? 1 : 0;
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<std::string> unsupported_features(const Model& model, const SimulatorOptions& options) {
+  return complaints_of(model, options, find_pairs(model, CollisionModel(model)));
+}
+
+gpu::ModelArrays make_model_arrays(const Model& model, const SimulatorOptions& options) {
+  const std::vector<Pair> pairs = find_pairs(model, CollisionModel(model));
+  const std::vector<std::string> complaints = complaints_of(model, options, pairs);
+  if (!complaints.empty()) {
+    constexpr std::size_t kNamed = 5;
+    std::string names;
+    for (std::size_t k = 0; k < std::min(kNamed, complaints.size()); ++k) names += (k == 0 ? "" : "; ") + complaints[k];
+    if (complaints.size() > kNamed) names += fmt::format("; and {} more", complaints.size() - kNamed);
+    throw Error(
+        "model '{}' has what the batched backend does not support: {}; step it with Simulator or Batch on the "
+        "processor (docs/gpu.md)",
+        model.name, names);
+  }
+  const ReferenceWeights weights(model);
+  gpu::ModelArrays a;
+  fill_settings(model, options, a.settings);
+  fill_bodies(model, a);
+  fill_joints(model, weights, a);
+  fill_dofs(model, a);
+  fill_tendons(model, weights, a);
+  fill_equalities(model, weights, a);
+  fill_actuators(model, weights, a);
+  fill_pairs(model, pairs, weights, a);
+  a.sizes.single_rows = count_single_rows(a);
+  return a;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,269 @@
+#include "touchstone/diff/step_derivatives.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "diff/finite_differences.hpp"
+#include "support/allocation_guard.hpp"
+#include "support/random_model.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/io/mjcf.hpp"
+#include "touchstone/sim/simulator.hpp"
+
+namespace touchstone::test {
+namespace {
+
+SimulatorOptions exact_options() {
+  SimulatorOptions options;
+  options.tolerance = 1e-14;
+  options.stabilisation.method = Stabilisation::kBaumgarte;  // the position pass is not differentiated
+  options.stabilisation.erp = 0.1;
+  return options;
+}
+
+// A step from given x and u, for finite differences.
+class Stepper {
+ public:
+  Stepper(ModelPtr model, const State& start, const SimulatorOptions& options)
+      : model_(*model), sim_(model, options), start_(start), control_(VectorX::Zero(model_.nu)) {}
+
+  VectorX& control() { return control_; }
+  Simulator& sim() { return sim_; }
+
+  // Moves dof `column` of x or a control by `way` first.
+  const State& step(int column = -1, double way = 0.0) {
+    State state = start_;
+    VectorX control = control_;
+    const int nv = model_.nv, na = model_.na;
+    if (column >= 2 * nv + na) {
+      control[column - 2 * nv - na] += way;
+    } else if (column >= 2 * nv) {
+      state.activation[column - 2 * nv] += way;
+    } else if (column >= nv) {
+      state.v[column - nv] += way;
+    } else if (column >= 0) {
+      state.q = moved(model_, start_.q, column, way);
+    }
+    sim_.reset(state);
+    sim_.input().control = control;
+    sim_.step();
+    return sim_.state();
+  }
+
+  VectorX distance(const State& from, const State& to) const {
+    VectorX x(2 * model_.nv + model_.na);
+    VectorX dq(model_.nv);
+    difference(model_, from.q, to.q, dq);
+    x << dq, to.v - from.v, to.activation - from.activation;
+    return x;
+  }
+
+  // Modes of all blocks and servos, and what the blocks are: where it differs the step is not smooth.
+  std::vector<int> signature() const {
+    const StepContext& s = const_cast<Simulator&>(sim_).context();
+    const StepRecord record = record_step(s);
+    std::vector<int> all;
+    for (int b = 0; b < record.constraints.count(); ++b) {
+      const Constraint& c = record.constraints.list[static_cast<std::size_t>(b)];
+      const int r = record.constraints.blocks.row[static_cast<std::size_t>(b)];
+      const BlockMode mode =
+          block_mode(record.constraints.blocks, b, record.lambda.data() + r, record.u.data() + r, 1e-6);
+      all.insert(all.end(), {static_cast<int>(c.kind), c.index, c.side, static_cast<int>(mode)});
+      const int last = record.constraints.blocks.row[static_cast<std::size_t>(b + 1)] - 1;
+      all.push_back(record.constraints.position[static_cast<std::size_t>(last)] > 0.0 ? 1 : 0);
+      all.push_back(s.constraints.recovery[last] < 0.0 ? 1 : 0);
+    }
+    for (const ServoMode mode : s.data.servo_mode) all.push_back(static_cast<int>(mode));
+    return all;
+  }
+
+  bool is_solved() const { return sim_.report().status == StepStatus::kOk; }
+
+ private:
+  const Model& model_;
+  Simulator sim_;
+  State start_;
+  VectorX control_;
+};
+
+struct Figures {
+  int columns = 0, kept = 0;  // of all, those whose modes hold on both sides
+  double worst = 0.0;         // error relative to the largest entry of the column's part
+  std::map<BlockMode, int> modes;
+};
+
+// Compares A and B with central differences column by column.
+void compare(Stepper& stepper, const Model& model, Figures& figures, const std::string& what, double way = 1e-5) {
+  stepper.step();
+  if (!stepper.is_solved()) return;
+  StepDerivatives d(model);
+  d.compute(stepper.sim().context());
+  const State here = stepper.sim().state();
+  const std::vector<int> signature = stepper.signature();
+  const std::vector<BlockMode>& modes = d.contact().modes();
+  for (const BlockMode mode : modes) ++figures.modes[mode];
+  // Friction of redundant sliding contacts depends on how they share the load, which is the solver's choice.
+  const bool slides = std::count(modes.begin(), modes.end(), BlockMode::kSliding) > 0;
+  if (slides && d.contact().rank() < d.contact().unknowns()) return;
+  EXPECT_EQ(d.held().contacts, 0) << what;
+  const int nx = d.nx();
+  for (int column = 0; column < nx + model.nu; ++column) {
+    bool holds = true;
+    const VectorX expected = derivative(
+        [&](double t) -> MatrixX {
+          const State& there = stepper.step(column, t);
+          holds = holds && stepper.is_solved() && stepper.signature() == signature;
+          return stepper.distance(here, there);
+        },
+        way);
+    ++figures.columns;
+    if (!holds) continue;
+    ++figures.kept;
+    const VectorX actual = column < nx ? VectorX(d.A.col(column)) : VectorX(d.B.col(column - nx));
+    const double error = (actual - expected).cwiseAbs().maxCoeff() / std::max(1e-3, expected.cwiseAbs().maxCoeff());
+    figures.worst = std::max(figures.worst, error);
+    EXPECT_LT(error, 1e-6) << what << ", column " << column << " of " << nx << " + " << model.nu << "\nactual   "
+                           << actual.transpose() << "\nexpected " << expected.transpose();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(StepDerivatives, OfFreeMotionOnRandomRobots) {
+  std::mt19937_64 random(1);
+  Figures figures;
+  RandomModelOptions with_damping;
+  with_damping.damping = true;
+  for (int i = 0; i < 40; ++i) {
+    const ModelPtr model = random_model(random, with_damping);
+    Stepper stepper(model, random_state(*model, random), exact_options());
+    compare(stepper, *model, figures, "model " + std::to_string(i), 1e-4);
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.kept, figures.columns * 9 / 10);
+}
+
+TEST(StepDerivatives, OfRobotsThatEverythingBinds) {
+  std::mt19937_64 random(2);
+  Figures figures;
+  for (int i = 0; i < 40; ++i) {
+    RandomModelOptions small;
+    small.bodies = 5;
+    const ModelPtr model = random_bound_model(random, small);
+    State state = random_state(*model, random);
+    state.v *= 0.3;
+    Stepper stepper(model, state, exact_options());
+    if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
+    compare(stepper, *model, figures, "model " + std::to_string(i));
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
+}
+
+struct Scene {
+  const char* name;
+  const char* xml;
+  BlockMode mode;  // that is seen
+  double push;
+};
+
+class StepDerivativesOf : public testing::TestWithParam<Scene> {};
+
+// After a while, from states along the way.
+TEST_P(StepDerivativesOf, Contacts) {
+  const Scene& scene = GetParam();
+  const ModelPtr model = load_mjcf_string(scene.xml);
+  Simulator sim(model, exact_options());
+  Figures figures;
+  for (int k = 0; k < 6; ++k) {
+    if (model->nu > 0) sim.input().control.setConstant(scene.push);
+    sim.step(37);
+    Stepper stepper(model, sim.state(), exact_options());
+    if (model->nu > 0) stepper.control().setConstant(scene.push);
+    compare(stepper, *model, figures, std::string(scene.name) + " at " + std::to_string(sim.state().time));
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.modes[scene.mode], 1);
+  EXPECT_GE(figures.columns, 2 * model->nv);
+  EXPECT_GE(figures.kept, figures.columns / 3) << figures.kept << " of " << figures.columns;
+}
+
+const Scene kScenes[] = {
+    {"RollingSphere", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.3"/>
+       <body pos="0 0 0.1"><freejoint/><geom type="sphere" size="0.1" friction="0.3"/></body></worldbody>
+       <keyframe/></mujoco>)",
+     BlockMode::kSticking, 0.0},
+    {"BallOnATiltedPlane", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.1" euler="0 30 10"/>
+       <body pos="0 0 0.12"><freejoint/><geom type="sphere" size="0.1" friction="0.1"/></body></worldbody></mujoco>)",
+     BlockMode::kSliding, 0.0},
+    {"TwoBalls", R"(<mujoco><worldbody><body pos="0 0 0"><joint type="slide" axis="1 0 0" damping="0.1"/>
+       <joint type="hinge" axis="0 1 0"/><geom type="sphere" size="0.1" friction="0.3"/></body>
+       <body pos="0.02 0.03 0.2"><freejoint/><geom type="sphere" size="0.1" friction="0.3"/></body></worldbody></mujoco>)",
+     BlockMode::kSliding, 0.0},
+    {"CapsuleRolls", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.5" euler="0 10 0"/>
+       <body pos="0 0 0.101" euler="80 5 0"><freejoint/><geom type="capsule" size="0.1 0.2" friction="0.5"/></body></worldbody>
+       </mujoco>)",
+     BlockMode::kSticking, 0.0},
+    {"BoxSticks", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.8" euler="0 15 0"/>
+       <body pos="0 0 0.08" euler="1 15 2"><freejoint/><geom type="box" size="0.1 0.08 0.06" friction="0.8"/></body></worldbody>
+       </mujoco>)",
+     BlockMode::kSticking, 0.0},
+    {"TripodSlides", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.2" euler="0 25 0"/>
+       <body pos="0 0 0.07" euler="0 25 20"><freejoint/><geom type="sphere" pos="0.1 0 0" size="0.05" friction="0.2"/>
+       <geom type="sphere" pos="-0.1 0.1 0" size="0.05" friction="0.2"/><geom type="sphere" pos="-0.1 -0.08 0" size="0.05" friction="0.2"/>
+       </body></worldbody></mujoco>)",
+     BlockMode::kSliding, 0.0},
+    {"ArmPushesABall", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.6"/>
+       <body pos="0 0 0.3"><joint name="a" type="hinge" axis="0 1 0" damping="0.2" range="-90 90" limited="true"/>
+       <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03" mass="0.5"/>
+       <body pos="0.3 0 0"><joint name="b" type="hinge" axis="0 1 0" damping="0.2"/><joint name="c" type="hinge" axis="0 0 1" damping="0.2"/>
+       <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03" mass="0.3" friction="0.6"/></body></body></worldbody>
+       <actuator><position joint="a" kp="20" kv="1" forcerange="-5 5"/><motor joint="b"/><velocity joint="c" kv="0.5"/></actuator>
+       </mujoco>)",
+     BlockMode::kSliding, 0.4},
+};
+
+INSTANTIATE_TEST_SUITE_P(Scenes, StepDerivativesOf, testing::ValuesIn(kScenes),
+                         [](const auto& scene) { return std::string(scene.param.name); });
+
+// A ball in free flight under gravity g for h: v' = v + h g, p' = p + h v'; a push by a motor of gear 1 on mass m.
+TEST(StepDerivatives, OfASlider) {
+  const ModelPtr model = load_mjcf_string(
+      R"(<mujoco><option timestep="0.01"/><worldbody><body><joint name="s" type="slide" axis="1 0 0" damping="3" stiffness="50"/>
+         <geom type="sphere" size="0.1" mass="2"/></body></worldbody><actuator><motor joint="s" gear="4"/></actuator></mujoco>)");
+  Simulator sim(model, exact_options());
+  sim.step();
+  StepDerivatives d(*model);
+  d.compute(sim.context());
+  const double h = 0.01, m = 2.0, k = 50.0, c = 3.0, A = m + h * c + h * h * k;
+  EXPECT_NEAR(d.A(1, 1), m / A, 1e-12);
+  EXPECT_NEAR(d.A(1, 0), -h * k / A, 1e-12);
+  EXPECT_NEAR(d.A(0, 1), h * m / A, 1e-12);
+  EXPECT_NEAR(d.A(0, 0), 1.0 - h * h * k / A, 1e-12);
+  EXPECT_NEAR(d.B(1, 0), h * 4.0 / A, 1e-12);
+  VectorX x_bar(2), u_bar(1);
+  d.vjp(Vector2(1.0, 2.0), x_bar, u_bar);
+  EXPECT_NEAR(x_bar[0], d.A(0, 0) + 2.0 * d.A(1, 0), 1e-14);
+  EXPECT_NEAR(u_bar[0], d.B(0, 0) + 2.0 * d.B(1, 0), 1e-14);
+}
+
+TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
+  std::mt19937_64 random(3);
+  const ModelPtr model = random_model(random);
+  StepDerivatives d(*model);
+  Simulator fresh(model);
+  EXPECT_THROW(d.compute(fresh.context()), Error);
+  for (const auto& change :
+       {+[](SimulatorOptions& o) { o.integrator = Integrator::kMoreauMidpoint; },
+        +[](SimulatorOptions& o) { o.solver = "sap"; }, +[](SimulatorOptions& o) { o.solver = "lcp-pgs"; }}) {
+    SimulatorOptions options;
+    change(options);
+    Simulator sim(model, options);
+    sim.step();
+    EXPECT_THROW(d.compute(sim.context()), Error);
+  }
+}
+
+}  // namespace
+}  // namespace touchstone::test

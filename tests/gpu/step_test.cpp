@@ -1,0 +1,194 @@
+// The batched backend with a team of one lane against the simulator, on the same states.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "support/effort.hpp"
+#include "support/random_model.hpp"
+#include "support/robot_runs.hpp"
+#include "support/world_fixture.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
+#include "touchstone/geometry/mass_properties.hpp"
+#include "touchstone/math/so3.hpp"
+#include "touchstone/sim/step_context.hpp"
+
+namespace touchstone::test {
+namespace {
+
+double quantile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())))];
+}
+
+// Kinematics, inertia, factor, forces, servos, springs: free motion of random trees with everything the backend takes.
+TEST(BackendStep, FreeMotionOfRandomModelsIsThatOfTheSimulator) {
+  std::mt19937_64 random(7);
+  const int wanted = whole_family() ? 200 : 20;
+  int tried = 0;
+  for (int k = 0; k < 20 * wanted && tried < wanted; ++k) {
+    const bool is_bound = k % 2 == 1;
+    const RandomModelOptions options{.bodies = 2 + k % 14, .damping = true};
+    const ModelPtr model = is_bound ? random_bound_model(random, options) : random_model(random, options);
+    if (!unsupported_features(*model).empty()) continue;
+    WorldFixture world(model);
+    State state = random_state(*model, random);
+    world.simulator().reset(state);
+    randomize_controls(world.simulator(), random);
+    world.simulator().input().applied_force = random_vector(model->nv, random);
+    ASSERT_TRUE(world.prepare());
+    EXPECT_LT(world.free_velocity_difference(), 1e-10) << "model " << k;
+    ++tried;
+  }
+  EXPECT_EQ(tried, wanted);
+}
+
+// Random loops over-determine a tree: 18 rows on a few dofs that contradict each other.
+ModelPtr without_loops(const Model& model) {
+  const auto copy = std::make_shared<Model>(model);
+  copy->options.equalities_enabled = false;
+  return copy;
+}
+
+// Limits, dry friction and saturated servos: the backend's impulses in the simulator's own problem.
+TEST(BackendStep, BoundModelsAreCertifiedByTheSimulator) {
+  std::mt19937_64 random(11);
+  const int wanted = whole_family() ? 200 : 20;
+  int tried = 0, solved = 0, certified = 0;
+  for (int k = 0; k < 40 * wanted && tried < wanted; ++k) {
+    const ModelPtr model = without_loops(*random_bound_model(random, {.bodies = 2 + k % 10, .damping = true}));
+    if (!unsupported_features(*model).empty()) continue;
+    WorldFixture world(model);
+    world.simulator().reset(random_state(*model, random));
+    randomize_controls(world.simulator(), random);
+    ASSERT_TRUE(world.prepare());
+    const double natv = world.solve(1e-8, 2000), truth = world.certified();
+    ++tried;
+    if (natv < 1e-6) ++solved;
+    if (truth < 1e-6) ++certified;
+    if (natv < 1e-8) {
+      EXPECT_LT(truth, 1e-6) << "model " << k << ": the backend's own certificate was too kind";
+    }
+  }
+  EXPECT_EQ(tried, wanted);
+  EXPECT_GT(solved, 0.9 * tried);
+  EXPECT_GT(certified, 0.9 * tried);
+}
+
+// --- contacts of two shapes ---
+
+struct ShapePair {
+  const char* name;
+  ShapeType a, b;
+  double most_missed;  // share of poses where the points may differ (ties between faces and edges)
+};
+
+class BackendContacts : public testing::TestWithParam<ShapePair> {};
+
+Shape random_shape(ShapeType type, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> size(0.05, 0.3);
+  return {.type = type, .size = Vector3(size(random), size(random), size(random))};
+}
+
+TEST_P(BackendContacts, AreThoseOfTheSimulator) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  const int poses = whole_family() ? 3000 : 200;
+  int with_contacts = 0, missed = 0;
+  for (int round = 0; round < 10; ++round) {
+    ModelBuilder builder("pair");
+    const ShapeType types[2] = {GetParam().a, GetParam().b};
+    for (const ShapeType type : types) {
+      const bool is_plane = type == ShapeType::kPlane;
+      const int body = is_plane
+                           ? 0
+                           : builder.add_body({.inertia = mass_properties(
+                                                   {.type = ShapeType::kSphere, .size = Vector3(0.1, 0, 0)}, 1000.0)});
+      if (!is_plane) builder.add_joint({.body = body, .type = JointType::kFree});
+      builder.add_shape({.body = body, .shape = random_shape(type, random)});
+    }
+    WorldFixture world(builder.build());
+    const Model& model = world.simulator().model();
+    for (int k = 0; k < poses / 10; ++k) {
+      State state(model);
+      for (int j = 0; j < model.njoint; ++j) {
+        const int q = model.joint_q[at(j)];
+        for (int i = 0; i < 3; ++i) state.q[q + i] = 0.25 * uniform(random);
+        Quaternion turn = so3_exp(3.0 * random_vector3(random));
+        if (k % 3 == 0) turn = so3_exp(0.03 * random_vector3(random));  // faces and edges that are nearly aligned
+        state.q.segment<4>(q + 3) << turn.w(), turn.vec();
+      }
+      world.simulator().reset(state);
+      ASSERT_TRUE(world.prepare());
+      if (world.simulator().context().contacts().empty() && world.scratch().contact_count == 0) continue;
+      ++with_contacts;
+      if (!(world.contact_difference() < 1e-6)) ++missed;
+    }
+  }
+  RecordProperty("with_contacts", with_contacts);
+  RecordProperty("missed", missed);
+  EXPECT_GT(with_contacts, poses / 20);
+  // A few poses say nothing of a share below one of them.
+  const double allowed = GetParam().most_missed > 0.0 ? std::max(1.0, GetParam().most_missed * with_contacts) : 0.0;
+  EXPECT_LE(missed, allowed) << "of " << with_contacts;
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, BackendContacts,
+                         testing::Values(ShapePair{"PlaneSphere", ShapeType::kPlane, ShapeType::kSphere, 0.0},
+                                         ShapePair{"PlaneCapsule", ShapeType::kPlane, ShapeType::kCapsule, 0.0},
+                                         ShapePair{"PlaneBox", ShapeType::kPlane, ShapeType::kBox, 0.0},
+                                         ShapePair{"PlaneEllipsoid", ShapeType::kPlane, ShapeType::kEllipsoid, 0.0},
+                                         ShapePair{"SphereSphere", ShapeType::kSphere, ShapeType::kSphere, 0.0},
+                                         ShapePair{"SphereCapsule", ShapeType::kSphere, ShapeType::kCapsule, 0.0},
+                                         ShapePair{"SphereBox", ShapeType::kSphere, ShapeType::kBox, 0.0},
+                                         ShapePair{"CapsuleCapsule", ShapeType::kCapsule, ShapeType::kCapsule, 0.01},
+                                         ShapePair{"CapsuleBox", ShapeType::kCapsule, ShapeType::kBox, 0.005},
+                                         ShapePair{"BoxBox", ShapeType::kBox, ShapeType::kBox, 0.005}),
+                         [](const auto& pair) { return std::string(pair.param.name); });
+
+// --- robots ---
+
+TEST(BackendStep, RobotsMoveAsInTheSimulator) {
+  int robots = 0;
+  for (const RobotFile& file : robot_files()) {
+    const RobotSetup setup = set_up(file);
+    if (!unsupported_features(*setup.model).empty()) continue;
+    ++robots;
+    WorldFixture world(setup.model);
+    Simulator runner(setup.model, backend_options());
+    runner.reset(setup.start);
+    std::mt19937_64 random(1);
+    const int states = whole_family() ? 200 : 20;
+    std::vector<double> own, truth, difference;
+    for (int k = 0; k < 5 * states; ++k) {
+      if (k % 10 == 0) randomize_controls(runner, random);
+      runner.step();
+      if (k % 5 != 0) continue;
+      world.simulator().reset(runner.state());
+      world.simulator().input() = runner.input();
+      ASSERT_TRUE(world.prepare()) << file.name;
+      EXPECT_LT(world.free_velocity_difference(), 1e-10) << file.name << " step " << k;
+      EXPECT_LT(world.contact_difference(), 1e-7) << file.name << " step " << k;
+      own.push_back(world.solve(1e-6, 2000));
+      truth.push_back(world.certified());
+      difference.push_back(world.velocity_difference());
+      if (own.back() < 1e-6) {
+        EXPECT_LT(truth.back(), 2e-6) << file.name << " step " << k;
+      }
+    }
+    // A step that is certified to 1e-6 ends with the simulator's velocities, but where forces are not unique.
+    EXPECT_LT(quantile(difference, 0.5), 1e-6) << file.name;
+    if (!whole_family()) continue;  // too few states for tails
+    EXPECT_LT(quantile(truth, 0.9), 1e-5) << file.name;
+    EXPECT_LT(quantile(truth, 0.99), 2e-2) << file.name;
+    EXPECT_LT(quantile(difference, 0.9), 1e-3) << file.name;
+  }
+  if (robots == 0) GTEST_SKIP() << "no robots; set TOUCHSTONE_DATA to the folder that holds models/";
+  EXPECT_GE(robots, 5);
+}
+
+}  // namespace
+}  // namespace touchstone::test

@@ -1,0 +1,101 @@
+"""Derivatives of dynamics and of whole steps."""
+
+import numpy as np
+import pytest
+
+import touchstone as ts
+
+ARM = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="5 5 1" friction="0.6"/>
+  <body pos="0 0 1"><joint name="a" axis="0 1 0" damping="0.2"/>
+  <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/>
+  <body pos="0.3 0 0"><joint name="b" axis="0 0 1" damping="0.1"/>
+  <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/>
+  </body></body></worldbody><actuator><position joint="a" kp="20"/><motor joint="b"/></actuator></mujoco>"""
+
+BALL = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="5 5 1" friction="0.3"/>
+  <body pos="0 0 0.1"><freejoint/><geom type="sphere" size="0.1" friction="0.3"/></body></worldbody></mujoco>"""
+
+
+def step_from(model, q, v, u):
+    sim = ts.Simulator(model, tolerance=1e-13)
+    sim.state.q[:] = q
+    sim.state.v[:] = v
+    if model.nu:
+        sim.control[:] = u
+    sim.step()
+    return sim
+
+
+def test_jacobians_of_an_arm_are_those_of_differences():
+    model = ts.load_string(ARM)
+    q, v, u = np.array([0.3, -0.4]), np.array([1.0, -2.0]), np.array([0.1, 0.2])
+    j = step_from(model, q, v, u).jacobians()
+    assert j.A.shape == (4, 4)
+    assert j.B.shape == (4, 2)
+
+    def end(x):
+        sim = step_from(model, x[:2], x[2:4], x[4:])
+        return np.concatenate([sim.state.q, sim.state.v])
+
+    x, t = np.concatenate([q, v, u]), 1e-5
+    expected = np.column_stack([(end(x + t * e) - end(x - t * e)) / (2 * t) for e in np.eye(6)])
+    np.testing.assert_allclose(np.hstack([j.A, j.B]), expected, rtol=1e-6, atol=1e-7)
+    assert (j.held_contacts, j.held_actuators, j.held_recovery) == (0, 0, False)
+
+
+def test_reverse_mode_is_the_transpose():
+    model = ts.load_string(ARM)
+    j = step_from(model, [0.1, 0.2], [0.3, 0.4], [0.0, 1.0]).jacobians()
+    bar = np.array([1.0, -2.0, 3.0, 0.5])
+    x_bar, u_bar = j.vjp(bar)
+    np.testing.assert_allclose(x_bar, j.A.T @ bar)
+    np.testing.assert_allclose(u_bar, j.B.T @ bar)
+
+
+def test_a_sliding_ball_slows_down_with_its_load_alone():
+    """Along the slip: v_x' = v_x - mu g h, whatever v_x. Sideways friction turns with the slip."""
+    model = ts.load_string(BALL)
+    sim = step_from(model, [0, 0, 0.1, 1, 0, 0, 0], [2.0, 0, 0, 0, 0, 0], [])
+    j = sim.jacobians()
+    change = 0.3 * 9.81 * 0.002
+    assert sim.state.v[0] == pytest.approx(2.0 - change, abs=1e-9)
+    assert j.A[6, 6] == pytest.approx(1.0, abs=1e-9)
+    turn = change / (2.0 - 3.5 * change)  # a solid ball's surface gives way 3.5 times as much as its centre
+    assert j.A[7, 7] == pytest.approx(1.0 - turn / (1.0 + 3.5 * turn), abs=1e-8)
+
+
+def test_dynamics_derivatives_agree_with_each_other():
+    model = ts.load_string(ARM)
+    q, v, a = [0.3, -0.4], [1.0, -2.0], [0.5, 0.7]
+    dtau_dq, dtau_dv, dtau_da = ts.inverse_dynamics_derivatives(model, q, v, a)
+    tau = ts.Dynamics(model).inverse_dynamics(q, v, a)
+    da_dq, da_dv, da_dtau = ts.forward_dynamics_derivatives(model, q, v, tau)
+    np.testing.assert_allclose(da_dtau @ dtau_da, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(da_dq, -da_dtau @ dtau_dq, atol=1e-10)
+    np.testing.assert_allclose(da_dv, -da_dtau @ dtau_dv, atol=1e-10)
+
+
+def test_regressor_and_log_cholesky():
+    model = ts.load_string(ARM)
+    Y = ts.regressor(model, [0.3, -0.4], [1.0, -2.0], [0.5, 0.7])
+    assert Y.shape == (2, 10 * model.nbody)
+    theta = np.linspace(-0.5, 0.4, 10)
+    pi, by_theta = ts.from_log_cholesky(theta)
+    assert pi[0] > 0
+    np.testing.assert_allclose(ts.to_log_cholesky(pi), theta, atol=1e-10)
+    t = 1e-6
+    step = t * np.eye(10)[4]
+    column = (ts.from_log_cholesky(theta + step)[0] - ts.from_log_cholesky(theta - step)[0]) / (2 * t)
+    np.testing.assert_allclose(by_theta[:, 4], column, atol=1e-8)
+
+
+def test_refusals():
+    model = ts.load_string(ARM)
+    with pytest.raises(ts.Error, match="make one first"):
+        ts.Simulator(model).jacobians()
+    sim = ts.Simulator(model, solver="sap")
+    sim.step()
+    with pytest.raises(ts.Error, match="hard constraints"):
+        sim.jacobians()
+    with pytest.raises(ts.Error):
+        ts.inverse_dynamics_derivatives(model, [0.0], [0.0], [0.0])

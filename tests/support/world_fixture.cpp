@@ -1,0 +1,203 @@
+#include "support/world_fixture.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "touchstone/base/index.hpp"
+#include "touchstone/contact/certify.hpp"
+#include "touchstone/dynamics/algorithms.hpp"
+#include "touchstone/sim/constraints/contact.hpp"
+#include "touchstone/sim/stages.hpp"
+
+namespace touchstone::test {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+VectorX mapped(const double* values, int size) { return Eigen::Map<const VectorX>(values, size); }
+Vector3 vector(gpu::Vec v) { return {v.x, v.y, v.z}; }
+
+// The contact of the backend that is nearest to one of the simulator, of the same shapes.
+const gpu::Contact* nearest(const gpu::ModelView& m, const gpu::Scratch<double>& s, const Contact& contact) {
+  const gpu::Contact* best = nullptr;
+  double least = kNever;
+  for (int i = 0; i < s.contact_count; ++i) {
+    const gpu::Contact& c = s.contacts[i];
+    if (m.shape_element[m.pair_a[c.pair]] != contact.shape_a || m.shape_element[m.pair_b[c.pair]] != contact.shape_b)
+      continue;
+    const double distance = (vector(c.position) - contact.position.eigen()).norm();
+    if (distance < least) least = distance, best = &c;
+  }
+  return best;
+}
+
+gpu::BlockKind kind_of(ConstraintKind kind) {
+  switch (kind) {
+    case ConstraintKind::kJointLimit:
+      return gpu::BlockKind::kLimit;
+    case ConstraintKind::kJointFriction:
+      return gpu::BlockKind::kFriction;
+    case ConstraintKind::kTendonLimit:
+      return gpu::BlockKind::kTendonLimit;
+    case ConstraintKind::kServo:
+      return gpu::BlockKind::kServo;
+    default:
+      return gpu::BlockKind::kContact;
+  }
+}
+
+}  // namespace
+
+SimulatorOptions backend_options() {
+  SimulatorOptions options;
+  options.stabilisation.method = Stabilisation::kBaumgarte;
+  options.islands = false;
+  options.warm_start = false;
+  options.tolerance = 1e-9;
+  options.watch.energy = false;
+  options.sleep.mode = SleepMode::kOff;
+  return options;
+}
+
+WorldFixture::WorldFixture(ModelPtr model, int contacts)
+    : shared_(std::move(model)),
+      simulator_(std::make_unique<Simulator>(shared_, backend_options())),
+      arrays_(make_model_arrays(*shared_, backend_options())),
+      view_(gpu::view_of(arrays_)) {
+  const gpu::Pool pool = gpu::pool_for(arrays_.sizes, contacts);
+  q_.resize(at(shared_->nq));
+  v_.resize(at(shared_->nv));
+  activation_.resize(at(shared_->na));
+  control_.resize(at(shared_->nu));
+  force_.resize(at(shared_->nv));
+  key_.resize(at(pool.blocks));
+  impulse_.resize(at(3 * pool.blocks));
+  memory_.resize(gpu::carve(arrays_.sizes, pool, nullptr, scratch_) / sizeof(double) + 1);
+  gpu::carve(arrays_.sizes, pool, reinterpret_cast<char*>(memory_.data()), scratch_);
+}
+
+gpu::WorldState WorldFixture::world() {
+  gpu::WorldState world;
+  world.q = q_.data(), world.v = v_.data(), world.activation = activation_.data();
+  world.control = control_.data(), world.applied_force = force_.data();
+  world.natv = &natv_, world.status = &status_, world.contacts = &contacts_, world.sweeps = &sweeps_;
+  world.warm = {&warm_count_, key_.data(), impulse_.data()};
+  return world;
+}
+
+void WorldFixture::copy_state() {
+  const State& state = simulator_->state();
+  std::copy(state.q.begin(), state.q.end(), q_.begin());
+  std::copy(state.v.begin(), state.v.end(), v_.begin());
+  std::copy(state.activation.begin(), state.activation.end(), activation_.begin());
+  const Input& input = simulator_->input();
+  std::copy(input.control.begin(), input.control.end(), control_.begin());
+  std::copy(input.applied_force.begin(), input.applied_force.end(), force_.begin());
+  warm_count_ = 0;
+}
+
+bool WorldFixture::prepare() {
+  copy_state();
+  StepContext& s = simulator_->context();
+  stage::begin(s, 0.0);
+  if (!stage::free_motion(s)) return false;
+  stage::detect(s);
+  const gpu::SerialTeam team;
+  return gpu::begin_step(team, view_, world(), scratch_) && gpu::find_contacts(team, view_, scratch_);
+}
+
+double WorldFixture::solve(double tolerance, int most_sweeps) {
+  StepContext& s = simulator_->context();
+  stage::assemble(s);
+  stage::solve(s);
+  const gpu::SerialTeam team;
+  gpu::assemble(team, view_, world(), scratch_);
+  int sweeps = 0;
+  return gpu::solve_contacts(team, view_, scratch_, tolerance, most_sweeps, 20, sweeps);
+}
+
+double WorldFixture::certified() const {
+  const StepContext& s = simulator_->context();
+  const Constraints& c = s.constraints;
+  const int n = c.rows();
+  if (n == 0) return 0.0;
+  ContactProblem problem;
+  problem.blocks = c.blocks;
+  problem.row_length = c.row_length;
+  problem.time_step = s.h;
+  MatrixX G(n, n);
+  VectorX tau(shared_->nv), lambda = VectorX::Zero(n), g(n);
+  for (int k = 0; k < n; ++k) {
+    tau.setZero();
+    add_constraint_force(*shared_, c, VectorX(VectorX::Unit(n, k)), tau);
+    touchstone::solve(*shared_, s.data, tau);
+    constraint_velocity(*shared_, c, tau, G.col(k));
+  }
+  G.diagonal() += c.compliance.head(n);
+  constraint_velocity(*shared_, c, s.data.v_free, g);
+  g += c.bias.head(n);
+  problem.dual.set(G, g);
+  for (int block = 0; block < c.count(); ++block) {
+    const Constraint& constraint = c.list[at(block)];
+    const int row = c.blocks.row[at(block)];
+    if (constraint.kind == ConstraintKind::kEquality) {
+      int active = 0;
+      for (int e = 0; e < constraint.index; ++e) active += shared_->equalities[at(e)].active ? 1 : 0;
+      for (int r = 0; r < c.blocks.size(block); ++r)
+        lambda[row + r] = scratch_.lambda_e[view_.equality_row[active] + r];
+      continue;
+    }
+    const bool is_contact = constraint.kind == ConstraintKind::kContact;
+    const Contact* contact = is_contact ? &s.contacts()[at(constraint.index)] : nullptr;
+    const gpu::Contact* same = is_contact ? nearest(view_, scratch_, *contact) : nullptr;
+    for (int k = 0; k < scratch_.block_count; ++k) {
+      const gpu::Block<double>& other = scratch_.blocks[k];
+      if (other.kind != kind_of(constraint.kind)) continue;
+      const Vector3 impulse = vector(gpu::block_impulse(scratch_, other));
+      if (is_contact) {
+        if (&scratch_.contacts[other.index] == same) to_rows(*contact, {Vec3(impulse), Vec3()}, lambda.data() + row);
+        continue;
+      }
+      const bool is_limit = constraint.kind == ConstraintKind::kJointLimit;
+      const int index = is_limit ? view_.limit_joint[other.index] : other.index;
+      if (index == constraint.index && other.side == constraint.side) lambda[row] = impulse.x();
+    }
+  }
+  return certify(problem, lambda).natv_relative;
+}
+
+double WorldFixture::contact_difference() const {
+  const std::span<const Contact> contacts = simulator_->context().contacts();
+  if (static_cast<int>(contacts.size()) != scratch_.contact_count) return kNever;
+  double worst = 0.0;
+  for (const Contact& contact : contacts) {
+    const gpu::Contact* same = nearest(view_, scratch_, contact);
+    if (same == nullptr) return kNever;
+    worst = std::max({worst, (vector(same->position) - contact.position.eigen()).norm(),
+                      (vector(same->normal) - contact.normal().eigen()).norm(),
+                      std::abs(same->gap + contact.margin - contact.distance)});
+  }
+  return worst;
+}
+
+double WorldFixture::free_velocity_difference() const {
+  const VectorX& expected = simulator_->context().data.v_free;
+  return (mapped(scratch_.v_free, shared_->nv) - expected).lpNorm<Eigen::Infinity>() /
+         std::max(1.0, expected.lpNorm<Eigen::Infinity>());
+}
+
+double WorldFixture::velocity_difference() const {
+  return (mapped(scratch_.v_next, shared_->nv) - simulator_->context().v_next).lpNorm<Eigen::Infinity>();
+}
+
+void randomize_controls(Simulator& simulator, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  for (int u = 0; u < simulator.model().nu; ++u) {
+    const Actuator& actuator = simulator.model().actuators[at(u)];
+    const Vector2 range = actuator.control_limited ? actuator.control_range : Vector2(-1.0, 1.0);
+    simulator.input().control[u] = 0.5 * (range[0] + range[1]) + 0.5 * (range[1] - range[0]) * uniform(random);
+  }
+}
+
+}  // namespace touchstone::test
