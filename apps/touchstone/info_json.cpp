@@ -199,6 +199,7 @@ Json contact_json(const Model& model) {
 
 // null without loops.
 Json mobility_json(const ModelPtr& model) {
+  if (!has_loops(*model)) return nullptr;
   const Mobility m = Mechanism(model).mobility(scene_of(model).start);
   if (m.rows == 0) return nullptr;
   Json json{{"dofs", m.dofs}, {"rows", m.rows}, {"gruebler", m.gruebler()}, {"error", m.error}};

@@ -224,6 +224,7 @@ std::string model_lists(const Model& model, bool verbose) {
 }
 
 std::string model_mobility(const ModelPtr& model) {
+  if (!has_loops(*model)) return {};
   const Mobility m = Mechanism(model).mobility(scene_of(model).start);
   if (m.rows == 0) return {};
   Table table;

@@ -131,6 +131,8 @@ void ClosureOptions::validate(const Model& model) const {
   }
 }
 
+bool has_loops(const Model& model) { return !model.equalities.empty() || !model.loop_joints.empty(); }
+
 Mechanism::Mechanism(ModelPtr model) : model_(std::move(model)) {
   if (model_ == nullptr) throw Error("Mechanism: there is no model");
   weights_ = std::make_unique<ReferenceWeights>(*model_);

@@ -78,6 +78,9 @@ struct Mobility {
   bool is_singular() const { return rank < generic_rank; }  // here alone
 };
 
+// Whether anything closes a loop. Without, there is nothing to ask a Mechanism, whose set-up is not free.
+bool has_loops(const Model& model);
+
 class Mechanism {
  public:
   // With the model's default parameters. Throws Error if it is null.
