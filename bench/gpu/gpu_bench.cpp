@@ -64,8 +64,14 @@ Arguments parse(int argc, char** argv) {
                                       {"--hold", &a.hold},
                                       {"--warm-up", &a.warm_up},
                                       {"--sweeps", &a.options.sweeps},
+                                      {"--more-sweeps", &a.options.more_sweeps},
                                       {"--most-sweeps", &a.options.most_sweeps},
                                       {"--pool", &a.options.small_pool},
+                                      {"--middle-pool", &a.options.middle_pool},
+                                      {"--tree-lanes", &a.options.lanes.tree},
+                                      {"--collide-lanes", &a.options.lanes.collide},
+                                      {"--solve-lanes", &a.options.lanes.solve},
+                                      {"--finish-lanes", &a.options.lanes.finish},
                                       {"--large-pool", &a.options.large_pool}};
   for (int i = 3; i < argc; ++i) {
     const std::string name = argv[i];
@@ -123,7 +129,7 @@ double quantile(std::vector<double>& values, double share) {
 // What all worlds have seen in the steps that were looked at.
 struct Figures {
   std::vector<double> natv;
-  double contacts = 0.0, sweeps = 0.0, second_tier = 0.0;
+  double contacts = 0.0, sweeps = 0.0, second_tier = 0.0, third_tier = 0.0;
   int looks = 0, uncertified = 0, lost = 0;
 
   void look(const gpu::WorldBatch& batch) {
@@ -140,7 +146,9 @@ struct Figures {
     for (const int count : counts) contacts += count;
     batch.read(gpu::BatchField::kSweeps, counts.data());
     for (const int count : counts) sweeps += count;
-    second_tier += batch.second_tier();
+    const gpu::TierCounts tiers = batch.tiers();
+    second_tier += tiers.second;
+    third_tier += tiers.third;
     ++looks;
   }
 };
@@ -155,10 +163,10 @@ std::string measure(const Arguments& a, const States& states) {
   double seconds = 0.0;
   for (int done = 0; done < a.steps; done += a.hold) {
     write_part(*batch, states, gpu::BatchField::kControl, states.nq + states.nv, states.nu, done + 1);
-    batch->second_tier();  // waits
+    batch->tiers();  // waits
     const auto start = std::chrono::steady_clock::now();
     batch->step(a.hold);
-    batch->second_tier();
+    batch->tiers();
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     figures.look(*batch);
   }
@@ -167,14 +175,15 @@ std::string measure(const Arguments& a, const States& states) {
   char text[1024];
   std::snprintf(text, sizeof text,
                 "{\"model\": \"%s\", \"device\": \"%s\", \"worlds\": %d, \"steps\": %d, \"sweeps\": %d, "
-                "\"most_sweeps\": %d, \"tolerance\": %g, \"pool\": %d, \"steps_per_second\": %.4g, \"natv_p50\": %.2e, "
+                "\"more_sweeps\": %d, \"most_sweeps\": %d, \"tolerance\": %g, \"pool\": %d, \"steps_per_second\": "
+                "%.4g, \"natv_p50\": %.2e, "
                 "\"natv_p90\": %.2e, \"natv_p99\": %.2e, \"natv_worst\": %.2e, \"contacts\": %.2f, \"mean_sweeps\": "
-                "%.1f, \"second_tier\": %.4f, \"uncertified\": %.2e, \"lost\": %.2e}",
-                a.arrays.c_str(), a.device.c_str(), a.worlds, a.steps, a.options.sweeps, a.options.most_sweeps,
-                a.options.tolerance, a.options.small_pool, total / seconds, quantile(figures.natv, 0.5),
-                quantile(figures.natv, 0.9), quantile(figures.natv, 0.99), worst, figures.contacts / looked,
-                figures.sweeps / looked, figures.second_tier / looked, figures.uncertified / looked,
-                figures.lost / looked);
+                "%.1f, \"second_tier\": %.4f, \"third_tier\": %.4f, \"uncertified\": %.2e, \"lost\": %.2e}",
+                a.arrays.c_str(), a.device.c_str(), a.worlds, a.steps, a.options.sweeps, a.options.more_sweeps,
+                a.options.most_sweeps, a.options.tolerance, a.options.small_pool, total / seconds,
+                quantile(figures.natv, 0.5), quantile(figures.natv, 0.9), quantile(figures.natv, 0.99), worst,
+                figures.contacts / looked, figures.sweeps / looked, figures.second_tier / looked,
+                figures.third_tier / looked, figures.uncertified / looked, figures.lost / looked);
   return text;
 }
 

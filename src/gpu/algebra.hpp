@@ -26,6 +26,8 @@ TOUCHSTONE_LANE Vec axis(int k, double value) {
   return {k == 0 ? value : 0.0, k == 1 ? value : 0.0, k == 2 ? value : 0.0};
 }
 TOUCHSTONE_LANE double clamp(double x, double lo, double hi) { return x < lo ? lo : (x > hi ? hi : x); }
+TOUCHSTONE_LANE float root(float x) { return sqrtf(x); }
+TOUCHSTONE_LANE double root(double x) { return sqrt(x); }
 TOUCHSTONE_LANE double least(double a, double b) { return a < b ? a : b; }
 TOUCHSTONE_LANE double most(double a, double b) { return a > b ? a : b; }
 

@@ -5,9 +5,11 @@
 //   batch->step(100);
 //   batch->read(BatchField::kPosition, q.data());
 //
-// A step has two tiers: a fixed number of accelerated sweeps in float, and for worlds that are not certified after them
-// (StepOptions::tolerance), or that have more contacts than the small pool holds, sweeps in double until they are.
-// Every step of every world has a certificate, computed in double, and a status.
+// A step has three tiers. The first makes a few accelerated sweeps in float. Worlds that are not certified after them
+// (`tolerance`), or that have more rows than the small pool holds, go on in the second, which makes more of them in a
+// larger pool. What is still not certified, or has servos that turn out to be beyond their limits, or more contacts, is
+// computed again by the third in double, until it is. Every step of every world has a certificate, computed in double,
+// and a status.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +20,21 @@
 
 namespace touchstone::gpu {
 
+// Lanes of a GPU that share the work of a world, in each stage of a step: 8, 16 or 32.
+struct StageLanes {
+  int tree = 32, collide = 32, solve = 32, finish = 32;
+};
+
 struct BatchOptions {
   double tolerance = 1e-3;  // relative natv that a step is asked for
-  int sweeps = 12;          // of the first tier
-  int most_sweeps = 400;    // of the second tier
-  int check_every = 20;     // sweeps of the second tier between certificates
-  int small_pool = 32;      // contacts of a world in the first tier
-  int large_pool = 256;     // in the second
+  int sweeps = 16;          // of the first tier: at most
+  int more_sweeps = 60;     // of the second
+  int most_sweeps = 400;    // of the third; 0: what the second cannot certify moves on with the natv that it has
+  int check_every = 20;     // sweeps of the third tier between certificates
+  int small_pool = 16;      // contacts of a world in the first tier
+  int middle_pool = 48;     // in the second
+  int large_pool = 256;     // in the third
+  StageLanes lanes;
 
   // Throws std::runtime_error naming the field.
   void validate() const;
@@ -50,6 +60,11 @@ struct WorldImpulses {
   std::vector<double> impulse;  // 3 each
 };
 
+// Worlds that needed the second tier, and of these the third.
+struct TierCounts {
+  int second = 0, third = 0;
+};
+
 class WorldBatch {
  public:
   virtual ~WorldBatch() = default;
@@ -58,8 +73,8 @@ class WorldBatch {
   virtual const ModelSizes& sizes() const = 0;
   // `count` steps in every world. A world that diverges, or has too many contacts, stays where it was.
   virtual void step(int count) = 0;
-  // Worlds that needed the second tier in the last step.
-  virtual int second_tier() const = 0;
+  // Of the last step. Waits for it.
+  virtual TierCounts tiers() const = 0;
 
   // Whole fields, from and to the memory of the processor.
   virtual void write(BatchField field, const double* values) = 0;

@@ -1,124 +1,81 @@
 #include <algorithm>
-#include <cstring>
-#include <stdexcept>
-#include <vector>
+#include <string>
+#include <utility>
 
-#include "touchstone/gpu/batch.hpp"
-#include "touchstone/gpu/batch_view.hpp"
+#include "touchstone/gpu/batch_store.hpp"
+#include "touchstone/gpu/stages.hpp"
 
 namespace touchstone::gpu {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+template <typename T>
+class HostArray {
+ public:
+  HostArray() = default;
+  explicit HostArray(std::size_t size) : values_(size) {}
+  T* data() { return values_.data(); }
+  std::size_t size() const { return values_.size(); }
+  void write(const T* from) { std::copy(from, from + values_.size(), values_.begin()); }
+  void read(T* to) const { std::copy(values_.begin(), values_.end(), to); }
 
-class CpuBatch final : public WorldBatch {
+ private:
+  std::vector<T> values_;
+};
+
+// Memory in units that every array of a stage may start at.
+std::vector<double> memory_of(std::size_t bytes) { return std::vector<double>(bytes / sizeof(double) + 1); }
+
+class CpuBatch final : public StoredBatch<HostArray> {
  public:
   CpuBatch(ModelArrays arrays, int worlds, const BatchOptions& options)
-      : arrays_(std::move(arrays)),
-        model_(view_of(arrays_)),
-        options_{options.tolerance, options.sweeps, options.most_sweeps, options.check_every},
-        small_(pool_for(arrays_.sizes, options.small_pool)),
-        large_(pool_for(arrays_.sizes, options.large_pool)) {
-    const ModelSizes& n = arrays_.sizes;
-    const int capacity = large_.blocks;
-    numbers_[0].resize(at(worlds) * at(n.nq));
-    numbers_[1].resize(at(worlds) * at(n.nv));
-    numbers_[2].resize(at(worlds) * at(n.na));
-    numbers_[3].resize(at(worlds) * at(n.nu));
-    numbers_[4].resize(at(worlds) * at(n.nv));
-    numbers_[5].resize(at(worlds));
-    for (std::vector<int>& counts : counts_) counts.resize(at(worlds));
-    warm_count_.resize(at(worlds));
-    warm_key_.resize(at(worlds) * at(capacity));
-    warm_impulse_.resize(3 * at(worlds) * at(capacity));
-    for (int w = 0; w < worlds; ++w)
-      std::copy(arrays_.reference_q.begin(), arrays_.reference_q.end(), numbers_[0].begin() + at(w) * at(n.nq));
-    view_ = {worlds,
-             capacity,
-             numbers_[0].data(),
-             numbers_[1].data(),
-             numbers_[2].data(),
-             numbers_[3].data(),
-             numbers_[4].data(),
-             numbers_[5].data(),
-             counts_[0].data(),
-             counts_[1].data(),
-             counts_[2].data(),
-             warm_count_.data(),
-             warm_key_.data(),
-             warm_impulse_.data()};
-    memory_.resize(std::max(scratch_bytes<float>(n, small_), scratch_bytes<double>(n, large_)) / sizeof(double) + 1);
+      : StoredBatch(arrays, worlds, options), arrays_(std::move(arrays)), model_(view_of(arrays_)) {
+    record_ = memory_of(record_bytes(sizes_, middle_));
+    local_ = memory_of(scratch_bytes<float>(sizes_, middle_));
+    large_memory_ = memory_of(scratch_bytes<double>(sizes_, large_));
   }
 
-  int worlds() const override { return view_.worlds; }
-  const ModelSizes& sizes() const override { return arrays_.sizes; }
-  int second_tier() const override { return second_tier_; }
-
+  TierCounts tiers() const override { return tiers_; }
   void step(int count) override {
     for (int k = 0; k < count; ++k) {
-      second_tier_ = 0;
+      tiers_ = {};
       for (int w = 0; w < view_.worlds; ++w) step_world(w);
     }
   }
-
-  void write(BatchField field, const double* values) override {
-    std::vector<double>& numbers = numbers_[number_of(field)];
-    std::copy(values, values + numbers.size(), numbers.begin());
-  }
-  void read(BatchField field, double* values) const override {
-    const std::vector<double>& numbers = numbers_[number_of(field)];
-    std::copy(numbers.begin(), numbers.end(), values);
-  }
-  void read(BatchField field, int* values) const override {
-    const std::vector<int>& counts = counts_[count_of(field)];
-    std::copy(counts.begin(), counts.end(), values);
-  }
   WorldImpulses impulses(int world) const override {
-    const WorldState state = view_.world(arrays_.sizes, world);
+    const WorldState state = view_.world(sizes_, world);
     const int count = *state.warm.count;
     return {{state.warm.key, state.warm.key + count}, {state.warm.impulse, state.warm.impulse + 3 * count}};
   }
-  void* data(BatchField field) override {
-    if (field >= BatchField::kStatus) return counts_[count_of(field)].data();
-    return numbers_[number_of(field)].data();
-  }
-  void forget() override { std::fill(warm_count_.begin(), warm_count_.end(), 0); }
 
  private:
-  static std::size_t number_of(BatchField field) {
-    if (field >= BatchField::kStatus) throw std::runtime_error("this field of a batch holds integers");
-    return static_cast<std::size_t>(field);
-  }
-  static std::size_t count_of(BatchField field) {
-    if (field < BatchField::kStatus) throw std::runtime_error("this field of a batch holds doubles");
-    return static_cast<std::size_t>(field) - static_cast<std::size_t>(BatchField::kStatus);
-  }
-
   void step_world(int w) {
     const SerialTeam team;
-    char* memory = reinterpret_cast<char*>(memory_.data());
-    WorldState world = view_.world(arrays_.sizes, w);
-    Scratch<float> fast;
-    carve(arrays_.sizes, small_, memory, fast);
-    if (try_step(team, model_, options_, world, fast) == StepOutcome::kDone) return;
-    ++second_tier_;
+    WorldState world = view_.world(sizes_, w);
+    const auto memory = [this](const Pool& pool) {
+      return StageMemory{pool, middle_, reinterpret_cast<char*>(local_.data()),
+                         reinterpret_cast<char*>(record_.data())};
+    };
+    run_tree(team, model_, world, false, memory(middle_));
+    run_collide(team, model_, memory(middle_));
+    run_solve(team, model_, world, options_.sweeps, options_.tolerance, memory(small_));
+    StepOutcome outcome = run_finish(team, model_, world, options_.tolerance, false, memory(small_));
+    if (outcome == StepOutcome::kDone) return;
+    ++tiers_.second;
+    const bool last = options_.most_sweeps == 0;
+    run_tree(team, model_, world, true, memory(middle_));
+    run_solve(team, model_, world, options_.more_sweeps, options_.tolerance, memory(middle_));
+    outcome = run_finish(team, model_, world, options_.tolerance, last, memory(middle_));
+    if (outcome == StepOutcome::kDone) return;
+    ++tiers_.third;
     Scratch<double> thorough;
-    carve(arrays_.sizes, large_, memory, thorough);
+    carve(sizes_, large_, reinterpret_cast<char*>(large_memory_.data()), thorough);
     finish_world(team, model_, options_, world, thorough);
   }
 
   ModelArrays arrays_;
   ModelView model_;
-  StepOptions options_;
-  Pool small_, large_;
-  std::vector<double> numbers_[6];
-  std::vector<int> counts_[3];
-  std::vector<int> warm_count_;
-  std::vector<std::int64_t> warm_key_;
-  std::vector<double> warm_impulse_;
-  std::vector<double> memory_;
-  BatchView view_;
-  int second_tier_ = 0;
+  std::vector<double> record_, local_, large_memory_;
+  TierCounts tiers_;
 };
 
 }  // namespace
@@ -126,8 +83,13 @@ class CpuBatch final : public WorldBatch {
 void BatchOptions::validate() const {
   const auto fail = [](const char* what) { throw std::runtime_error(std::string("options of a batch: ") + what); };
   if (!(tolerance > 0.0)) fail("tolerance must be positive");
-  if (sweeps < 1 || most_sweeps < 1 || check_every < 1) fail("sweeps, most_sweeps and check_every must be at least 1");
-  if (small_pool < 1 || large_pool < small_pool) fail("small_pool must be at least 1, large_pool not smaller than it");
+  if (sweeps < 1 || more_sweeps < 1 || check_every < 1) fail("sweeps, more_sweeps and check_every must be at least 1");
+  if (most_sweeps < 0) fail("most_sweeps must not be negative");
+  if (small_pool < 1 || middle_pool < small_pool || large_pool < middle_pool)
+    fail("small_pool must be at least 1, middle_pool not smaller than it, large_pool not smaller than that");
+  for (const int team : {lanes.tree, lanes.collide, lanes.solve, lanes.finish}) {
+    if (team != 8 && team != 16 && team != 32) fail("lanes of a stage must be 8, 16 or 32");
+  }
 }
 
 std::unique_ptr<WorldBatch> make_cpu_batch(ModelArrays arrays, int worlds, const BatchOptions& options) {

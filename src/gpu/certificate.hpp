@@ -6,8 +6,6 @@
 
 namespace touchstone::gpu {
 
-constexpr double kGravity = 9.81;  // m/s^2; velocities are compared with what it does in a step
-
 // tau = J' lambda of contacts and single rows.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, Scratch<Real>& s, double* tau) {
@@ -23,12 +21,12 @@ TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, Scratch
       const Vec f = (is_b ? 1.0 : -1.0) * block_impulse(s, block);
       sum = sum + Wrench{cross(c.position - O, f), f};
     }
-    store(sum, s.wrench + 6 * b);
+    store(sum, s.subtree + kSubtree * b + kWrench);
   }
   team.sync();
-  sum_subtrees(team, m, 6, s.wrench);
+  sum_subtrees(team, m, kWrench, s.subtree);
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
-    tau[i] = dot(load_motion(s.S + 6 * i), load_wrench(s.wrench + 6 * m.dof_body[i]));
+    tau[i] = dot(load_motion(s.S + 6 * i), load_wrench(s.subtree + kSubtree * m.dof_body[i] + kWrench));
   team.sync();
   if (team.lane() == 0) {
     for (int k = 0; k < s.block_count; ++k) {
@@ -81,7 +79,8 @@ TOUCHSTONE_LANE BlockResidual block_residual(const ModelView& m, const Scratch<R
                      static_cast<double>(impulses[2])};
     const Vec bias{0, 0, block.bias};
     const auto rows = [&](Vec v) { return Vec{dot(c.t1, v), dot(c.t2(), v), dot(c.normal, v)} + bias; };
-    const Vec u = rows(contact_velocity(m, s, c, s.v_next)), free = rows(contact_velocity(m, s, c, s.v_free));
+    const Vec u = rows(contact_velocity(m, s, c, s.next_velocity)),
+              free = rows(contact_velocity(m, s, c, s.free_velocity));
     return {contact_residual(lambda, u, m.pair_friction[c.pair], d),
             most(fabs(free.x), most(fabs(free.y), fabs(free.z)))};
   }
@@ -89,8 +88,8 @@ TOUCHSTONE_LANE BlockResidual block_residual(const ModelView& m, const Scratch<R
   double u = 0.0, free = 0.0;
   if (block.kind == BlockKind::kContact) {
     const Contact& c = s.contacts[block.index];
-    u = dot(c.normal, contact_velocity(m, s, c, s.v_next)) + block.bias;
-    free = dot(c.normal, contact_velocity(m, s, c, s.v_free)) + block.bias;
+    u = dot(c.normal, contact_velocity(m, s, c, s.next_velocity)) + block.bias;
+    free = dot(c.normal, contact_velocity(m, s, c, s.free_velocity)) + block.bias;
   } else {
     u = single_velocity(m, s, block, s.v_next) + static_cast<double>(block.compliance * impulses[0]);
     free = single_velocity(m, s, block, s.v_free);
@@ -116,6 +115,7 @@ TOUCHSTONE_LANE double equality_residual(const ModelView& m, const Scratch<Real>
 // The largest natv of all blocks, relative to the free velocities; NaN if anything is.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE double certify(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  body_velocities(team, m, s, s.v_next, s.next_velocity);
   double natv = 0.0, free = 0.0;
   const auto raise = [](double& worst, double value) { worst = value <= worst ? worst : value; };
   for (int k = team.lane(); k < s.block_count; k += team.size()) {

@@ -85,9 +85,9 @@ TOUCHSTONE_LANE void equality_row(const ModelView& m, Scratch<Real>& s, int e, i
   const double error = joints ? joint_equality_row(m, s, e, J) : body_equality_row(m, s, e, r, J);
   s.bias_e[row] = m.settings.erp * error / m.settings.time_step;
   if (joints) {
-    whiten_row(m, s, m.joint_dof[a], b >= 0 ? m.joint_dof[b] : -1, J);
+    whiten_row(m, s.L, s.D_root, m.joint_dof[a], b >= 0 ? m.joint_dof[b] : -1, J);
   } else {
-    whiten_row(m, s, m.body_last_dof[a], m.body_last_dof[b], J);
+    whiten_row(m, s.L, s.D_root, m.body_last_dof[a], m.body_last_dof[b], J);
   }
 }
 
@@ -153,8 +153,9 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_base[i] = s.v_free[i];
   team.sync();
   if (n == 0) return;
-  for (int e = team.lane(); e < m.sizes.equalities; e += team.size()) {
-    for (int r = 0; r < equality_rows(m, e); ++r) equality_row(m, s, e, r);
+  for (int row = team.lane(); row < n; row += team.size()) {
+    const int e = m.equality_of_row[row];
+    equality_row(m, s, e, row - m.equality_row[e]);
   }
   team.sync();
   for (int k = team.lane(); k < n * n; k += team.size()) {
@@ -167,6 +168,7 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
   factorize_equalities(team, m, s);
   orthonormalize_equalities(team, m, s);
   hold_equalities(team, m, s, s.v_base);
+  body_velocities(team, m, s, s.v_base, s.base_velocity);
 }
 
 // Takes from a whitened row its part along the equalities, by one lane.

@@ -49,7 +49,8 @@ TOUCHSTONE_LANE double actuator_signal(const ModelView& m, const WorldState& wor
 // Mode, force and gain of an actuator: force at the start of the step for explicit ones, else with the velocity of the
 // start and the position a step ahead.
 template <typename Real>
-TOUCHSTONE_LANE void begin_actuator(const ModelView& m, const WorldState& world, Scratch<Real>& s, int u) {
+TOUCHSTONE_LANE void begin_actuator(const ModelView& m, const WorldState& world, Scratch<Real>& s, bool again, int u) {
+  const bool was_bounded = again && s.servo_mode[u] == kBoundedServo;
   const int flags = m.actuator_flags[u];
   const double h = m.settings.time_step, gear = m.actuator_gear[u];
   const double signal = actuator_signal(m, world, s, u);
@@ -75,7 +76,7 @@ TOUCHSTONE_LANE void begin_actuator(const ModelView& m, const WorldState& world,
   s.servo_force[u] = is_limited ? clamp(law, range[0], range[1]) : law;
   s.servo_mode[u] = kExplicitServo;
   if (implicit == 0.0 || gear == 0.0) return;
-  s.servo_mode[u] = is_limited && is_near_limits(law, range) ? kBoundedServo : kImplicitServo;
+  s.servo_mode[u] = is_limited && (was_bounded || is_near_limits(law, range)) ? kBoundedServo : kImplicitServo;
   s.servo_gain[u] = implicit;
   s.servo_force[u] = law - h * kp * rate;
 }
@@ -102,8 +103,9 @@ TOUCHSTONE_LANE void add_spring(const ModelView& m, Scratch<Real>& s, int j) {
 
 // Everything but the servos: tau = passive + applied - bias.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void begin_forces(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s) {
-  for (int u = team.lane(); u < m.sizes.nu; u += team.size()) begin_actuator(m, world, s, u);
+TOUCHSTONE_LANE void begin_forces(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s,
+                                  bool again) {
+  for (int u = team.lane(); u < m.sizes.nu; u += team.size()) begin_actuator(m, world, s, again, u);
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
     s.tau[i] += world.applied_force[i] - m.dof_damping[i] * s.v[i];
   team.sync();

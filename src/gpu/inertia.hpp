@@ -10,7 +10,7 @@ namespace touchstone::gpu {
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void compute_mass(const Team& team, const ModelView& m, Scratch<Real>& s) {
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
-    const Wrench f = times(s.inertia + 10 * m.dof_body[i], load_motion(s.S + 6 * i));
+    const Wrench f = times(s.subtree + kSubtree * m.dof_body[i], load_motion(s.S + 6 * i));
     for (int k = m.row_start[i]; k < m.row_start[i + 1]; ++k) s.L[k] = dot(load_motion(s.S + 6 * m.row_dof[k]), f);
     s.L[m.row_start[i + 1] - 1] += m.dof_armature[i];
   }
@@ -28,16 +28,14 @@ TOUCHSTONE_LANE bool factorize(const Team& team, const ModelView& m, Scratch<Rea
     ok = ok && pivot > 0.0;
     const double inverse = 1.0 / pivot;
     // An ancestor's row is a prefix of this one: entry (i, j) of the ancestors loses row_i row_j / D.
-    for (int e = team.lane(); e < count * (count + 1) / 2; e += team.size()) {
-      int i = static_cast<int>((sqrtf(8.0f * static_cast<float>(e) + 1.0f) - 1.0f) * 0.5f);
-      while (i * (i + 1) / 2 > e) --i;
-      while ((i + 1) * (i + 2) / 2 <= e) ++i;
-      const int j = e - i * (i + 1) / 2, dof = m.row_dof[m.row_start[k] + i];
-      s.L[m.row_start[dof] + j] -= row[i] * row[j] * inverse;
+    for (int i = 0; i < count; ++i) {
+      double* other = s.L + m.row_start[m.row_dof[m.row_start[k] + i]];
+      const double share = row[i] * inverse;
+      for (int j = team.lane(); j <= i; j += team.size()) other[j] -= share * row[j];
     }
     team.sync();
     for (int j = team.lane(); j < count; j += team.size()) row[j] *= inverse;
-    if (team.lane() == 0) s.D_inverse[k] = inverse;
+    if (team.lane() == 0) s.D_inverse[k] = inverse, s.D_root[k] = sqrt(inverse);
     team.sync();
   }
   return ok;
@@ -54,15 +52,16 @@ TOUCHSTONE_LANE void half_solve(const Team& team, const ModelView& m, const Scra
   }
 }
 
-// x <- L^-1 x.
+// x <- L^-1 x. Dofs of one depth do not depend on each other.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void other_half_solve(const Team& team, const ModelView& m, const Scratch<Real>& s, double* x) {
-  for (int k = 1; k < m.sizes.nv; ++k) {
-    const int start = m.row_start[k], count = m.row_start[k + 1] - start - 1;
-    double sum = 0.0;
-    for (int j = team.lane(); j < count; j += team.size()) sum += s.L[start + j] * x[m.row_dof[start + j]];
-    sum = team.sum(sum);
-    if (team.lane() == 0) x[k] -= sum;
+  for (int depth = 1; depth < m.sizes.depths; ++depth) {
+    for (int i = m.depth_start[depth] + team.lane(); i < m.depth_start[depth + 1]; i += team.size()) {
+      const int k = m.depth_dof[i], start = m.row_start[k];
+      double sum = 0.0;
+      for (int j = 0; j < depth; ++j) sum += s.L[start + j] * x[m.row_dof[start + j]];
+      x[k] -= sum;
+    }
     team.sync();
   }
 }
@@ -76,15 +75,17 @@ TOUCHSTONE_LANE void solve(const Team& team, const ModelView& m, const Scratch<R
   other_half_solve(team, m, s, x);
 }
 
-// The whitened form D^-1/2 L^-T J' of one row of J, by one lane; nonzero on the paths to two dofs (or -1).
-template <typename Number, typename Real>
-TOUCHSTONE_LANE void whiten_row(const ModelView& m, const Scratch<Real>& s, int leaf_a, int leaf_b, Number* x) {
+// The whitened form D^-1/2 L^-T J' of one row of J, by one lane; nonzero on the paths to two dofs (or -1). `L` and
+// `D_half` (D^-1/2) in the numbers of the row.
+template <typename Number>
+TOUCHSTONE_LANE void whiten_row(const ModelView& m, const Number* L, const Number* D_half, int leaf_a, int leaf_b,
+                                Number* x) {
   while (leaf_a >= 0 || leaf_b >= 0) {
     const int k = leaf_a > leaf_b ? leaf_a : leaf_b;
     const int start = m.row_start[k], count = m.row_start[k + 1] - start - 1;
     const Number own = x[k];
-    for (int j = 0; j < count; ++j) x[m.row_dof[start + j]] -= static_cast<Number>(s.L[start + j]) * own;
-    x[k] = own * static_cast<Number>(sqrt(s.D_inverse[k]));
+    for (int j = 0; j < count; ++j) x[m.row_dof[start + j]] -= L[start + j] * own;
+    x[k] = own * D_half[k];
     if (leaf_a == k) leaf_a = m.dof_parent[k];
     if (leaf_b == k) leaf_b = m.dof_parent[k];
   }
@@ -98,7 +99,7 @@ TOUCHSTONE_LANE void whiten_velocity(const Team& team, const ModelView& m, const
     const int start = m.row_start[k], count = m.row_start[k + 1] - start - 1;
     double sum = v[k];
     for (int j = 0; j < count; ++j) sum += s.L[start + j] * v[m.row_dof[start + j]];
-    z[k] = sum / sqrt(s.D_inverse[k]);
+    z[k] = sum / s.D_root[k];
   }
   team.sync();
 }
@@ -106,7 +107,7 @@ TOUCHSTONE_LANE void whiten_velocity(const Team& team, const ModelView& m, const
 // x <- L^-1 D^-1/2 x, so that A^-1 J' lambda comes of Y' lambda.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void unwhiten(const Team& team, const ModelView& m, const Scratch<Real>& s, double* x) {
-  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) x[i] *= sqrt(s.D_inverse[i]);
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) x[i] *= s.D_root[i];
   team.sync();
   other_half_solve(team, m, s, x);
 }

@@ -6,8 +6,8 @@
 
 namespace touchstone::gpu {
 
-// Displaces X by a joint and writes its axes about O; where O is the body's own origin it is known only at the end, so
-// that axes hold (direction, point) until complete_axes.
+// Displaces X by a joint and writes its axes as (direction, point), both in the parent's frame: trigonometry for all
+// bodies at once, before the walk along the tree.
 TOUCHSTONE_LANE void displace(const ModelView& m, int j, const double* q, Pose& X, double* S) {
   const Vec anchor = load_vec(m.joint_anchor + 3 * j), local = load_vec(m.joint_axis + 3 * j);
   const double* at = q + m.joint_q[j];
@@ -46,26 +46,32 @@ TOUCHSTONE_LANE void displace(const ModelView& m, int j, const double* q, Pose& 
   }
 }
 
-// (direction, point) -> axis about O.
-TOUCHSTONE_LANE void complete_axes(const ModelView& m, int j, Vec O, double* S) {
-  const int type = m.joint_type[j];
-  if (type == kSlideJoint) return;
-  const int first = type == kFreeJoint ? 3 : 0, end = type == kFreeJoint ? 6 : (type == kBallJoint ? 3 : 1);
-  for (int k = first; k < end; ++k) {
-    const Motion a = load_motion(S + 6 * k);
-    store(cross(a.v - O, a.w) + m.joint_pitch[j] * a.w, S + 6 * k + 3);
-  }
-}
-
+// The pose of a body in its parent, and its joints' axes there as (direction, point).
 template <typename Real>
-TOUCHSTONE_LANE void place_body(const ModelView& m, Scratch<Real>& s, int b) {
-  Pose X = load_pose(s.X + 12 * m.body_parent[b]) * load_pose(m.body_pose + 12 * b);
+TOUCHSTONE_LANE void place_in_parent(const ModelView& m, Scratch<Real>& s, int b) {
+  Pose X = load_pose(m.body_pose + 12 * b);
   for (int j = m.body_first_joint[b]; j < m.body_first_joint[b + 1]; ++j)
     displace(m, j, s.q, X, s.S + 6 * m.joint_dof[j]);
   store(X, s.X + 12 * b);
-  const Vec O = reference_point(m, s, b);
-  for (int j = m.body_first_joint[b]; j < m.body_first_joint[b + 1]; ++j)
-    complete_axes(m, j, O, s.S + 6 * m.joint_dof[j]);
+}
+
+// (direction, point) in the parent -> axis in the world about O.
+template <typename Real>
+TOUCHSTONE_LANE void complete_axes(const ModelView& m, Scratch<Real>& s, int j) {
+  const int body = m.dof_body[m.joint_dof[j]], type = m.joint_type[j];
+  const Pose P = load_pose(s.X + 12 * m.body_parent[body]);
+  const Vec O = reference_point(m, s, body);
+  const int first = type == kFreeJoint ? 3 : 0, end = type == kFreeJoint ? 6 : (type == kBallJoint ? 3 : 1);
+  for (int k = first; k < end; ++k) {
+    double* S = s.S + 6 * (m.joint_dof[j] + k);
+    const Motion a = load_motion(S);
+    if (type == kSlideJoint) {
+      store(P.R * a.v, S + 3);
+      continue;
+    }
+    const Vec along = P.R * a.w;
+    store(Motion{along, cross(P * a.v - O, along) + m.joint_pitch[j] * along}, S);
+  }
 }
 
 // Velocity, and the acceleration that the velocities alone cause, with gravity as an acceleration of the world:
@@ -130,27 +136,54 @@ TOUCHSTONE_LANE void forward_kinematics(const Team& team, const ModelView& m, Sc
     store(Motion{zero, zero}, s.velocity);
     store(Motion{zero, -load_vec(m.settings.gravity)}, s.acceleration);
   }
+  for (int b = 1 + team.lane(); b < m.sizes.bodies; b += team.size()) place_in_parent(m, s, b);
   team.sync();
   for (int level = 0; level < m.sizes.levels; ++level) {
     for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size()) {
       const int b = m.level_body[k];
-      place_body(m, s, b);
-      move_body(m, s, b);
+      store(load_pose(s.X + 12 * m.body_parent[b]) * load_pose(s.X + 12 * b), s.X + 12 * b);
+    }
+    team.sync();
+  }
+  for (int j = team.lane(); j < m.sizes.joints; j += team.size()) complete_axes(m, s, j);
+  team.sync();
+  for (int level = 0; level < m.sizes.levels; ++level) {
+    for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size())
+      move_body(m, s, m.level_body[k]);
+    team.sync();
+  }
+}
+
+constexpr int kWrench = 10;  // where it starts among the numbers of a subtree
+
+// The spatial velocities of all bodies with the joint velocities v.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void body_velocities(const Team& team, const ModelView& m, const Scratch<Real>& s, const double* v,
+                                     double* velocities) {
+  if (team.lane() == 0) store(Motion{{0, 0, 0}, {0, 0, 0}}, velocities);
+  team.sync();
+  for (int level = 0; level < m.sizes.levels; ++level) {
+    for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size()) {
+      const int b = m.level_body[k], parent = m.body_parent[b];
+      Motion sum = load_motion(velocities + 6 * parent);
+      const int first = m.body_first_dof[b], end = m.body_first_dof[b + 1];
+      for (int i = first; i < end; ++i) sum = sum + v[i] * load_motion(s.S + 6 * i);
+      store(sum, velocities + 6 * b);
     }
     team.sync();
   }
 }
 
-// Adds to each body's numbers those of its children, from the leaves to the root.
+// Adds to each body's numbers, from `first` on, those of its children, from the leaves to the root.
 template <typename Team>
-TOUCHSTONE_LANE void sum_subtrees(const Team& team, const ModelView& m, int width, double* values) {
+TOUCHSTONE_LANE void sum_subtrees(const Team& team, const ModelView& m, int first, double* values) {
   for (int level = m.sizes.levels - 2; level >= 0; --level) {
     for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size()) {
       const int b = m.level_body[k];
-      double* own = values + width * b;
+      double* own = values + kSubtree * b;
       for (int c = m.child_start[b]; c < m.child_start[b + 1]; ++c) {
-        const double* child = values + width * m.child_body[c];
-        for (int i = 0; i < width; ++i) own[i] += child[i];
+        const double* child = values + kSubtree * m.child_body[c];
+        for (int i = first; i < kSubtree; ++i) own[i] += child[i];
       }
     }
     team.sync();
@@ -161,15 +194,14 @@ TOUCHSTONE_LANE void sum_subtrees(const Team& team, const ModelView& m, int widt
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void compute_bias(const Team& team, const ModelView& m, Scratch<Real>& s) {
   for (int b = 1 + team.lane(); b < m.sizes.bodies; b += team.size()) {
-    spatial_inertia(m, b, load_pose(s.X + 12 * b), reference_point(m, s, b), s.inertia + 10 * b);
-    store(inertial_force(s.inertia + 10 * b, load_motion(s.velocity + 6 * b), load_motion(s.acceleration + 6 * b)),
-          s.wrench + 6 * b);
+    double* own = s.subtree + kSubtree * b;
+    spatial_inertia(m, b, load_pose(s.X + 12 * b), reference_point(m, s, b), own);
+    store(inertial_force(own, load_motion(s.velocity + 6 * b), load_motion(s.acceleration + 6 * b)), own + kWrench);
   }
   team.sync();
-  sum_subtrees(team, m, 10, s.inertia);
-  sum_subtrees(team, m, 6, s.wrench);
+  sum_subtrees(team, m, 0, s.subtree);
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
-    s.tau[i] = -dot(load_motion(s.S + 6 * i), load_wrench(s.wrench + 6 * m.dof_body[i]));
+    s.tau[i] = -dot(load_motion(s.S + 6 * i), load_wrench(s.subtree + kSubtree * m.dof_body[i] + kWrench));
   team.sync();
 }
 

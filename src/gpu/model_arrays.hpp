@@ -13,12 +13,14 @@ namespace touchstone::gpu {
 struct ModelSizes {
   int bodies = 0, joints = 0, nq = 0, nv = 0, nu = 0, na = 0, shapes = 0, pairs = 0;
   int levels = 0;         // of the tree: bodies of a level have their parents in the one before
+  int depths = 0;         // of the dofs: how many numbers of ancestors there are
   int mass_entries = 0;   // of the sparse rows of the mass matrix
   int limits = 0;         // joints with limits
   int tendon_limits = 0;  // fixed tendons with limits
   int equalities = 0, equality_rows = 0;
-  int single_rows = 0;  // the most rows of limits, dry friction and servos in a step
-  int pair_points = 0;  // the most contacts that all pairs together can have
+  int friction_rows = 0;  // of dry friction, which every step has
+  int single_rows = 0;    // the most rows of limits, dry friction and servos in a step
+  int pair_points = 0;    // the most contacts that all pairs together can have
 };
 
 // What a step does besides the model. Units and meaning as in SimulatorOptions.
@@ -51,6 +53,7 @@ constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 1
   X(body_parent)      /* bodies */                                                               \
   X(body_root)        /* bodies: the body whose origin spatial quantities are about */           \
   X(body_first_joint) /* bodies + 1 */                                                           \
+  X(body_first_dof)   /* bodies + 1 */                                                           \
   X(body_last_dof)    /* bodies: -1 for what does not move */                                    \
   X(level_start)      /* levels + 1, in level_body */                                            \
   X(level_body)       /* bodies without the world */                                             \
@@ -65,6 +68,8 @@ constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 1
   X(dof_parent)                                                                                  \
   X(row_start)          /* nv + 1: the row of a dof, its ancestors from the root, itself last */ \
   X(row_dof)            /* mass_entries */                                                       \
+  X(depth_start)        /* depths + 1, in depth_dof */                                           \
+  X(depth_dof)          /* nv: by their numbers of ancestors */                                  \
   X(dof_actuator_start) /* nv + 1, in dof_actuator */                                            \
   X(dof_actuator)                                                                                \
   X(limit_joint)                                                                                 \
@@ -75,6 +80,7 @@ constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 1
   X(equality_a) /* bodies, or joints */                                                          \
   X(equality_b) /* the same; -1: none */                                                         \
   X(equality_row)                                                                                \
+  X(equality_of_row)                                                                             \
   X(actuator_dof)                                                                                \
   X(actuator_q)                                                                                  \
   X(actuator_activation) /* entry of the activations, or -1 */                                   \
@@ -85,7 +91,8 @@ constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 1
   X(shape_element) /* in Model::shapes */                                                        \
   X(pair_a)        /* pairs: shapes; bodies are those of the shapes */                           \
   X(pair_b)                                                                                      \
-  X(pair_dimension) /* 1 or 3 */
+  X(pair_dimension) /* 1 or 3 */                                                                 \
+  X(pair_may_lock)  /* 0: whatever the configuration, the pair can open and close */
 
 #define TOUCHSTONE_MODEL_DOUBLES(X)                                       \
   X(body_pose) /* 12: in the parent */                                    \

@@ -80,15 +80,17 @@ TOUCHSTONE_LANE LimitState tendon_state(const ModelView& m, const Scratch<Real>&
   return {reaches(m.settings, gap, sign * rate, sign * rate), gap, sign * rate, sign * free_rate, {0, 0, 0}};
 }
 
-// Calls make(i, block) for i < count by all lanes; blocks for which it says yes are added in order.
+// Calls make(i, block) for i < count by all lanes; blocks for which it says yes are added in order. False if there is
+// no room.
 template <typename Team, typename Real, typename Make>
-TOUCHSTONE_LANE void add_singles(const Team& team, Scratch<Real>& s, int count, const Make& make) {
+TOUCHSTONE_LANE bool add_singles(const Team& team, Scratch<Real>& s, int count, const Make& make) {
   for (int first = 0; first < count; first += team.size()) {
     const int i = first + team.lane();
     Block<Real> block;
     const bool active = i < count && make(i, block);
     int total = 0;
     const int before = team.count_before(active ? 1 : 0, total);
+    if (s.block_count + total > s.pool.blocks || s.row_count + total > s.pool.rows) return false;
     if (active) {
       block.row = s.row_count + before;
       s.blocks[s.block_count + before] = block;
@@ -96,12 +98,14 @@ TOUCHSTONE_LANE void add_singles(const Team& team, Scratch<Real>& s, int count, 
     s.block_count += total;
     s.row_count += total;
   }
+  return true;
 }
 
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void list_singles(const Team& team, const ModelView& m, Scratch<Real>& s) {
+TOUCHSTONE_LANE bool list_singles(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const double h = m.settings.time_step;
-  add_singles(team, s, m.sizes.nv, [&](int dof, Block<Real>& block) {
+  bool room = true;
+  room = add_singles(team, s, m.sizes.nv, [&](int dof, Block<Real>& block) {
     const double friction = m.dof_friction[dof];
     if (!(friction > 0.0)) return false;
     block = single_block<Real>(BlockType::kBox, BlockKind::kFriction, dof, 0, m.dof_length[dof]);
@@ -109,7 +113,8 @@ TOUCHSTONE_LANE void list_singles(const Team& team, const ModelView& m, Scratch<
     block.hi = static_cast<Real>(h * friction);
     return true;
   });
-  add_singles(team, s, m.sizes.nu, [&](int u, Block<Real>& block) {
+  if (!room) return false;
+  room = add_singles(team, s, m.sizes.nu, [&](int u, Block<Real>& block) {
     if (s.servo_mode[u] != kBoundedServo) return false;
     block = single_block<Real>(BlockType::kBox, BlockKind::kServo, u, 0, m.actuator_row_length[u]);
     block.lo = static_cast<Real>(h * m.actuator_force_range[2 * u]);
@@ -118,7 +123,8 @@ TOUCHSTONE_LANE void list_singles(const Team& team, const ModelView& m, Scratch<
     block.bias = -(h * s.servo_force[u] / s.servo_gain[u] + m.actuator_gear[u] * s.v[m.actuator_dof[u]]);
     return true;
   });
-  add_singles(team, s, 2 * m.sizes.limits, [&](int k, Block<Real>& block) {
+  if (!room) return false;
+  room = add_singles(team, s, 2 * m.sizes.limits, [&](int k, Block<Real>& block) {
     const LimitState limit = limit_state(m, s, k / 2, k % 2);
     if (!limit.active) return false;
     const int dof = m.joint_dof[m.limit_joint[k / 2]];
@@ -126,20 +132,23 @@ TOUCHSTONE_LANE void list_singles(const Team& team, const ModelView& m, Scratch<
     block.bias = unilateral_bias(m.settings, limit.gap, limit.rate, limit.free_rate, 0.0);
     return true;
   });
-  add_singles(team, s, 2 * m.sizes.tendon_limits, [&](int k, Block<Real>& block) {
+  if (!room) return false;
+  room = add_singles(team, s, 2 * m.sizes.tendon_limits, [&](int k, Block<Real>& block) {
     const LimitState limit = tendon_state(m, s, k / 2, k % 2);
     if (!limit.active) return false;
     block = single_block<Real>(BlockType::kNonNegative, BlockKind::kTendonLimit, k / 2, k % 2, m.tendon_length[k / 2]);
     block.bias = unilateral_bias(m.settings, limit.gap, limit.rate, limit.free_rate, 0.0);
     return true;
   });
+  return room;
 }
 
 // Relative velocity of the bodies of a contact, B against A.
 template <typename Real>
-TOUCHSTONE_LANE Vec contact_velocity(const ModelView& m, const Scratch<Real>& s, const Contact& c, const double* v) {
+TOUCHSTONE_LANE Vec contact_velocity(const ModelView& m, const Scratch<Real>& s, const Contact& c,
+                                     const double* velocities) {
   const int a = m.shape_body[m.pair_a[c.pair]], b = m.shape_body[m.pair_b[c.pair]];
-  return point_velocity(m, s, b, c.position, v) - point_velocity(m, s, a, c.position, v);
+  return point_velocity(m, s, velocities, b, c.position) - point_velocity(m, s, velocities, a, c.position);
 }
 
 // How far a unit impulse along the normal would move the bodies by their reference weights: contacts that joints let
@@ -163,20 +172,22 @@ TOUCHSTONE_LANE bool can_move(const ModelView& m, const Scratch<Real>& s, const 
 }
 
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void list_contacts(const Team& team, const ModelView& m, Scratch<Real>& s) {
+TOUCHSTONE_LANE bool list_contacts(const Team& team, const ModelView& m, Scratch<Real>& s) {
   for (int first = 0; first < s.contact_count; first += team.size()) {
     const int i = first + team.lane();
-    const bool active = i < s.contact_count && can_move(m, s, s.contacts[i]);
+    const bool active =
+        i < s.contact_count && (m.pair_may_lock[s.contacts[i].pair] == 0 || can_move(m, s, s.contacts[i]));
     const bool rubs = active && m.pair_dimension[s.contacts[i].pair] == 3 && m.pair_friction[s.contacts[i].pair] > 0.0;
     int blocks = 0, rows = 0;
     const int block_before = team.count_before(active ? 1 : 0, blocks);
     const int row_before = team.count_before(active ? (rubs ? 3 : 1) : 0, rows);
+    if (s.block_count + blocks > s.pool.blocks || s.row_count + rows > s.pool.rows) return false;
     if (active) {
       const Contact& c = s.contacts[i];
       Block<Real> block =
           single_block<Real>(rubs ? BlockType::kCoulomb : BlockType::kNonNegative, BlockKind::kContact, i, 0, 1.0);
-      const double rate = dot(c.normal, contact_velocity(m, s, c, s.v));
-      const double free_rate = dot(c.normal, contact_velocity(m, s, c, s.v_free));
+      const double rate = dot(c.normal, contact_velocity(m, s, c, s.velocity));
+      const double free_rate = dot(c.normal, contact_velocity(m, s, c, s.free_velocity));
       block.bias = unilateral_bias(m.settings, c.gap, rate, free_rate, m.pair_restitution[c.pair]);
       block.friction = static_cast<Real>(m.pair_friction[c.pair]);
       block.row = s.row_count + row_before;
@@ -186,6 +197,7 @@ TOUCHSTONE_LANE void list_contacts(const Team& team, const ModelView& m, Scratch
     s.row_count += rows;
   }
   team.sync();
+  return true;
 }
 
 // --- their rows ---
@@ -196,17 +208,41 @@ TOUCHSTONE_LANE Vec row_direction(const Contact& c, BlockType type, int r) {
   return r == 0 ? c.t1 : c.t2();
 }
 
+// What the equalities leave of the free motion, as velocities of bodies.
+template <typename Real>
+TOUCHSTONE_LANE const double* base_velocities(const ModelView& m, const Scratch<Real>& s) {
+  return m.sizes.equality_rows > 0 ? s.base_velocity : s.free_velocity;
+}
+
+// Adds the rows of a contact in J that a body has, the dofs on its path side by side.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void add_contact_rows(const Team& team, const ModelView& m, Scratch<Real>& s, const Block<Real>& block,
+                                      int body, double sign) {
+  const int last = m.body_last_dof[body];
+  if (last < 0) return;
+  const Contact& c = s.contacts[block.index];
+  const Vec arm = c.position - reference_point(m, s, body);
+  const int rows = block.type == BlockType::kCoulomb ? 3 : 1;
+  for (int k = m.row_start[last] + team.lane(); k < m.row_start[last + 1]; k += team.size()) {
+    const int dof = m.row_dof[k];
+    const Motion S = load_motion(s.S + 6 * dof);
+    const Vec at_contact = sign * (S.v + cross(S.w, arm));
+    Real* J = s.Y + block.row * s.stride + dof;
+    for (int r = 0; r < rows; ++r)
+      J[r * s.stride] += static_cast<Real>(dot(row_direction(c, block.type, r), at_contact));
+  }
+  team.sync();
+}
+
+// The rest of one row of a contact: whitened, with its free velocity.
 template <typename Real>
 TOUCHSTONE_LANE void contact_row(const ModelView& m, Scratch<Real>& s, const Block<Real>& block, int r) {
   const Contact& c = s.contacts[block.index];
   const int a = m.shape_body[m.pair_a[c.pair]], b = m.shape_body[m.pair_b[c.pair]];
-  const Vec d = row_direction(c, block.type, r), zero{0, 0, 0};
-  Real* J = s.Y + (block.row + r) * s.stride;
-  add_body_row(m, s, b, c.position, d, zero, 1.0, J);
-  add_body_row(m, s, a, c.position, d, zero, -1.0, J);
-  whiten_row(m, s, m.body_last_dof[a], m.body_last_dof[b], J);
+  whiten_row(m, s.L_rows, s.D_half, m.body_last_dof[a], m.body_last_dof[b], s.Y + (block.row + r) * s.stride);
+  const Vec d = row_direction(c, block.type, r);
   const bool is_normal = block.type != BlockType::kCoulomb || r == 2;
-  const double free = dot(d, contact_velocity(m, s, c, s.v_base)) + (is_normal ? block.bias : 0.0);
+  const double free = dot(d, contact_velocity(m, s, c, base_velocities(m, s))) + (is_normal ? block.bias : 0.0);
   s.g[block.row + r] = static_cast<Real>(free);
 }
 
@@ -256,8 +292,8 @@ TOUCHSTONE_LANE void whiten_all(const ModelView& m, const Scratch<Real>& s, Real
     const Real own = x[k];
     if (own == Real(0)) continue;
     const int start = m.row_start[k], count = m.row_start[k + 1] - start - 1;
-    for (int j = 0; j < count; ++j) x[m.row_dof[start + j]] -= static_cast<Real>(s.L[start + j]) * own;
-    x[k] = own * static_cast<Real>(sqrt(s.D_inverse[k]));
+    for (int j = 0; j < count; ++j) x[m.row_dof[start + j]] -= s.L_rows[start + j] * own;
+    x[k] = own * s.D_half[k];
   }
 }
 
@@ -309,9 +345,10 @@ TOUCHSTONE_LANE void diagonalize_contact(const ModelView& m, Scratch<Real>& s, B
     block.shear[k] = share;
   }
   const Real a = product(s, nv, t1, t1), b = product(s, nv, t1, t2), d = product(s, nv, t2, t2);
-  const Real angle = Real(0.5) * static_cast<Real>(atan2(2.0 * b, static_cast<double>(a - d)));
-  const Real c = static_cast<Real>(cos(static_cast<double>(angle))),
-             e = static_cast<Real>(sin(static_cast<double>(angle)));
+  // Jacobi's rotation: the smaller of the two angles.
+  const Real half = Real(0.5) * (a - d), away = root(half * half + b * b);
+  const Real tangent = away > Real(0) ? b / (half < Real(0) ? half - away : half + away) : Real(0);
+  const Real c = Real(1) / root(Real(1) + tangent * tangent), e = c * tangent;
   combine_rows(s, nv, t1, t2, c, e, -e, c);
   const Real shear = block.shear[0];
   block.shear[0] = c * shear + e * block.shear[1];
@@ -330,7 +367,16 @@ TOUCHSTONE_LANE void diagonalize_contact(const ModelView& m, Scratch<Real>& s, B
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void fill_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
   for (int k = team.lane(); k < s.row_count * s.stride; k += team.size()) s.Y[k] = Real(0);
+  for (int k = team.lane(); k < m.sizes.mass_entries; k += team.size()) s.L_rows[k] = static_cast<Real>(s.L[k]);
+  for (int k = team.lane(); k < m.sizes.nv; k += team.size()) s.D_half[k] = static_cast<Real>(s.D_root[k]);
   team.sync();
+  for (int k = 0; k < s.block_count; ++k) {
+    const Block<Real>& block = s.blocks[k];
+    if (block.kind != BlockKind::kContact) continue;
+    const int pair = s.contacts[block.index].pair;
+    add_contact_rows(team, m, s, block, m.shape_body[m.pair_b[pair]], 1.0);
+    add_contact_rows(team, m, s, block, m.shape_body[m.pair_a[pair]], -1.0);
+  }
   // Three lanes a block, so that the rows of a contact are made side by side.
   for (int k = team.lane(); k < 3 * s.block_count; k += team.size()) {
     const Block<Real>& block = s.blocks[k / 3];

@@ -9,43 +9,51 @@ namespace touchstone::gpu {
 
 struct StepOptions {
   double tolerance = 1e-3;  // relative natv
-  int sweeps = 12;          // of the first tier: all of them
-  int most_sweeps = 400;    // of the second tier: until the tolerance holds
-  int check_every = 20;     // sweeps of the second tier between certificates
+  int sweeps = 16;          // of the first tier, in float: at most
+  int more_sweeps = 60;     // of the second, in float
+  int most_sweeps = 400;    // of the third, in double; 0: what the second tier cannot certify moves on as it is
+  int check_every = 20;     // sweeps of the third tier between certificates
 };
 
 // What became of an attempt at a step.
-enum class StepOutcome {
-  kDone,      // certified
+enum class StepOutcome : int {
+  kPending,   // nothing yet
+  kDone,      // the state has moved
   kUnsolved,  // not certified: the state has not moved, the impulses are kept to go on from
-  kNoRoom,    // more contacts than the pool holds
+  kNoRows,    // more rows than a small pool holds; a larger one may
+  kNoRoom,    // more contacts than the record holds
+  kServos,    // servos turned out to be beyond their limits
   kBroken,    // not finite, or no factor
 };
 
-// Everything before the solve. False if there is no factor.
+// Everything before the solve. `again`: servos that were bounded stay so. False if there is no factor.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s) {
+TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s,
+                                bool again = false) {
   for (int i = team.lane(); i < m.sizes.nq; i += team.size()) s.q[i] = world.q[i];
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v[i] = world.v[i];
   team.sync();
   forward_kinematics(team, m, s);
   compute_bias(team, m, s);
-  begin_forces(team, m, world, s);
+  begin_forces(team, m, world, s, again);
   compute_mass(team, m, s);
   for (int j = team.lane(); j < m.sizes.joints; j += team.size()) conserve_spin(m, s, j);
   team.sync();
-  return compute_free_motion(team, m, s);
+  if (!compute_free_motion(team, m, s)) return false;
+  body_velocities(team, m, s, s.v_free, s.free_velocity);
+  return true;
 }
 
+// False if there are more rows than the pool holds.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void assemble(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s) {
-  begin_equalities(team, m, s);
+TOUCHSTONE_LANE bool assemble(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s) {
   s.block_count = s.row_count = 0;
-  list_singles(team, m, s);
-  list_contacts(team, m, s);
+  if (!list_singles(team, m, s) || !list_contacts(team, m, s)) return false;
+  begin_equalities(team, m, s);
   fill_rows(team, m, s);
   recall_impulses(team, world.warm, s);
   gather_impulses(team, m, s);
+  return true;
 }
 
 // Sweeps until the tolerance holds, or the number of sweeps is spent. Returns the relative natv.
@@ -56,8 +64,7 @@ TOUCHSTONE_LANE double solve_contacts(const Team& team, const ModelView& m, Scra
   double natv = 0.0;
   do {
     if (s.block_count > 0) {
-      run_sweeps(team, m, s, check_every, mixing);
-      sweeps += check_every;
+      sweeps += run_sweeps(team, m, s, check_every, Real(0), mixing);
     }
     advance_velocity(team, m, s);
     natv = certify(team, m, s);
@@ -93,42 +100,42 @@ TOUCHSTONE_LANE void report(const Team& team, WorldState& world, WorldStatus sta
   *world.sweeps = sweeps;
 }
 
-// The first tier: a fixed number of sweeps. What it cannot certify it leaves to the second one, with its impulses.
+// The end of a step of the first two tiers: what they cannot certify they leave to the next, with its impulses.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE StepOutcome try_step(const Team& team, const ModelView& m, const StepOptions& options,
-                                     WorldState& world, Scratch<Real>& s) {
-  if (!begin_step(team, m, world, s)) return StepOutcome::kBroken;
-  if (!find_contacts(team, m, s)) return StepOutcome::kNoRoom;
-  assemble(team, m, world, s);
-  int sweeps = 0;
-  const double natv = solve_contacts(team, m, s, options.tolerance, options.sweeps, options.sweeps, sweeps);
-  if (bound_exceeding_servos(team, m, s)) return StepOutcome::kUnsolved;
+TOUCHSTONE_LANE StepOutcome finish_first(const Team& team, const ModelView& m, WorldState& world, Scratch<Real>& s,
+                                         double tolerance, bool last) {
+  advance_velocity(team, m, s);
+  const double natv = certify(team, m, s);
+  if (bound_exceeding_servos(team, m, s)) return StepOutcome::kServos;
   store_impulses(team, world.warm, s);
-  if (!(natv <= options.tolerance)) return StepOutcome::kUnsolved;
+  const bool certified = natv <= tolerance;
+  if (!certified && !last) return StepOutcome::kUnsolved;
   if (!finish_step(team, m, world, s)) return StepOutcome::kBroken;
-  report(team, world, WorldStatus::kOk, natv, s.contact_count, sweeps);
+  report(team, world, certified ? WorldStatus::kOk : WorldStatus::kNotConverged, natv, s.contact_count, *world.sweeps);
   return StepOutcome::kDone;
 }
 
-// The second tier: sweeps until the tolerance holds, again with other bounds where servos reach their limits. Always
-// says what became of the world.
+// The third tier, from the start of the step: sweeps until the tolerance holds, again with other bounds where servos
+// reach their limits. Always says what became of the world.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const StepOptions& options, WorldState& world,
                                   Scratch<Real>& s) {
   constexpr int kRounds = 5;  // in which servos may turn out to be beyond their limits
   if (!begin_step(team, m, world, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);
   if (!find_contacts(team, m, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
+  const int most = options.most_sweeps > 0 ? options.most_sweeps : options.more_sweeps;
   int sweeps = 0;
   double natv = 0.0;
   for (int round = 0; round < kRounds; ++round) {
-    assemble(team, m, world, s);
+    if (!assemble(team, m, world, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
     int spent = 0;
-    natv = solve_contacts(team, m, s, options.tolerance, options.most_sweeps, options.check_every, spent);
+    natv = solve_contacts(team, m, s, options.tolerance, most, options.check_every, spent);
     sweeps += spent;
     store_impulses(team, world.warm, s);
     if (round + 1 == kRounds || !bound_exceeding_servos(team, m, s)) break;
     compute_mass(team, m, s);
     if (!compute_free_motion(team, m, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);
+    body_velocities(team, m, s, s.v_free, s.free_velocity);
   }
   if (!finish_step(team, m, world, s))
     return report(team, world, WorldStatus::kDiverged, natv, s.contact_count, sweeps);

@@ -15,12 +15,14 @@
 
 namespace touchstone::gpu {
 
+constexpr double kGravity = 9.81;  // m/s^2; velocities are compared with what it does in a step
+
 template <typename Real>
 struct SweepLimits;
 template <>
 struct SweepLimits<float> {
-  static constexpr int kRootSteps = 8;
-  static constexpr float kConverged = 1e-5f;
+  static constexpr int kRootSteps = 1;
+  static constexpr float kConverged = 1e-3f;
 };
 template <>
 struct SweepLimits<double> {
@@ -28,24 +30,22 @@ struct SweepLimits<double> {
   static constexpr double kConverged = 1e-12;
 };
 
-TOUCHSTONE_LANE float root(float x) { return sqrtf(x); }
-TOUCHSTONE_LANE double root(double x) { return sqrt(x); }
-
-// Impulses of a sliding contact: lambda_k = -b_k / (s_k + a), a > 0 such that |lambda_t| = mu (nu - c . lambda_t).
+// Impulses of a sliding contact: lambda_k = -b_k / (s_k + a), a > 0 such that |lambda_t| = mu (nu - c . lambda_t). The
+// root is kept from sweep to sweep, so that in float a few steps towards it do: sweeps and steps converge together.
 template <typename Real>
 TOUCHSTONE_LANE void slide(Block<Real>& block, const Real* b, Real nu, Real* lambda) {
   const Real mu = block.friction;
   Real a = block.alpha, low = Real(0), high = Real(-1);  // high < 0: not known
   for (int step = 0; step < SweepLimits<Real>::kRootSteps; ++step) {
     const Real d0 = Real(1) / (block.tangent[0] + a), d1 = Real(1) / (block.tangent[1] + a);
-    const Real l0 = -b[0] * d0, l1 = -b[1] * d1;
-    const Real size = root(l0 * l0 + l1 * l1), bound = mu * (nu - block.shear[0] * l0 - block.shear[1] * l1);
-    if (!(size > Real(0))) break;
+    const Real l0 = -b[0] * d0, l1 = -b[1] * d1, square = l0 * l0 + l1 * l1;
+    if (!(square > Real(0))) break;
     // h = bound / size - 1 and its slope; dl_k/da = -l_k d_k.
-    const Real ratio = bound / size, h = ratio - Real(1);
-    const Real size_rate = -(l0 * l0 * d0 + l1 * l1 * d1) / size;
+    const Real inverse = Real(1) / root(square);
+    const Real ratio = mu * (nu - block.shear[0] * l0 - block.shear[1] * l1) * inverse, h = ratio - Real(1);
+    const Real size_rate = -(l0 * l0 * d0 + l1 * l1 * d1) * inverse;
     const Real bound_rate = mu * (block.shear[0] * l0 * d0 + block.shear[1] * l1 * d1);
-    const Real slope = (bound_rate - ratio * size_rate) / size;
+    const Real slope = (bound_rate - ratio * size_rate) * inverse;
     if (h < Real(0)) {
       low = a;
     } else {
@@ -59,14 +59,18 @@ TOUCHSTONE_LANE void slide(Block<Real>& block, const Real* b, Real nu, Real* lam
     if (change <= SweepLimits<Real>::kConverged * (a + block.tangent[0])) break;
   }
   block.alpha = a;
-  const Real l0 = -b[0] / (block.tangent[0] + a), l1 = -b[1] / (block.tangent[1] + a);
-  const Real size = root(l0 * l0 + l1 * l1);
+  const Real l0 = -b[0] / (block.tangent[0] + a), l1 = -b[1] / (block.tangent[1] + a), square = l0 * l0 + l1 * l1;
+  lambda[0] = lambda[1] = lambda[2] = Real(0);
   // On the cone exactly: the direction of l, lambda_n = nu - c . lambda_t.
-  const Real along = size > Real(0) ? (block.shear[0] * l0 + block.shear[1] * l1) / size : Real(0);
-  const Real t = mu * nu / (Real(1) + mu * along);
-  const Real scale = size > Real(0) && t > Real(0) ? t / size : Real(0);
-  lambda[0] = scale * l0;
-  lambda[1] = scale * l1;
+  if (!(square > Real(0))) {
+    lambda[2] = nu;
+    return;
+  }
+  const Real inverse = Real(1) / root(square);
+  const Real t = mu * nu / (Real(1) + mu * (block.shear[0] * l0 + block.shear[1] * l1) * inverse);
+  if (!(t > Real(0))) return;
+  lambda[0] = t * inverse * l0;
+  lambda[1] = t * inverse * l1;
   lambda[2] = nu - block.shear[0] * lambda[0] - block.shear[1] * lambda[1];
   if (!(lambda[2] > Real(0))) lambda[0] = lambda[1] = lambda[2] = Real(0);
 }
@@ -214,16 +218,26 @@ TOUCHSTONE_LANE bool mixing_weights(const Team& team, const Scratch<Real>& s, in
   return x * x + y * y < kFarthest * kFarthest;
 }
 
-// Replaces lambda and y by the mixture, keeps the history, and remembers where the next sweep starts. Returns the
-// squared length of the step.
+// How far the last sweep has moved: squared length in the metric of the mixture, and the largest change of a velocity.
+template <typename Real>
+struct SweepChange {
+  Real size, peak;
+};
+
 template <typename Team, typename Real>
-TOUCHSTONE_LANE Real mix(const Team& team, const ModelView& m, Scratch<Real>& s, Mixing<Real>& mixing) {
-  Real size = Real(0);
+TOUCHSTONE_LANE SweepChange<Real> sweep_change(const Team& team, const Scratch<Real>& s) {
+  Real size = Real(0), peak = Real(0);
   for_rows(team, s, [&](int r, Real weight) {
-    const Real f = s.lambda[r] - s.start[r];
+    const Real f = s.lambda[r] - s.start[r], u = weight * (f < Real(0) ? -f : f);
     size += weight * f * f;
+    peak = u <= peak ? peak : u;
   });
-  size = team.sum(size);
+  return {team.sum(size), team.max(peak)};
+}
+
+// Replaces lambda and y by the mixture, keeps the history, and remembers where the next sweep starts.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void mix(const Team& team, const ModelView& m, Scratch<Real>& s, Real size, Mixing<Real>& mixing) {
   constexpr Real kWorse = Real(4);  // squared: twice as far as the step before
   if (mixing.depth > 0 && !(size <= kWorse * mixing.last)) mixing.depth = 0;
   mixing.last = size;
@@ -245,21 +259,39 @@ TOUCHSTONE_LANE Real mix(const Team& team, const ModelView& m, Scratch<Real>& s,
   }
   mixing.depth = mixing.depth < 2 ? mixing.depth + 1 : 2;
   team.sync();
-  return size;
 }
 
-// `count` sweeps, all but the last mixed. The mixture goes on from an earlier call if `mixing` is its.
+// At most `most` sweeps, all but the last mixed; none after one that changes no velocity by more than `settled` (m/s).
+// The mixture goes on from an earlier call if `mixing` is its. Returns how many.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void run_sweeps(const Team& team, const ModelView& m, Scratch<Real>& s, int count,
-                                Mixing<Real>& mixing) {
+TOUCHSTONE_LANE int run_sweeps(const Team& team, const ModelView& m, Scratch<Real>& s, int most, Real settled,
+                               Mixing<Real>& mixing) {
   if (mixing.depth == 0) {
     for_rows(team, s, [&](int r, Real) { s.start[r] = s.lambda[r]; });
     team.sync();
   }
-  for (int k = 0; k < count; ++k) {
+  for (int k = 1; k < most; ++k) {
     sweep(team, m, s);
-    if (k + 1 < count) mix(team, m, s, mixing);
+    const SweepChange<Real> change = sweep_change(team, s);
+    if (change.peak <= settled) return k;
+    mix(team, m, s, change.size, mixing);
   }
+  sweep(team, m, s);
+  return most;
+}
+
+// Sweeps from the impulses that were recalled until the residual is well below a relative tolerance, to all appearance.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE int settle(const Team& team, const ModelView& m, Scratch<Real>& s, int most, double tolerance) {
+  constexpr double kWellBelow = 0.1;  // what later blocks of a sweep do to earlier ones is more than its last changes
+  if (s.block_count == 0) return 0;
+  Real scale = static_cast<Real>(kGravity * m.settings.time_step);
+  for (int r = team.lane(); r < s.row_count; r += team.size()) {
+    const Real g = s.g[r] < Real(0) ? -s.g[r] : s.g[r];
+    scale = g <= scale ? scale : g;
+  }
+  Mixing<Real> mixing;
+  return run_sweeps(team, m, s, most, static_cast<Real>(kWellBelow * tolerance) * team.max(scale), mixing);
 }
 
 }  // namespace touchstone::gpu

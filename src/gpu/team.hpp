@@ -2,8 +2,8 @@
 //
 //   for (int i = team.lane(); i < n; i += team.size()) ...
 //
-// A team of one lane is the processor; a team of 32 is a warp of a GPU. What one lane writes, others may read after
-// sync(). Sums and maxima are the same bits in all lanes, so that all of them take the same branches.
+// A team of one lane is the processor; on a GPU a team is a warp, or a part of one. What one lane writes, others may
+// read after sync(). Sums and maxima are the same bits in all lanes, so that all of them take the same branches.
 #pragma once
 
 #include <cmath>
@@ -41,36 +41,40 @@ struct SerialTeam {
 
 #ifdef __CUDACC__
 
-struct WarpTeam {
-  static constexpr unsigned kAll = 0xffffffffu;
+// A warp, or a part of one: lanes that are neighbours.
+template <int kLanes>
+struct LaneTeam {
   int lane_;
+  unsigned mask_;
 
-  __device__ WarpTeam() : lane_(static_cast<int>(threadIdx.x & 31u)) {}
-  static constexpr __device__ int size() { return 32; }
+  __device__ LaneTeam() : lane_(static_cast<int>(threadIdx.x) % kLanes), mask_(0xffffffffu) {
+    if constexpr (kLanes < 32) mask_ = ((1u << kLanes) - 1u) << (static_cast<int>(threadIdx.x) % 32 / kLanes * kLanes);
+  }
+  static constexpr __device__ int size() { return kLanes; }
   __device__ int lane() const { return lane_; }
-  __device__ void sync() const { __syncwarp(); }
+  __device__ void sync() const { __syncwarp(mask_); }
   template <typename Real>
   __device__ Real sum(Real x) const {
-    for (int k = 16; k > 0; k >>= 1) x += __shfl_xor_sync(kAll, x, k);
+    for (int k = kLanes / 2; k > 0; k >>= 1) x += __shfl_xor_sync(mask_, x, k);
     return x;
   }
   // Keeps NaN: what is not comparable is larger.
   template <typename Real>
   __device__ Real max(Real x) const {
-    for (int k = 16; k > 0; k >>= 1) {
-      const Real other = __shfl_xor_sync(kAll, x, k);
+    for (int k = kLanes / 2; k > 0; k >>= 1) {
+      const Real other = __shfl_xor_sync(mask_, x, k);
       x = other <= x ? x : (x == x ? other : x);
     }
     return x;
   }
-  __device__ bool any(bool x) const { return __any_sync(kAll, x) != 0; }
+  __device__ bool any(bool x) const { return __any_sync(mask_, x) != 0; }
   __device__ int count_before(int own, int& total) const {
     int sum = own;
-    for (int k = 1; k < 32; k <<= 1) {
-      const int other = __shfl_up_sync(kAll, sum, k);
+    for (int k = 1; k < kLanes; k <<= 1) {
+      const int other = __shfl_up_sync(mask_, sum, k, kLanes);
       if (lane_ >= k) sum += other;
     }
-    total = __shfl_sync(kAll, sum, 31);
+    total = __shfl_sync(mask_, sum, kLanes - 1, kLanes);
     return sum - own;
   }
 };

@@ -45,10 +45,19 @@ struct WorldState {
 // How many contacts and rows a world has room for in a step.
 struct Pool {
   int contacts = 0, blocks = 0, rows = 0;
+  int candidates = 0;  // pairs that come near
 };
 
-inline Pool pool_for(const ModelSizes& sizes, int contacts) {
-  return {contacts, contacts + sizes.single_rows, 3 * contacts + sizes.single_rows};
+inline Pool pool_for(const ModelSizes& sizes, int contacts, int singles) {
+  const int candidates = 4 * contacts < sizes.pairs ? 4 * contacts : sizes.pairs;
+  return {contacts, contacts + singles, 3 * contacts + singles, candidates};
+}
+
+// Room for every limit, and for every pair.
+inline Pool full_pool(const ModelSizes& sizes, int contacts) {
+  Pool pool = pool_for(sizes, contacts, sizes.single_rows);
+  pool.candidates = sizes.pairs;
+  return pool;
 }
 
 // Hands out parts of a piece of memory; without one it just counts.
@@ -94,76 +103,78 @@ struct Block {
   Real friction, tangent[2], normal, shear[2], alpha;
 };
 
-// The memory of a step. `Real` is what the sweeps compute with.
+// The arrays of a step: type, name, entries. `Real` is what the sweeps compute with, `stride` that of the rows of Y.
+#define TOUCHSTONE_SCRATCH(FIELD)                                                                               \
+  FIELD(double, q, n.nq) /* at the start of the step */                                                         \
+  FIELD(double, v, n.nv)                                                                                        \
+  FIELD(double, X, 12 * n.bodies) /* poses */                                                                   \
+  FIELD(double, S, 6 * n.nv)      /* axes */                                                                    \
+  FIELD(double, velocity, 6 * n.bodies)                                                                         \
+  FIELD(double, free_velocity, 6 * n.bodies)                           /* with v_free */                        \
+  FIELD(double, base_velocity, n.equality_rows > 0 ? 6 * n.bodies : 0) /* with v_base, where that is another */ \
+  FIELD(double, next_velocity, 6 * n.bodies)                           /* with v_next */                        \
+  FIELD(double, acceleration, 6 * n.bodies)                                                                     \
+  FIELD(double, subtree, kSubtree* n.bodies) /* inertia (mass, first, second moment) and wrench */              \
+  FIELD(double, L, n.mass_entries)           /* factor of A: rows of the mass matrix */                         \
+  FIELD(double, D_inverse, n.nv)             /* its diagonal */                                                 \
+  FIELD(double, D_root, n.nv)                /* and D^-1/2 */                                                   \
+  FIELD(double, tau, n.nv)                                                                                      \
+  FIELD(double, v_free, n.nv)                                                                                   \
+  FIELD(double, v_base, n.nv)                                                                                   \
+  FIELD(double, v_next, n.nv)                                                                                   \
+  FIELD(double, work, n.nv)                                                                                     \
+  FIELD(double, servo_force, n.nu)                                                                              \
+  FIELD(double, servo_gain, n.nu)                                                                               \
+  FIELD(double, activation, n.na) /* of the next state */                                                       \
+  FIELD(int, servo_mode, n.nu)                                                                                  \
+  FIELD(double, ball, kBall* n.shapes) /* centre, way in the step, way of turning */                            \
+  FIELD(int, candidate, pool.candidates)                                                                        \
+  FIELD(double, Y_e, n.equality_rows* stride) /* equalities: whitened rows, factor of G, impulses */            \
+  FIELD(double, G_e, n.equality_rows* n.equality_rows)                                                          \
+  FIELD(double, lambda_e, n.equality_rows)                                                                      \
+  FIELD(double, bias_e, n.equality_rows)                                                                        \
+  FIELD(Contact, contacts, pool.contacts)                                                                       \
+  FIELD(Block<Real>, blocks, pool.blocks)                                                                       \
+  FIELD(Real, L_rows, n.mass_entries) /* L and D_root in the rows' precision */                                 \
+  FIELD(Real, D_half, n.nv)                                                                                     \
+  FIELD(Real, Y, pool.rows* stride) /* whitened rows */                                                         \
+  FIELD(Real, g, pool.rows)         /* free velocities */                                                       \
+  FIELD(Real, lambda, pool.rows)    /* impulses */                                                              \
+  FIELD(Real, y, n.nv)              /* Y' lambda */                                                             \
+  FIELD(Real, f_1, pool.rows)       /* history of the acceleration */                                           \
+  FIELD(Real, f_2, pool.rows)                                                                                   \
+  FIELD(Real, g_1, pool.rows)                                                                                   \
+  FIELD(Real, g_2, pool.rows)                                                                                   \
+  FIELD(Real, y_1, n.nv)                                                                                        \
+  FIELD(Real, y_2, n.nv)                                                                                        \
+  FIELD(Real, start, pool.rows)                                                                                 \
+  FIELD(int, counts, 4) /* contacts, blocks, rows, and what became of the step: between stages */
+
+constexpr int kSubtree = 16;  // numbers: inertia 10, wrench 6
+constexpr int kBall = 7;
+
 template <typename Real>
 struct Scratch {
   Pool pool;
-  int stride;                                       // of the rows of Y: odd, so that lanes meet different banks
-  double *q, *v;                                    // at the start of the step
-  double *X, *S;                                    // poses (12 a body), axes (6 a dof)
-  double *velocity, *acceleration;                  // 6 a body
-  double* inertia;                                  // 10 a body: of the subtree; mass, first moment, second moment
-  double* wrench;                                   // 6 a body
-  double *L, *D_inverse;                            // factor of A: rows of the mass matrix, and its diagonal
-  double *tau, *v_free, *v_base, *v_next, *work;    // nv
-  double *servo_force, *servo_gain, *activation;    // nu, nu, na: of the next state
-  int* servo_mode;                                  // nu
-  double *Y_e, *G_e, *lambda_e, *bias_e;            // equalities: whitened rows, factor of G, impulses
-  Contact* contacts;                                // pool.contacts
-  Block<Real>* blocks;                              // pool.blocks
-  Real *Y, *g, *lambda;                             // pool.rows: whitened rows, free velocities, impulses
-  Real* y;                                          // nv: Y' lambda
-  Real *f_1, *f_2, *g_1, *g_2, *y_1, *y_2, *start;  // history of the acceleration
+  int stride;  // odd, so that lanes meet different banks
+#define TOUCHSTONE_FIELD(type, name, count) type* name;
+  TOUCHSTONE_SCRATCH(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
   int contact_count, block_count, row_count;
-
-  // Pairs that come near, in memory that the rows need later.
-  TOUCHSTONE_LANE int* candidates() const { return reinterpret_cast<int*>(Y); }
-  TOUCHSTONE_LANE int most_candidates() const {
-    return static_cast<int>(sizeof(Real) / sizeof(int)) * pool.rows * stride;
-  }
 };
 
+TOUCHSTONE_BOTH int row_stride(const ModelSizes& n) { return n.nv | 1; }
+
+// All arrays in one piece of memory.
 template <typename Real>
 TOUCHSTONE_BOTH std::size_t carve(const ModelSizes& n, const Pool& pool, char* base, Scratch<Real>& s) {
   Carver carver(base);
+  const int stride = row_stride(n);
   s.pool = pool;
-  s.stride = n.nv | 1;
-  s.q = carver.take<double>(n.nq);
-  s.v = carver.take<double>(n.nv);
-  s.X = carver.take<double>(12 * n.bodies);
-  s.S = carver.take<double>(6 * n.nv);
-  s.velocity = carver.take<double>(6 * n.bodies);
-  s.acceleration = carver.take<double>(6 * n.bodies);
-  s.inertia = carver.take<double>(10 * n.bodies);
-  s.wrench = carver.take<double>(6 * n.bodies);
-  s.L = carver.take<double>(n.mass_entries);
-  s.D_inverse = carver.take<double>(n.nv);
-  s.tau = carver.take<double>(n.nv);
-  s.v_free = carver.take<double>(n.nv);
-  s.v_base = carver.take<double>(n.nv);
-  s.v_next = carver.take<double>(n.nv);
-  s.work = carver.take<double>(n.nv);
-  s.servo_force = carver.take<double>(n.nu);
-  s.servo_gain = carver.take<double>(n.nu);
-  s.activation = carver.take<double>(n.na);
-  s.servo_mode = carver.take<int>(n.nu);
-  s.Y_e = carver.take<double>(n.equality_rows * s.stride);
-  s.G_e = carver.take<double>(n.equality_rows * n.equality_rows);
-  s.lambda_e = carver.take<double>(n.equality_rows);
-  s.bias_e = carver.take<double>(n.equality_rows);
-  s.contacts = carver.take<Contact>(pool.contacts);
-  s.blocks = carver.take<Block<Real>>(pool.blocks);
-  s.Y = carver.take<Real>(pool.rows * s.stride);
-  s.g = carver.take<Real>(pool.rows);
-  s.lambda = carver.take<Real>(pool.rows);
-  s.y = carver.take<Real>(n.nv);
-  s.f_1 = carver.take<Real>(pool.rows);
-  s.f_2 = carver.take<Real>(pool.rows);
-  s.g_1 = carver.take<Real>(pool.rows);
-  s.g_2 = carver.take<Real>(pool.rows);
-  s.y_1 = carver.take<Real>(n.nv);
-  s.y_2 = carver.take<Real>(n.nv);
-  s.start = carver.take<Real>(pool.rows);
+  s.stride = stride;
+#define TOUCHSTONE_FIELD(type, name, count) s.name = carver.take<type>(count);
+  TOUCHSTONE_SCRATCH(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
   s.contact_count = s.block_count = s.row_count = 0;
   return carver.used();
 }
@@ -180,12 +191,12 @@ TOUCHSTONE_LANE Vec reference_point(const ModelView& m, const Scratch<Real>& s, 
   return load_vec(s.X + 12 * m.body_root[body] + 9);
 }
 
-// The velocity of a body's material point at p with the joint velocities v.
+// The velocity of a body's material point at p, with the spatial velocities of all bodies.
 template <typename Real>
-TOUCHSTONE_LANE Vec point_velocity(const ModelView& m, const Scratch<Real>& s, int body, Vec p, const double* v) {
-  Motion sum{{0, 0, 0}, {0, 0, 0}};
-  for (int i = m.body_last_dof[body]; i >= 0; i = m.dof_parent[i]) sum = sum + v[i] * load_motion(s.S + 6 * i);
-  return sum.v + cross(sum.w, p - reference_point(m, s, body));
+TOUCHSTONE_LANE Vec point_velocity(const ModelView& m, const Scratch<Real>& s, const double* velocities, int body,
+                                   Vec p) {
+  const Motion v = load_motion(velocities + 6 * body);
+  return v.v + cross(v.w, p - reference_point(m, s, body));
 }
 
 }  // namespace touchstone::gpu

@@ -195,6 +195,15 @@ void fill_settings(const Model& model, const SimulatorOptions& options, gpu::Mod
 }
 
 // Bodies by their depth in the tree, and their children.
+// Lists one after another: where each starts, and all of them.
+void flatten(const std::vector<std::vector<int>>& lists, std::vector<int>& start, std::vector<int>& all) {
+  start.push_back(0);
+  for (const std::vector<int>& list : lists) {
+    all.insert(all.end(), list.begin(), list.end());
+    start.push_back(static_cast<int>(all.size()));
+  }
+}
+
 void fill_levels(const Model& model, gpu::ModelArrays& a) {
   std::vector<std::vector<int>> levels, children(at(model.nbody));
   std::vector<int> depth(at(model.nbody), -1);
@@ -205,13 +214,6 @@ void fill_levels(const Model& model, gpu::ModelArrays& a) {
     levels[at(depth[at(b)])].push_back(b);
     children[at(parent)].push_back(b);
   }
-  const auto flatten = [](const std::vector<std::vector<int>>& lists, std::vector<int>& start, std::vector<int>& all) {
-    start.push_back(0);
-    for (const std::vector<int>& list : lists) {
-      all.insert(all.end(), list.begin(), list.end());
-      start.push_back(static_cast<int>(all.size()));
-    }
-  };
   flatten(levels, a.level_start, a.level_body);
   flatten(children, a.child_start, a.child_body);
   a.sizes.levels = static_cast<int>(levels.size());
@@ -265,6 +267,10 @@ void fill_joints(const Model& model, const ReferenceWeights& weights, gpu::Model
     a.limit_margin.push_back(joint.limit_margin);
   }
   a.sizes.limits = static_cast<int>(a.limit_joint.size());
+  for (int b = 0; b <= model.nbody; ++b) {
+    const int j = a.body_first_joint[at(b)];
+    a.body_first_dof.push_back(j < model.njoint ? model.joint_dof[at(j)] : model.nv);
+  }
   push(a.spring_reference, model.defaults.spring_reference);
   push(a.reference_q, model.reference_q);
   push(a.dof_length, weights.dof_length);
@@ -287,6 +293,14 @@ void fill_dofs(const Model& model, gpu::ModelArrays& a) {
     a.row_start.push_back(static_cast<int>(a.row_dof.size()));
   }
   a.sizes.mass_entries = a.row_start.back();
+  std::vector<std::vector<int>> depths;
+  for (int i = 0; i < model.nv; ++i) {
+    const std::size_t ancestors = at(model.row_length[at(i)] - 1);
+    if (depths.size() <= ancestors) depths.resize(ancestors + 1);
+    depths[ancestors].push_back(i);
+  }
+  flatten(depths, a.depth_start, a.depth_dof);
+  a.sizes.depths = static_cast<int>(depths.size());
 }
 
 void fill_tendons(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
@@ -334,6 +348,7 @@ void fill_equalities(const Model& model, const ReferenceWeights& weights, gpu::M
     a.equality_data.push_back(e.torque_scale);
     a.equality_data.insert(a.equality_data.end(), e.polynomial.begin(), e.polynomial.end());
     for (int r = 0; r < count; ++r) {
+      a.equality_of_row.push_back(static_cast<int>(a.equality_type.size()) - 1);
       a.equality_compliance.push_back(kLoopCompliance * equality_weight(model, weights, e, r));
       a.equality_length.push_back(equality_length(model, weights, e, r));
     }
@@ -402,6 +417,15 @@ int most_points(int kind_a, int kind_b) {
   return kind_b == gpu::kCapsuleShape && (flat || kind_a == gpu::kCapsuleShape) ? 2 : 1;
 }
 
+// What a free joint at the root of a body's tree alone lets a point of it move, by the reference weights; 0 without
+// one.
+double free_mobility(const Model& model, const ReferenceWeights& weights, int body) {
+  const int tree = model.body_kernels[at(body)].tree;
+  if (tree < 0 || model.body_last_dof[at(body)] < 0) return 0.0;
+  const int dof = model.row_dof[at(model.row_start[at(model.body_last_dof[at(body)])])];  // the first on its path
+  return model.joints[at(model.dof_joint[at(dof)])].type == JointType::kFree ? weights.dof[dof] : 0.0;
+}
+
 void fill_pairs(const Model& model, const std::vector<Pair>& pairs, const ReferenceWeights& weights,
                 gpu::ModelArrays& a) {
   std::vector<int> index(at(model.nshape), -1);
@@ -432,14 +456,23 @@ void fill_pairs(const Model& model, const std::vector<Pair>& pairs, const Refere
     a.pair_margin.push_back(pair.margin);
     a.pair_gap.push_back(pair.gap);
     a.pair_mobility.push_back(kImmovable * (mobility(pair.shape_a) + mobility(pair.shape_b)));
+    const int body_a = model.shapes[at(pair.shape_a)].body, body_b = model.shapes[at(pair.shape_b)].body;
+    const bool one_tree = model.body_kernels[at(body_a)].tree == model.body_kernels[at(body_b)].tree;
+    const double free = std::max(free_mobility(model, weights, body_a), free_mobility(model, weights, body_b));
+    a.pair_may_lock.push_back(one_tree || free < a.pair_mobility.back() ? 1 : 0);
     a.sizes.pair_points += most_points(a.shape_type[at(a.pair_a.back())], a.shape_type[at(a.pair_b.back())]);
   }
   a.sizes.pairs = static_cast<int>(pairs.size());
 }
 
-int count_single_rows(const gpu::ModelArrays& a) {
-  int rows = 2 * (a.sizes.limits + a.sizes.tendon_limits);
+int count_friction_rows(const gpu::ModelArrays& a) {
+  int rows = 0;
   for (const double friction : a.dof_friction) rows += friction > 0.0 ? 1 : 0;
+  return rows;
+}
+
+int count_single_rows(const gpu::ModelArrays& a) {
+  int rows = 2 * (a.sizes.limits + a.sizes.tendon_limits) + a.sizes.friction_rows;
   for (const int flags : a.actuator_flags) {
     const bool is_servo = (flags & (gpu::kAffineGain | gpu::kAffineBias)) != 0;
     rows += is_servo && (flags & gpu::kForceLimited) != 0 ? 1 : 0;
@@ -476,6 +509,7 @@ gpu::ModelArrays make_model_arrays(const Model& model, const SimulatorOptions& o
   fill_equalities(model, weights, a);
   fill_actuators(model, weights, a);
   fill_pairs(model, pairs, weights, a);
+  a.sizes.friction_rows = count_friction_rows(a);
   a.sizes.single_rows = count_single_rows(a);
   return a;
 }

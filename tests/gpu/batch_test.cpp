@@ -90,17 +90,23 @@ TEST(CpuBatch, ABoxFallsAndLies) {
   EXPECT_NEAR(up, 2.0 * 9.81 * h, 1e-3 * 2.0 * 9.81 * h);
 }
 
-// Four contacts do not fit into a first tier with room for two; the second has room.
-TEST(CpuBatch, WhatDoesNotFitTheSmallPoolGoesToTheSecondTier) {
+// Four contacts do not fit into a first tier with room for two, nor into a second with room for three.
+TEST(CpuBatch, WhatDoesNotFitAPoolGoesToTheNextTier) {
   gpu::BatchOptions options;
   options.small_pool = 2;
+  options.middle_pool = 4;
+  const auto two = gpu::make_cpu_batch(make_model_arrays(*box_on_plane(0.1)), 1, options);
+  two->step(1);
+  EXPECT_EQ(two->tiers().second, 1);
+  EXPECT_EQ(two->tiers().third, 0);
+  options.middle_pool = 3;
   options.large_pool = 4;
   const auto batch = gpu::make_cpu_batch(make_model_arrays(*box_on_plane(0.1)), 1, options);
   int status = -1, contacts = 0;
   batch->step(1);
   batch->read(gpu::BatchField::kStatus, &status);
   batch->read(gpu::BatchField::kContacts, &contacts);
-  EXPECT_EQ(batch->second_tier(), 1);
+  EXPECT_EQ(batch->tiers().third, 1);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(contacts, 4);
   options.large_pool = 3;

@@ -65,7 +65,7 @@ WorldFixture::WorldFixture(ModelPtr model, int contacts)
       simulator_(std::make_unique<Simulator>(shared_, backend_options())),
       arrays_(make_model_arrays(*shared_, backend_options())),
       view_(gpu::view_of(arrays_)) {
-  const gpu::Pool pool = gpu::pool_for(arrays_.sizes, contacts);
+  const gpu::Pool pool = gpu::full_pool(arrays_.sizes, contacts);
   q_.resize(at(shared_->nq));
   v_.resize(at(shared_->nv));
   activation_.resize(at(shared_->na));

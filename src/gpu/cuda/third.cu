@@ -1,0 +1,27 @@
+#include "touchstone/gpu/cuda/launch.cuh"
+
+namespace touchstone::gpu {
+namespace {
+
+// A warp a world, in double, with everything in global memory.
+__global__ void __launch_bounds__(kThreads)
+    third_kernel(const Launch launch, const Pool pool, const WorkList list, char* memory, std::size_t bytes) {
+  const LaneTeam<kWarpSize> team;
+  const int teams_in_block = static_cast<int>(blockDim.x) / kWarpSize;
+  const int first = static_cast<int>(blockIdx.x) * teams_in_block + static_cast<int>(threadIdx.x) / kWarpSize;
+  for (int k = first; k < *list.count; k += static_cast<int>(gridDim.x) * teams_in_block) {
+    WorldState world = launch.batch.world(launch.model.sizes, list.worlds[k]);
+    Scratch<double> scratch;
+    carve(launch.model.sizes, pool, memory + static_cast<std::size_t>(first) * bytes, scratch);
+    finish_world(team, launch.model, launch.options, world, scratch);
+    team.sync();
+  }
+}
+
+}  // namespace
+
+void launch_third(const Launch& launch, const Work& work, char* memory, std::size_t bytes) {
+  launch_kernel(third_kernel, work, 0, launch, work.pool, work.list, memory, bytes);
+}
+
+}  // namespace touchstone::gpu

@@ -1,0 +1,29 @@
+#include "touchstone/gpu/cuda/launch.cuh"
+
+namespace touchstone::gpu {
+namespace {
+
+template <int kLanes>
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    tree_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes) {
+  for_worlds<kLanes>(launch, list, local_bytes, [&](const auto& team, int w, char* local) {
+    WorldState world = launch.batch.world(launch.model.sizes, w);
+    run_tree(team, launch.model, world, list.worlds != nullptr, stage_memory(launch, pool, local, w));
+  });
+}
+
+template <int kLanes>
+void start(const Launch& launch, const Work& work) {
+  const std::size_t bytes = stage_bytes<TreeStage>(launch, work.pool);
+  launch_kernel(tree_kernel<kLanes>, work, bytes, launch, work.pool, work.list, bytes);
+}
+
+}  // namespace
+
+void launch_tree(const Launch& launch, const Work& work) {
+  if (work.lanes == 8) return start<8>(launch, work);
+  if (work.lanes == 16) return start<16>(launch, work);
+  start<kWarpSize>(launch, work);
+}
+
+}  // namespace touchstone::gpu
