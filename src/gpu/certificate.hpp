@@ -9,22 +9,23 @@ namespace touchstone::gpu {
 // tau = J' lambda of contacts and single rows.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, Scratch<Real>& s, double* tau) {
-  for (int b = team.lane(); b < m.sizes.bodies; b += team.size()) {
-    Wrench sum{{0, 0, 0}, {0, 0, 0}};
-    const Vec O = reference_point(m, s, b);
-    for (int k = 0; k < s.block_count; ++k) {
-      const Block<Real>& block = s.blocks[k];
-      if (block.kind != BlockKind::kContact) continue;
-      const Contact& c = s.contacts[block.index];
-      const bool is_a = m.shape_body[m.pair_a[c.pair]] == b, is_b = m.shape_body[m.pair_b[c.pair]] == b;
-      if (!is_a && !is_b) continue;
-      const Vec f = (is_b ? 1.0 : -1.0) * block_impulse(s, block);
-      sum = sum + Wrench{cross(c.position - O, f), f};
-    }
-    store(sum, s.subtree + kSubtree * b + kWrench);
-  }
+  for (int b = team.lane(); b < m.sizes.bodies; b += team.size())
+    store(Wrench{{0, 0, 0}, {0, 0, 0}}, s.subtree + kSubtree * b + kWrench);
   team.sync();
-  sum_subtrees(team, m, kWrench, s.subtree);
+  // One lane for each side of a contact, in the order of the blocks: the same sums whatever the team.
+  for (int k = 0; k < s.block_count; ++k) {
+    const Block<Real>& block = s.blocks[k];
+    if (block.kind != BlockKind::kContact) continue;
+    for (int side = team.lane(); side < 2; side += team.size()) {
+      const Contact& c = s.contacts[block.index];
+      const int body = m.shape_body[side == 0 ? m.pair_a[c.pair] : m.pair_b[c.pair]];
+      const Vec f = (side == 0 ? -1.0 : 1.0) * block_impulse(s, block);
+      double* own = s.subtree + kSubtree * body + kWrench;
+      store(load_wrench(own) + Wrench{cross(c.position - reference_point(m, s, body), f), f}, own);
+    }
+    team.sync();
+  }
+  sum_subtrees<kWrench>(team, m, s.subtree);
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
     tau[i] = dot(load_motion(s.S + 6 * i), load_wrench(s.subtree + kSubtree * m.dof_body[i] + kWrench));
   team.sync();
@@ -101,12 +102,12 @@ TOUCHSTONE_LANE BlockResidual block_residual(const ModelView& m, const Scratch<R
   return {fabs(x - projected), fabs(len * free)};
 }
 
-// Of one equality, with the velocity in s.work (whitened).
+// Of one equality, after measure_equalities.
 template <typename Real>
 TOUCHSTONE_LANE double equality_residual(const ModelView& m, const Scratch<Real>& s, int e) {
   double sum = 0.0;
   for (int r = m.equality_row[e]; r < m.equality_row[e] + equality_rows(m, e); ++r) {
-    const double u = equality_velocity(m, s, s.work, r) + m.equality_compliance[r] * s.lambda_e[r];
+    const double u = equality_velocity(m, s, r) + m.equality_compliance[r] * s.lambda_e[r];
     sum += m.equality_length[r] * u * m.equality_length[r] * u;
   }
   return sqrt(sum);
@@ -125,11 +126,13 @@ TOUCHSTONE_LANE double certify(const Team& team, const ModelView& m, Scratch<Rea
   }
   if (m.sizes.equality_rows > 0) {
     whiten_velocity(team, m, s, s.v_next, s.work);
+    measure_equalities(team, m, s, s.work);
     for (int e = team.lane(); e < m.sizes.equalities; e += team.size()) raise(natv, equality_residual(m, s, e));
     team.sync();
     whiten_velocity(team, m, s, s.v_free, s.work);
+    measure_equalities(team, m, s, s.work);
     for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size())
-      raise(free, fabs(m.equality_length[r] * equality_velocity(m, s, s.work, r)));
+      raise(free, fabs(m.equality_length[r] * equality_velocity(m, s, r)));
   }
   natv = team.max(natv);
   free = team.max(free);

@@ -171,15 +171,25 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
   body_velocities(team, m, s, s.v_base, s.base_velocity);
 }
 
-// Takes from a whitened row its part along the equalities, by one lane.
-template <typename Real>
-TOUCHSTONE_LANE void project_row(const ModelView& m, const Scratch<Real>& s, Real* y) {
-  for (int r = 0; r < m.sizes.equality_rows; ++r) {
-    const double* q = s.Y_e + r * s.stride;
+// Takes from all whitened rows of the problem their parts along the equalities.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void project_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  const int n = m.sizes.equality_rows, nv = m.sizes.nv;
+  for (int item = team.lane(); item < n * s.row_count; item += team.size()) {
+    const double* q = s.Y_e + item % n * s.stride;
+    const Real* y = s.Y + item / n * s.stride;
     double along = 0.0;
-    for (int i = 0; i < m.sizes.nv; ++i) along += q[i] * static_cast<double>(y[i]);
-    for (int i = 0; i < m.sizes.nv; ++i) y[i] -= static_cast<Real>(along * q[i]);
+    for (int i = 0; i < nv; ++i) along += q[i] * static_cast<double>(y[i]);
+    s.part_e[item] = along;
   }
+  team.sync();
+  for (int item = team.lane(); item < nv * s.row_count; item += team.size()) {
+    const int row = item / nv, i = item % nv;
+    double sum = 0.0;
+    for (int r = 0; r < n; ++r) sum += s.part_e[row * n + r] * s.Y_e[r * s.stride + i];
+    s.Y[row * s.stride + i] -= static_cast<Real>(sum);
+  }
+  team.sync();
 }
 
 // lambda_e <- L_e^-T lambda_e: the impulses themselves, once nothing is held any more.
@@ -196,16 +206,22 @@ TOUCHSTONE_LANE void finish_equalities(const Team& team, const ModelView& m, Scr
   team.sync();
 }
 
-// J v + bias of an equality row with the velocity z = D^1/2 L v, by one lane.
-template <typename Real>
-TOUCHSTONE_LANE double equality_velocity(const ModelView& m, const Scratch<Real>& s, const double* z, int row) {
-  const int n = m.sizes.equality_rows;
-  double u = 0.0;
-  for (int r = 0; r <= row; ++r) {
+// along_e = Y_e z + bias_e for the velocity z = D^1/2 L v.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void measure_equalities(const Team& team, const ModelView& m, Scratch<Real>& s, const double* z) {
+  for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size()) {
     double along = s.bias_e[r];
     for (int i = 0; i < m.sizes.nv; ++i) along += s.Y_e[r * s.stride + i] * z[i];
-    u += s.G_e[row * n + r] * along;
+    s.along_e[r] = along;
   }
+  team.sync();
+}
+
+// J v + bias of an equality row after measure_equalities, by one lane.
+template <typename Real>
+TOUCHSTONE_LANE double equality_velocity(const ModelView& m, const Scratch<Real>& s, int row) {
+  double u = 0.0;
+  for (int r = 0; r <= row; ++r) u += s.G_e[row * m.sizes.equality_rows + r] * s.along_e[r];
   return u;
 }
 

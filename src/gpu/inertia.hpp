@@ -28,10 +28,9 @@ TOUCHSTONE_LANE bool factorize(const Team& team, const ModelView& m, Scratch<Rea
     ok = ok && pivot > 0.0;
     const double inverse = 1.0 / pivot;
     // An ancestor's row is a prefix of this one: entry (i, j) of the ancestors loses row_i row_j / D.
-    for (int i = 0; i < count; ++i) {
-      double* other = s.L + m.row_start[m.row_dof[m.row_start[k] + i]];
-      const double share = row[i] * inverse;
-      for (int j = team.lane(); j <= i; j += team.size()) other[j] -= share * row[j];
+    for (int e = m.update_start[k] + team.lane(); e < m.update_start[k + 1]; e += team.size()) {
+      const int pair = m.update_pair[e];
+      s.L[m.update_entry[e]] -= row[pair >> 8] * row[pair & 255] * inverse;
     }
     team.sync();
     for (int j = team.lane(); j < count; j += team.size()) row[j] *= inverse;

@@ -174,17 +174,17 @@ TOUCHSTONE_LANE void body_velocities(const Team& team, const ModelView& m, const
   }
 }
 
-// Adds to each body's numbers, from `first` on, those of its children, from the leaves to the root.
-template <typename Team>
-TOUCHSTONE_LANE void sum_subtrees(const Team& team, const ModelView& m, int first, double* values) {
+// Adds to each body's numbers, from kFirst on, those of its children, from the leaves to the root.
+template <int kFirst, typename Team>
+TOUCHSTONE_LANE void sum_subtrees(const Team& team, const ModelView& m, double* values) {
+  constexpr int kWidth = kSubtree - kFirst;
   for (int level = m.sizes.levels - 2; level >= 0; --level) {
-    for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size()) {
-      const int b = m.level_body[k];
-      double* own = values + kSubtree * b;
-      for (int c = m.child_start[b]; c < m.child_start[b + 1]; ++c) {
-        const double* child = values + kSubtree * m.child_body[c];
-        for (int i = first; i < kSubtree; ++i) own[i] += child[i];
-      }
+    const int first = m.level_start[level], count = kWidth * (m.level_start[level + 1] - first);
+    for (int item = team.lane(); item < count; item += team.size()) {
+      const int b = m.level_body[first + item / kWidth], i = kFirst + item % kWidth;
+      double sum = values[kSubtree * b + i];
+      for (int c = m.child_start[b]; c < m.child_start[b + 1]; ++c) sum += values[kSubtree * m.child_body[c] + i];
+      values[kSubtree * b + i] = sum;
     }
     team.sync();
   }
@@ -199,7 +199,7 @@ TOUCHSTONE_LANE void compute_bias(const Team& team, const ModelView& m, Scratch<
     store(inertial_force(own, load_motion(s.velocity + 6 * b), load_motion(s.acceleration + 6 * b)), own + kWrench);
   }
   team.sync();
-  sum_subtrees(team, m, 0, s.subtree);
+  sum_subtrees<0>(team, m, s.subtree);
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
     s.tau[i] = -dot(load_motion(s.S + 6 * i), load_wrench(s.subtree + kSubtree * m.dof_body[i] + kWrench));
   team.sync();

@@ -68,6 +68,9 @@ constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 1
   X(dof_parent)                                                                                  \
   X(row_start)          /* nv + 1: the row of a dof, its ancestors from the root, itself last */ \
   X(row_dof)            /* mass_entries */                                                       \
+  X(update_start)       /* nv + 1, in update_entry: what the elimination of a dof changes */     \
+  X(update_entry)       /* entry of the mass matrix */                                           \
+  X(update_pair)        /* 256 i + j: it loses the product of these entries of the dof's row */  \
   X(depth_start)        /* depths + 1, in depth_dof */                                           \
   X(depth_dof)          /* nv: by their numbers of ancestors */                                  \
   X(dof_actuator_start) /* nv + 1, in dof_actuator */                                            \

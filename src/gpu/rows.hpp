@@ -300,33 +300,60 @@ TOUCHSTONE_LANE void whiten_all(const ModelView& m, const Scratch<Real>& s, Real
 template <typename Real>
 TOUCHSTONE_LANE void single_row(const ModelView& m, Scratch<Real>& s, const Block<Real>& block) {
   Real* J = s.Y + block.row * s.stride;
-  for_entries(m, s, block, [&](int dof, double factor) { J[dof] += static_cast<Real>(factor); });
-  whiten_all(m, s, J);
+  int entries = 0, last = -1;
+  for_entries(m, s, block, [&](int dof, double factor) {
+    J[dof] += static_cast<Real>(factor);
+    last = dof;
+    ++entries;
+  });
+  if (entries == 1) {
+    whiten_row(m, s.L_rows, s.D_half, last, -1, J);
+  } else {
+    whiten_all(m, s, J);
+  }
   s.g[block.row] = static_cast<Real>(single_velocity(m, s, block, s.v_base));
 }
 
 // --- what the sweeps need of a block ---
 
+// The products of the rows of a contact, t1, t2 and n, with each other.
 template <typename Real>
-TOUCHSTONE_LANE Real product(const Scratch<Real>& s, int nv, int row_a, int row_b) {
-  const Real *a = s.Y + row_a * s.stride, *b = s.Y + row_b * s.stride;
-  Real sum = 0;
-  for (int i = 0; i < nv; ++i) sum += a[i] * b[i];
-  return sum;
+struct Gram {
+  Real t1t1, t1t2, t2t2, t1n, t2n, nn;
+};
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE Gram<Real> gram_of(const Team& team, const ModelView& m, const Scratch<Real>& s, int row) {
+  const Real *t1 = s.Y + row * s.stride, *t2 = t1 + s.stride, *n = t2 + s.stride;
+  Gram<Real> g{};
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
+    g.t1t1 += t1[i] * t1[i];
+    g.t1t2 += t1[i] * t2[i];
+    g.t2t2 += t2[i] * t2[i];
+    g.t1n += t1[i] * n[i];
+    g.t2n += t2[i] * n[i];
+    g.nn += n[i] * n[i];
+  }
+  return {team.sum(g.t1t1), team.sum(g.t1t2), team.sum(g.t2t2), team.sum(g.t1n), team.sum(g.t2n), team.sum(g.nn)};
 }
 
-// row_a <- x row_a + y row_b, row_b <- z row_a + w row_b, with their free velocities.
-template <typename Real>
-TOUCHSTONE_LANE void combine_rows(Scratch<Real>& s, int nv, int row_a, int row_b, Real x, Real y, Real z, Real w) {
-  Real *a = s.Y + row_a * s.stride, *b = s.Y + row_b * s.stride;
-  for (int i = 0; i < nv; ++i) {
-    const Real old = a[i];
-    a[i] = x * old + y * b[i];
-    b[i] = z * old + w * b[i];
-  }
-  const Real old = s.g[row_a];
-  s.g[row_a] = x * old + y * s.g[row_b];
-  s.g[row_b] = z * old + w * s.g[row_b];
+template <typename Team, typename Real>
+TOUCHSTONE_LANE Real square_of(const Team& team, const ModelView& m, const Scratch<Real>& s, int row) {
+  const Real* y = s.Y + row * s.stride;
+  Real sum = Real(0);
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) sum += y[i] * y[i];
+  return team.sum(sum);
+}
+
+// The scale of a block in the certificate: the mean of its rows of G without equalities.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE double scale_of(const Team& team, const ModelView& m, const Scratch<Real>& s,
+                                const Block<Real>& block) {
+  if (block.type != BlockType::kCoulomb)
+    return static_cast<double>(square_of(team, m, s, block.row) + block.compliance);
+  Real sum = Real(0);
+  for (int r = 0; r < 3; ++r) sum += square_of(team, m, s, block.row + r);
+  return static_cast<double>(sum) / 3.0;
 }
 
 // Of what a row has without equalities: below it, loops let nothing move along the row, and its impulse is bounded so.
@@ -334,38 +361,50 @@ constexpr double kLeastDiagonal = 1e-7;
 
 // The tangents of a contact are turned, and their rows made orthogonal to the normal row, so that its own matrix is
 // diagonal. With c the parts taken away, nu = lambda_n + c . lambda_t is the impulse of the normal row.
-template <typename Real>
-TOUCHSTONE_LANE void diagonalize_contact(const ModelView& m, Scratch<Real>& s, Block<Real>& block) {
-  const int nv = m.sizes.nv, t1 = block.row, t2 = t1 + 1, n = t1 + 2;
-  block.normal = product(s, nv, n, n);
-  block.diagonal = (product(s, nv, t1, t1) + product(s, nv, t2, t2) + block.normal) / Real(3);
-  for (int k = 0; k < 2; ++k) {
-    const Real share = block.normal > Real(0) ? product(s, nv, t1 + k, n) / block.normal : Real(0);
-    combine_rows(s, nv, t1 + k, n, Real(1), -share, Real(0), Real(1));
-    block.shear[k] = share;
-  }
-  const Real a = product(s, nv, t1, t1), b = product(s, nv, t1, t2), d = product(s, nv, t2, t2);
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void diagonalize_contact(const Team& team, const ModelView& m, Scratch<Real>& s, Block<Real>& block) {
+  const Gram<Real> gram = gram_of(team, m, s, block.row);
+  const Real inverse = gram.nn > Real(0) ? Real(1) / gram.nn : Real(0);
+  const Real share_1 = gram.t1n * inverse, share_2 = gram.t2n * inverse;
+  const Real a = gram.t1t1 - share_1 * gram.t1n, b = gram.t1t2 - share_1 * gram.t2n;
+  const Real d = gram.t2t2 - share_2 * gram.t2n;
   // Jacobi's rotation: the smaller of the two angles.
   const Real half = Real(0.5) * (a - d), away = root(half * half + b * b);
   const Real tangent = away > Real(0) ? b / (half < Real(0) ? half - away : half + away) : Real(0);
   const Real c = Real(1) / root(Real(1) + tangent * tangent), e = c * tangent;
-  combine_rows(s, nv, t1, t2, c, e, -e, c);
-  const Real shear = block.shear[0];
-  block.shear[0] = c * shear + e * block.shear[1];
-  block.shear[1] = c * block.shear[1] - e * shear;
+  const Real shear_1 = c * share_1 + e * share_2, shear_2 = c * share_2 - e * share_1;
+  const auto turn = [&](Real& t1, Real& t2, Real n) {
+    const Real old = t1;
+    t1 = c * old + e * t2 - shear_1 * n;
+    t2 = c * t2 - e * old - shear_2 * n;
+  };
+  Real squares[2] = {Real(0), Real(0)};  // of the rows as they are, since differences of products lose digits
+  Real *t1 = s.Y + block.row * s.stride, *t2 = t1 + s.stride, *n = t2 + s.stride;
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
+    turn(t1[i], t2[i], n[i]);
+    squares[0] += t1[i] * t1[i];
+    squares[1] += t2[i] * t2[i];
+  }
+  const Real first = team.sum(squares[0]), second = team.sum(squares[1]);
+  team.sync();
+  if (team.lane() != 0) return;
+  Real* g = s.g + block.row;
+  turn(g[0], g[1], g[2]);
   Contact& contact = s.contacts[block.index];
-  const Vec old = contact.t1, other = contact.t2();
-  contact.t1 = static_cast<double>(c) * old + static_cast<double>(e) * other;
+  contact.t1 = static_cast<double>(c) * contact.t1 + static_cast<double>(e) * contact.t2();
   const Real floor = static_cast<Real>(kLeastDiagonal * block.scale);
-  block.tangent[0] = product(s, nv, t1, t1);
-  block.tangent[1] = product(s, nv, t2, t2);
-  for (Real& t : block.tangent) t = t > floor ? t : floor;
-  if (!(block.normal > floor)) block.normal = floor;
+  block.diagonal = (gram.t1t1 + gram.t2t2 + gram.nn) / Real(3);
+  block.shear[0] = shear_1;
+  block.shear[1] = shear_2;
+  block.tangent[0] = first > floor ? first : floor;
+  block.tangent[1] = second > floor ? second : floor;
+  block.normal = gram.nn > floor ? gram.nn : floor;
   block.alpha = Real(0);
 }
 
+// Rows of J in the place of Y, of contacts; whitened rows and free velocities of all.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void fill_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
+TOUCHSTONE_LANE void make_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
   for (int k = team.lane(); k < s.row_count * s.stride; k += team.size()) s.Y[k] = Real(0);
   for (int k = team.lane(); k < m.sizes.mass_entries; k += team.size()) s.L_rows[k] = static_cast<Real>(s.L[k]);
   for (int k = team.lane(); k < m.sizes.nv; k += team.size()) s.D_half[k] = static_cast<Real>(s.D_root[k]);
@@ -387,22 +426,29 @@ TOUCHSTONE_LANE void fill_rows(const Team& team, const ModelView& m, Scratch<Rea
     } else {
       single_row(m, s, block);
     }
-    s.start[block.row + r] = product(s, m.sizes.nv, block.row + r, block.row + r);
-    if (m.sizes.equality_rows > 0) project_row(m, s, s.Y + (block.row + r) * s.stride);
   }
   team.sync();
-  for (int k = team.lane(); k < s.block_count; k += team.size()) {
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void fill_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  make_rows(team, m, s);
+  for (int k = 0; k < s.block_count; ++k) {
+    const double scale = scale_of(team, m, s, s.blocks[k]);
+    if (team.lane() == 0) s.blocks[k].scale = scale;
+  }
+  team.sync();
+  if (m.sizes.equality_rows > 0) project_rows(team, m, s);
+  for (int k = 0; k < s.block_count; ++k) {
     Block<Real>& block = s.blocks[k];
     if (block.type == BlockType::kCoulomb) {
-      const Real* squares = s.start + block.row;
-      block.scale = static_cast<double>(squares[0] + squares[1] + squares[2]) / 3.0;
-      diagonalize_contact(m, s, block);
-    } else {
-      block.scale = static_cast<double>(s.start[block.row] + block.compliance);
-      const Real own = product(s, m.sizes.nv, block.row, block.row) + block.compliance;
-      const Real floor = static_cast<Real>(kLeastDiagonal * block.scale);
-      block.diagonal = own > floor ? own : floor;
+      diagonalize_contact(team, m, s, block);
+      continue;
     }
+    const Real own = m.sizes.equality_rows > 0 ? square_of(team, m, s, block.row) + block.compliance
+                                               : static_cast<Real>(block.scale);
+    const Real floor = static_cast<Real>(kLeastDiagonal * block.scale);
+    if (team.lane() == 0) block.diagonal = own > floor ? own : floor;
   }
   team.sync();
 }

@@ -77,6 +77,7 @@ struct SolveStage {
       .G_e = Use::kWrite,
       .lambda_e = Use::kLocal,
       .bias_e = Use::kWrite,
+      .part_e = Use::kLocal,
       .contacts = Use::kKept,
       .blocks = Use::kWrite,
       .L_rows = Use::kLocal,
@@ -119,9 +120,10 @@ struct FinishStage {
       .G_e = Use::kRead,
       .lambda_e = Use::kLocal,
       .bias_e = Use::kRead,
+      .along_e = Use::kLocal,
       .contacts = Use::kKept,
-      .blocks = Use::kKept,
-      .lambda = Use::kKept,
+      .blocks = Use::kRead,
+      .lambda = Use::kRead,
       .counts = Use::kKept,
   };
 };

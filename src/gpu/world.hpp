@@ -133,6 +133,8 @@ struct Block {
   FIELD(double, G_e, n.equality_rows* n.equality_rows)                                                          \
   FIELD(double, lambda_e, n.equality_rows)                                                                      \
   FIELD(double, bias_e, n.equality_rows)                                                                        \
+  FIELD(double, along_e, n.equality_rows)           /* velocities along Y_e */                                  \
+  FIELD(double, part_e, n.equality_rows* pool.rows) /* of each row along each of Y_e */                         \
   FIELD(Contact, contacts, pool.contacts)                                                                       \
   FIELD(Block<Real>, blocks, pool.blocks)                                                                       \
   FIELD(Real, L_rows, n.mass_entries) /* L and D_root in the rows' precision */                                 \

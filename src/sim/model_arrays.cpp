@@ -293,6 +293,17 @@ void fill_dofs(const Model& model, gpu::ModelArrays& a) {
     a.row_start.push_back(static_cast<int>(a.row_dof.size()));
   }
   a.sizes.mass_entries = a.row_start.back();
+  a.update_start.push_back(0);
+  for (int k = 0; k < model.nv; ++k) {
+    const int start = a.row_start[at(k)], ancestors = a.row_start[at(k + 1)] - start - 1;
+    for (int i = 0; i < ancestors; ++i) {
+      for (int j = 0; j <= i; ++j) {
+        a.update_entry.push_back(a.row_start[at(a.row_dof[at(start + i)])] + j);
+        a.update_pair.push_back(256 * i + j);
+      }
+    }
+    a.update_start.push_back(static_cast<int>(a.update_entry.size()));
+  }
   std::vector<std::vector<int>> depths;
   for (int i = 0; i < model.nv; ++i) {
     const std::size_t ancestors = at(model.row_length[at(i)] - 1);
