@@ -128,6 +128,21 @@ test_peers() {
     -p no:cacheprovider --junitxml=build/log/junit/convert.xml
 }
 
+# The sources for a GPU, by the compiler that the Python package index has; there is no GPU to run them on.
+compile_cuda() {
+  local nvcc source
+  ensure_venv build/venv-cuda scripts/requirements-cuda.txt
+  nvcc=$(find "$root/build/venv-cuda" -type f -name nvcc | head -n 1)
+  [ "$nvcc" ] || fail "scripts/requirements-cuda.txt has installed no nvcc"
+  mkdir -p build/cuda/include/touchstone
+  ln -sfn "$root/src/gpu" build/cuda/include/touchstone/gpu
+  for source in src/gpu/cuda/*.cu; do
+    quietly cuda "$nvcc" -std=c++20 -O3 -arch=sm_90 --expt-relaxed-constexpr --use_fast_math -Werror all-warnings \
+      -Ibuild/cuda/include -ptx "$source" -o "build/cuda/$(basename "$source" .cu).ptx"
+  done
+  echo "   skipped: tests on a device, for there is none"
+}
+
 test_long_properties() {
   TOUCHSTONE_LONG=1 run_ctest asan -R '^(dynamics|model)\.'
 }
@@ -194,6 +209,7 @@ run_tests() {
   fi
   test_release "$peers"
   if [ "$all" ]; then
+    stage "the sources for a GPU compile" compile_cuda
     stage "the benchmarks compile" build_for_tests release -DTOUCHSTONE_BUILD_BENCH=ON
     build_and_test "address and undefined-behaviour sanitizers (clang)" asan
   fi

@@ -28,8 +28,8 @@ struct StageLanes {
 struct BatchOptions {
   double tolerance = 1e-3;  // relative natv that a step is asked for
   int sweeps = 16;          // of the first tier: at most
-  int more_sweeps = 60;     // of the second
-  int most_sweeps = 400;    // of the third; 0: what the second cannot certify moves on with the natv that it has
+  int more_sweeps = 30;     // of the second
+  int most_sweeps = 0;      // of the third; 0: what the second cannot certify moves on with the natv that it has
   int check_every = 20;     // sweeps of the third tier between certificates
   int small_pool = 16;      // contacts of a world in the first tier
   int middle_pool = 48;     // in the second

@@ -9,13 +9,16 @@ namespace touchstone::gpu {
 // tau = J' lambda of contacts and single rows.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, Scratch<Real>& s, double* tau) {
+  TOUCHSTONE_ROLLED
   for (int b = team.lane(); b < m.sizes.bodies; b += team.size())
     store(Wrench{{0, 0, 0}, {0, 0, 0}}, s.subtree + kSubtree * b + kWrench);
   team.sync();
   // One lane for each side of a contact, in the order of the blocks: the same sums whatever the team.
+  TOUCHSTONE_ROLLED
   for (int k = 0; k < s.block_count; ++k) {
     const Block<Real>& block = s.blocks[k];
     if (block.kind != BlockKind::kContact) continue;
+    TOUCHSTONE_ROLLED
     for (int side = team.lane(); side < 2; side += team.size()) {
       const Contact& c = s.contacts[block.index];
       const int body = m.shape_body[side == 0 ? m.pair_a[c.pair] : m.pair_b[c.pair]];
@@ -26,10 +29,12 @@ TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, Scratch
     team.sync();
   }
   sum_subtrees<kWrench>(team, m, s.subtree);
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
     tau[i] = dot(load_motion(s.S + 6 * i), load_wrench(s.subtree + kSubtree * m.dof_body[i] + kWrench));
   team.sync();
   if (team.lane() == 0) {
+    TOUCHSTONE_ROLLED
     for (int k = 0; k < s.block_count; ++k) {
       const Block<Real>& block = s.blocks[k];
       const double lambda = static_cast<double>(s.lambda[block.row]);
@@ -44,6 +49,7 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE void advance_velocity(const Team& team, const ModelView& m, Scratch<Real>& s) {
   gather_forces(team, m, s, s.v_next);
   solve(team, m, s, s.v_next);
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_next[i] += s.v_free[i];
   team.sync();
   if (m.sizes.equality_rows == 0) return;
@@ -119,6 +125,7 @@ TOUCHSTONE_LANE double certify(const Team& team, const ModelView& m, Scratch<Rea
   body_velocities(team, m, s, s.v_next, s.next_velocity);
   double natv = 0.0, free = 0.0;
   const auto raise = [](double& worst, double value) { worst = value <= worst ? worst : value; };
+  TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.block_count; k += team.size()) {
     const BlockResidual block = block_residual(m, s, s.blocks[k]);
     raise(natv, block.natv);
@@ -127,10 +134,12 @@ TOUCHSTONE_LANE double certify(const Team& team, const ModelView& m, Scratch<Rea
   if (m.sizes.equality_rows > 0) {
     whiten_velocity(team, m, s, s.v_next, s.work);
     measure_equalities(team, m, s, s.work);
+    TOUCHSTONE_ROLLED
     for (int e = team.lane(); e < m.sizes.equalities; e += team.size()) raise(natv, equality_residual(m, s, e));
     team.sync();
     whiten_velocity(team, m, s, s.v_free, s.work);
     measure_equalities(team, m, s, s.work);
+    TOUCHSTONE_ROLLED
     for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size())
       raise(free, fabs(m.equality_length[r] * equality_velocity(m, s, r)));
   }

@@ -91,10 +91,12 @@ TOUCHSTONE_LANE bool find_contacts(const Team& team, const ModelView& m, Scratch
   int candidates = 0;
   bool fits = true;
   s.contact_count = 0;
+  TOUCHSTONE_ROLLED
   for (int shape = team.lane(); shape < m.sizes.shapes; shape += team.size()) place_ball(m, s, shape);
   team.sync();
   // Pairs in rounds of one a lane; candidates are computed as soon as there is one for each lane.
   const int rounds = (m.sizes.pairs + team.size() - 1) / team.size();
+  TOUCHSTONE_ROLLED
   for (int round = 0; round < rounds && fits; ++round) {
     const int pair = round * team.size() + team.lane();
     const bool near = pair < m.sizes.pairs && is_near(m, s, pair);
@@ -106,6 +108,7 @@ TOUCHSTONE_LANE bool find_contacts(const Team& team, const ModelView& m, Scratch
   }
   if (!fits) return false;
   team.sync();
+  TOUCHSTONE_ROLLED
   for (int first = 0; first < candidates; first += team.size()) {
     const int k = first + team.lane();
     Manifold found;

@@ -98,8 +98,10 @@ TOUCHSTONE_LANE void factorize_equalities(const Team& team, const ModelView& m, 
   for (int k = 0; k < n; ++k) {
     const double pivot = s.G_e[k * n + k], inverse = pivot > 0.0 ? 1.0 / sqrt(pivot) : 0.0;
     team.sync();
+    TOUCHSTONE_ROLLED
     for (int i = k + team.lane(); i < n; i += team.size()) s.G_e[i * n + k] *= inverse;
     team.sync();
+    TOUCHSTONE_ROLLED
     for (int i = k + 1 + team.lane(); i < n; i += team.size()) {
       for (int j = k + 1; j <= i; ++j) s.G_e[i * n + j] -= s.G_e[i * n + k] * s.G_e[j * n + k];
     }
@@ -111,6 +113,7 @@ TOUCHSTONE_LANE void factorize_equalities(const Team& team, const ModelView& m, 
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void orthonormalize_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows;
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i <= m.sizes.nv; i += team.size()) {
     double* column = i < m.sizes.nv ? s.Y_e + i : s.bias_e;
     const int step = i < m.sizes.nv ? s.stride : 1;
@@ -129,12 +132,14 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE void hold_equalities(const Team& team, const ModelView& m, Scratch<Real>& s, double* from) {
   const int n = m.sizes.equality_rows;
   whiten_velocity(team, m, s, from, s.work);
+  TOUCHSTONE_ROLLED
   for (int r = team.lane(); r < n; r += team.size()) {
     double u = s.bias_e[r];
     for (int i = 0; i < m.sizes.nv; ++i) u += s.Y_e[r * s.stride + i] * s.work[i];
     s.lambda_e[r] = -u;
   }
   team.sync();
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
     double sum = 0.0;
     for (int r = 0; r < n; ++r) sum += s.Y_e[r * s.stride + i] * s.lambda_e[r];
@@ -142,6 +147,7 @@ TOUCHSTONE_LANE void hold_equalities(const Team& team, const ModelView& m, Scrat
   }
   team.sync();
   unwhiten(team, m, s, s.work);
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) from[i] += s.work[i];
   team.sync();
 }
@@ -150,14 +156,17 @@ TOUCHSTONE_LANE void hold_equalities(const Team& team, const ModelView& m, Scrat
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows;
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_base[i] = s.v_free[i];
   team.sync();
   if (n == 0) return;
+  TOUCHSTONE_ROLLED
   for (int row = team.lane(); row < n; row += team.size()) {
     const int e = m.equality_of_row[row];
     equality_row(m, s, e, row - m.equality_row[e]);
   }
   team.sync();
+  TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < n * n; k += team.size()) {
     const int i = k / n, j = k % n;
     double sum = i == j ? m.equality_compliance[i] : 0.0;
@@ -175,6 +184,7 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void project_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows, nv = m.sizes.nv;
+  TOUCHSTONE_ROLLED
   for (int item = team.lane(); item < n * s.row_count; item += team.size()) {
     const double* q = s.Y_e + item % n * s.stride;
     const Real* y = s.Y + item / n * s.stride;
@@ -183,6 +193,7 @@ TOUCHSTONE_LANE void project_rows(const Team& team, const ModelView& m, Scratch<
     s.part_e[item] = along;
   }
   team.sync();
+  TOUCHSTONE_ROLLED
   for (int item = team.lane(); item < nv * s.row_count; item += team.size()) {
     const int row = item / nv, i = item % nv;
     double sum = 0.0;
@@ -209,6 +220,7 @@ TOUCHSTONE_LANE void finish_equalities(const Team& team, const ModelView& m, Scr
 // along_e = Y_e z + bias_e for the velocity z = D^1/2 L v.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void measure_equalities(const Team& team, const ModelView& m, Scratch<Real>& s, const double* z) {
+  TOUCHSTONE_ROLLED
   for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size()) {
     double along = s.bias_e[r];
     for (int i = 0; i < m.sizes.nv; ++i) along += s.Y_e[r * s.stride + i] * z[i];

@@ -105,10 +105,13 @@ TOUCHSTONE_LANE void add_spring(const ModelView& m, Scratch<Real>& s, int j) {
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void begin_forces(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s,
                                   bool again) {
+  TOUCHSTONE_ROLLED
   for (int u = team.lane(); u < m.sizes.nu; u += team.size()) begin_actuator(m, world, s, again, u);
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
     s.tau[i] += world.applied_force[i] - m.dof_damping[i] * s.v[i];
   team.sync();
+  TOUCHSTONE_ROLLED
   for (int j = team.lane(); j < m.sizes.joints; j += team.size()) add_spring(m, s, j);
   team.sync();
 }
@@ -129,6 +132,7 @@ TOUCHSTONE_LANE void add_actuators(const ModelView& m, const Scratch<Real>& s, i
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool compute_free_motion(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const double h = m.settings.time_step;
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
     double force = s.tau[i], gain = h * m.dof_damping[i] + h * h * m.joint_stiffness[m.dof_joint[i]];
     add_actuators(m, s, i, force, gain);
@@ -138,6 +142,7 @@ TOUCHSTONE_LANE bool compute_free_motion(const Team& team, const ModelView& m, S
   team.sync();
   const bool ok = factorize(team, m, s);
   solve(team, m, s, s.v_free);
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_free[i] += s.v[i];
   team.sync();
   return ok;
@@ -147,6 +152,7 @@ TOUCHSTONE_LANE bool compute_free_motion(const Team& team, const ModelView& m, S
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool bound_exceeding_servos(const Team& team, const ModelView& m, Scratch<Real>& s) {
   bool exceeds = false;
+  TOUCHSTONE_ROLLED
   for (int u = team.lane(); u < m.sizes.nu; u += team.size()) {
     if (s.servo_mode[u] != kImplicitServo || (m.actuator_flags[u] & kForceLimited) == 0) continue;
     const int dof = m.actuator_dof[u];

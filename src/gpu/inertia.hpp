@@ -9,6 +9,7 @@ namespace touchstone::gpu {
 // M with armature, from the inertias of subtrees.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void compute_mass(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
     const Wrench f = times(s.subtree + kSubtree * m.dof_body[i], load_motion(s.S + 6 * i));
     for (int k = m.row_start[i]; k < m.row_start[i + 1]; ++k) s.L[k] = dot(load_motion(s.S + 6 * m.row_dof[k]), f);
@@ -28,11 +29,13 @@ TOUCHSTONE_LANE bool factorize(const Team& team, const ModelView& m, Scratch<Rea
     ok = ok && pivot > 0.0;
     const double inverse = 1.0 / pivot;
     // An ancestor's row is a prefix of this one: entry (i, j) of the ancestors loses row_i row_j / D.
+    TOUCHSTONE_ROLLED
     for (int e = m.update_start[k] + team.lane(); e < m.update_start[k + 1]; e += team.size()) {
       const int pair = m.update_pair[e];
       s.L[m.update_entry[e]] -= row[pair >> 8] * row[pair & 255] * inverse;
     }
     team.sync();
+    TOUCHSTONE_ROLLED
     for (int j = team.lane(); j < count; j += team.size()) row[j] *= inverse;
     if (team.lane() == 0) s.D_inverse[k] = inverse, s.D_root[k] = sqrt(inverse);
     team.sync();
@@ -46,6 +49,7 @@ TOUCHSTONE_LANE void half_solve(const Team& team, const ModelView& m, const Scra
   for (int k = m.sizes.nv - 1; k > 0; --k) {
     const int start = m.row_start[k], count = m.row_start[k + 1] - start - 1;
     const double own = x[k];
+    TOUCHSTONE_ROLLED
     for (int j = team.lane(); j < count; j += team.size()) x[m.row_dof[start + j]] -= s.L[start + j] * own;
     team.sync();
   }
@@ -54,7 +58,9 @@ TOUCHSTONE_LANE void half_solve(const Team& team, const ModelView& m, const Scra
 // x <- L^-1 x. Dofs of one depth do not depend on each other.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void other_half_solve(const Team& team, const ModelView& m, const Scratch<Real>& s, double* x) {
+  TOUCHSTONE_ROLLED
   for (int depth = 1; depth < m.sizes.depths; ++depth) {
+    TOUCHSTONE_ROLLED
     for (int i = m.depth_start[depth] + team.lane(); i < m.depth_start[depth + 1]; i += team.size()) {
       const int k = m.depth_dof[i], start = m.row_start[k];
       double sum = 0.0;
@@ -69,6 +75,7 @@ TOUCHSTONE_LANE void other_half_solve(const Team& team, const ModelView& m, cons
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void solve(const Team& team, const ModelView& m, const Scratch<Real>& s, double* x) {
   half_solve(team, m, s, x);
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) x[i] *= s.D_inverse[i];
   team.sync();
   other_half_solve(team, m, s, x);
@@ -94,6 +101,7 @@ TOUCHSTONE_LANE void whiten_row(const ModelView& m, const Number* L, const Numbe
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void whiten_velocity(const Team& team, const ModelView& m, const Scratch<Real>& s, const double* v,
                                      double* z) {
+  TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < m.sizes.nv; k += team.size()) {
     const int start = m.row_start[k], count = m.row_start[k + 1] - start - 1;
     double sum = v[k];
@@ -106,6 +114,7 @@ TOUCHSTONE_LANE void whiten_velocity(const Team& team, const ModelView& m, const
 // x <- L^-1 D^-1/2 x, so that A^-1 J' lambda comes of Y' lambda.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void unwhiten(const Team& team, const ModelView& m, const Scratch<Real>& s, double* x) {
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) x[i] *= s.D_root[i];
   team.sync();
   other_half_solve(team, m, s, x);

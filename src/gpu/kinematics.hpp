@@ -136,18 +136,24 @@ TOUCHSTONE_LANE void forward_kinematics(const Team& team, const ModelView& m, Sc
     store(Motion{zero, zero}, s.velocity);
     store(Motion{zero, -load_vec(m.settings.gravity)}, s.acceleration);
   }
+  TOUCHSTONE_ROLLED
   for (int b = 1 + team.lane(); b < m.sizes.bodies; b += team.size()) place_in_parent(m, s, b);
   team.sync();
+  TOUCHSTONE_ROLLED
   for (int level = 0; level < m.sizes.levels; ++level) {
+    TOUCHSTONE_ROLLED
     for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size()) {
       const int b = m.level_body[k];
       store(load_pose(s.X + 12 * m.body_parent[b]) * load_pose(s.X + 12 * b), s.X + 12 * b);
     }
     team.sync();
   }
+  TOUCHSTONE_ROLLED
   for (int j = team.lane(); j < m.sizes.joints; j += team.size()) complete_axes(m, s, j);
   team.sync();
+  TOUCHSTONE_ROLLED
   for (int level = 0; level < m.sizes.levels; ++level) {
+    TOUCHSTONE_ROLLED
     for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size())
       move_body(m, s, m.level_body[k]);
     team.sync();
@@ -162,7 +168,9 @@ TOUCHSTONE_LANE void body_velocities(const Team& team, const ModelView& m, const
                                      double* velocities) {
   if (team.lane() == 0) store(Motion{{0, 0, 0}, {0, 0, 0}}, velocities);
   team.sync();
+  TOUCHSTONE_ROLLED
   for (int level = 0; level < m.sizes.levels; ++level) {
+    TOUCHSTONE_ROLLED
     for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size()) {
       const int b = m.level_body[k], parent = m.body_parent[b];
       Motion sum = load_motion(velocities + 6 * parent);
@@ -178,8 +186,10 @@ TOUCHSTONE_LANE void body_velocities(const Team& team, const ModelView& m, const
 template <int kFirst, typename Team>
 TOUCHSTONE_LANE void sum_subtrees(const Team& team, const ModelView& m, double* values) {
   constexpr int kWidth = kSubtree - kFirst;
+  TOUCHSTONE_ROLLED
   for (int level = m.sizes.levels - 2; level >= 0; --level) {
     const int first = m.level_start[level], count = kWidth * (m.level_start[level + 1] - first);
+    TOUCHSTONE_ROLLED
     for (int item = team.lane(); item < count; item += team.size()) {
       const int b = m.level_body[first + item / kWidth], i = kFirst + item % kWidth;
       double sum = values[kSubtree * b + i];
@@ -193,6 +203,7 @@ TOUCHSTONE_LANE void sum_subtrees(const Team& team, const ModelView& m, double* 
 // Inertias of the bodies, and the forces that their motion needs, both of whole subtrees; then tau = -bias.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void compute_bias(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  TOUCHSTONE_ROLLED
   for (int b = 1 + team.lane(); b < m.sizes.bodies; b += team.size()) {
     double* own = s.subtree + kSubtree * b;
     spatial_inertia(m, b, load_pose(s.X + 12 * b), reference_point(m, s, b), own);
@@ -200,6 +211,7 @@ TOUCHSTONE_LANE void compute_bias(const Team& team, const ModelView& m, Scratch<
   }
   team.sync();
   sum_subtrees<0>(team, m, s.subtree);
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
     s.tau[i] = -dot(load_motion(s.S + 6 * i), load_wrench(s.subtree + kSubtree * m.dof_body[i] + kWrench));
   team.sync();
@@ -209,6 +221,7 @@ TOUCHSTONE_LANE void compute_bias(const Team& team, const ModelView& m, Scratch<
 template <typename Team>
 TOUCHSTONE_LANE void integrate(const Team& team, const ModelView& m, const double* q, const double* v, double h,
                                double* next) {
+  TOUCHSTONE_ROLLED
   for (int j = team.lane(); j < m.sizes.joints; j += team.size()) {
     int i = m.joint_q[j], dof = m.joint_dof[j];
     const int type = m.joint_type[j];

@@ -84,6 +84,7 @@ TOUCHSTONE_LANE LimitState tendon_state(const ModelView& m, const Scratch<Real>&
 // no room.
 template <typename Team, typename Real, typename Make>
 TOUCHSTONE_LANE bool add_singles(const Team& team, Scratch<Real>& s, int count, const Make& make) {
+  TOUCHSTONE_ROLLED
   for (int first = 0; first < count; first += team.size()) {
     const int i = first + team.lane();
     Block<Real> block;
@@ -173,6 +174,7 @@ TOUCHSTONE_LANE bool can_move(const ModelView& m, const Scratch<Real>& s, const 
 
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool list_contacts(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  TOUCHSTONE_ROLLED
   for (int first = 0; first < s.contact_count; first += team.size()) {
     const int i = first + team.lane();
     const bool active =
@@ -223,6 +225,7 @@ TOUCHSTONE_LANE void add_contact_rows(const Team& team, const ModelView& m, Scra
   const Contact& c = s.contacts[block.index];
   const Vec arm = c.position - reference_point(m, s, body);
   const int rows = block.type == BlockType::kCoulomb ? 3 : 1;
+  TOUCHSTONE_ROLLED
   for (int k = m.row_start[last] + team.lane(); k < m.row_start[last + 1]; k += team.size()) {
     const int dof = m.row_dof[k];
     const Motion S = load_motion(s.S + 6 * dof);
@@ -326,6 +329,7 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE Gram<Real> gram_of(const Team& team, const ModelView& m, const Scratch<Real>& s, int row) {
   const Real *t1 = s.Y + row * s.stride, *t2 = t1 + s.stride, *n = t2 + s.stride;
   Gram<Real> g{};
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
     g.t1t1 += t1[i] * t1[i];
     g.t1t2 += t1[i] * t2[i];
@@ -341,6 +345,7 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE Real square_of(const Team& team, const ModelView& m, const Scratch<Real>& s, int row) {
   const Real* y = s.Y + row * s.stride;
   Real sum = Real(0);
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) sum += y[i] * y[i];
   return team.sum(sum);
 }
@@ -380,6 +385,7 @@ TOUCHSTONE_LANE void diagonalize_contact(const Team& team, const ModelView& m, S
   };
   Real squares[2] = {Real(0), Real(0)};  // of the rows as they are, since differences of products lose digits
   Real *t1 = s.Y + block.row * s.stride, *t2 = t1 + s.stride, *n = t2 + s.stride;
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
     turn(t1[i], t2[i], n[i]);
     squares[0] += t1[i] * t1[i];
@@ -405,10 +411,14 @@ TOUCHSTONE_LANE void diagonalize_contact(const Team& team, const ModelView& m, S
 // Rows of J in the place of Y, of contacts; whitened rows and free velocities of all.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void make_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.row_count * s.stride; k += team.size()) s.Y[k] = Real(0);
+  TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < m.sizes.mass_entries; k += team.size()) s.L_rows[k] = static_cast<Real>(s.L[k]);
+  TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < m.sizes.nv; k += team.size()) s.D_half[k] = static_cast<Real>(s.D_root[k]);
   team.sync();
+  TOUCHSTONE_ROLLED
   for (int k = 0; k < s.block_count; ++k) {
     const Block<Real>& block = s.blocks[k];
     if (block.kind != BlockKind::kContact) continue;
@@ -417,6 +427,7 @@ TOUCHSTONE_LANE void make_rows(const Team& team, const ModelView& m, Scratch<Rea
     add_contact_rows(team, m, s, block, m.shape_body[m.pair_a[pair]], -1.0);
   }
   // Three lanes a block, so that the rows of a contact are made side by side.
+  TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < 3 * s.block_count; k += team.size()) {
     const Block<Real>& block = s.blocks[k / 3];
     const int r = k % 3;
@@ -433,12 +444,14 @@ TOUCHSTONE_LANE void make_rows(const Team& team, const ModelView& m, Scratch<Rea
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void fill_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
   make_rows(team, m, s);
+  TOUCHSTONE_ROLLED
   for (int k = 0; k < s.block_count; ++k) {
     const double scale = scale_of(team, m, s, s.blocks[k]);
     if (team.lane() == 0) s.blocks[k].scale = scale;
   }
   team.sync();
   if (m.sizes.equality_rows > 0) project_rows(team, m, s);
+  TOUCHSTONE_ROLLED
   for (int k = 0; k < s.block_count; ++k) {
     Block<Real>& block = s.blocks[k];
     if (block.type == BlockType::kCoulomb) {
@@ -464,6 +477,7 @@ TOUCHSTONE_LANE std::int64_t key_of(const Scratch<Real>& s, const Block<Real>& b
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void recall_impulses(const Team& team, const WarmStart& warm, Scratch<Real>& s) {
   const int known = *warm.count;
+  TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.block_count; k += team.size()) {
     const Block<Real>& block = s.blocks[k];
     const std::int64_t key = key_of(s, block);
@@ -496,6 +510,7 @@ TOUCHSTONE_LANE Vec block_impulse(const Scratch<Real>& s, const Block<Real>& blo
 
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void store_impulses(const Team& team, WarmStart& warm, const Scratch<Real>& s) {
+  TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.block_count; k += team.size()) {
     warm.key[k] = key_of(s, s.blocks[k]);
     store(block_impulse(s, s.blocks[k]), warm.impulse + 3 * k);

@@ -184,6 +184,15 @@ inline std::size_t record_bytes(const ModelSizes& n, const Pool& pool) {
   return carver.used();
 }
 
+template <typename Team>
+TOUCHSTONE_LANE void copy_words(const Team& team, const void* from, void* to, std::size_t bytes) {
+  const auto* source = static_cast<const std::int64_t*>(from);
+  auto* target = static_cast<std::int64_t*>(to);
+  const int words = static_cast<int>((bytes + 7) / 8);
+  TOUCHSTONE_ROLLED
+  for (int i = team.lane(); i < words; i += team.size()) target[i] = source[i];
+}
+
 // Between the record and the fast memory of a stage: whole arrays, and of those with room for a pool what is in use.
 template <typename Stage, bool kOut, typename Team, typename Real>
 TOUCHSTONE_LANE void copy_arrays(const Team& team, const ModelSizes& n, const Pool& room, char* record,
@@ -192,17 +201,14 @@ TOUCHSTONE_LANE void copy_arrays(const Team& team, const ModelSizes& n, const Po
   const Pool used{s.contact_count, s.block_count, s.row_count, 0};
   const int stride = s.stride;
   Carver there(record);
-#define TOUCHSTONE_FIELD(type, name, count)                                                                      \
-  if constexpr (kRecordUse.name == Use::kKept) {                                                                 \
-    const auto kept = [&]([[maybe_unused]] const Pool& pool) { return there.template take<type>(count); }(room); \
-    if constexpr (Stage::use.name == kWanted) {                                                                  \
-      const auto words = [&]([[maybe_unused]] const Pool& pool) {                                                \
-        return static_cast<int>((static_cast<std::size_t>(count) * sizeof(type) + 7) / 8);                       \
-      }(used);                                                                                                   \
-      auto* to = reinterpret_cast<std::int64_t*>(kOut ? kept : s.name);                                          \
-      const auto* from = reinterpret_cast<const std::int64_t*>(kOut ? s.name : kept);                            \
-      for (int i = team.lane(); i < words; i += team.size()) to[i] = from[i];                                    \
-    }                                                                                                            \
+#define TOUCHSTONE_FIELD(type, name, count)                                                                 \
+  if constexpr (kRecordUse.name == Use::kKept) {                                                            \
+    type* kept = [&]([[maybe_unused]] const Pool& pool) { return there.template take<type>(count); }(room); \
+    const auto bytes = [&]([[maybe_unused]] const Pool& pool) {                                             \
+      return static_cast<std::size_t>(count) * sizeof(type);                                                \
+    };                                                                                                      \
+    if constexpr (Stage::use.name == kWanted)                                                               \
+      copy_words(team, kOut ? s.name : kept, kOut ? kept : s.name, bytes(used));                            \
   }
   TOUCHSTONE_SCRATCH(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD

@@ -10,8 +10,8 @@ namespace touchstone::gpu {
 struct StepOptions {
   double tolerance = 1e-3;  // relative natv
   int sweeps = 16;          // of the first tier, in float: at most
-  int more_sweeps = 60;     // of the second, in float
-  int most_sweeps = 400;    // of the third, in double; 0: what the second tier cannot certify moves on as it is
+  int more_sweeps = 30;     // of the second, in float
+  int most_sweeps = 0;      // of the third, in double; 0: what the second tier cannot certify moves on as it is
   int check_every = 20;     // sweeps of the third tier between certificates
 };
 
@@ -30,13 +30,16 @@ enum class StepOutcome : int {
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s,
                                 bool again = false) {
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nq; i += team.size()) s.q[i] = world.q[i];
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v[i] = world.v[i];
   team.sync();
   forward_kinematics(team, m, s);
   compute_bias(team, m, s);
   begin_forces(team, m, world, s, again);
   compute_mass(team, m, s);
+  TOUCHSTONE_ROLLED
   for (int j = team.lane(); j < m.sizes.joints; j += team.size()) conserve_spin(m, s, j);
   team.sync();
   if (!compute_free_motion(team, m, s)) return false;
@@ -81,11 +84,16 @@ TOUCHSTONE_LANE bool finish_step(const Team& team, const ModelView& m, WorldStat
   integrate(team, m, s.q, s.v_next, m.settings.time_step, s.q);
   team.sync();
   bool broken = false;
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nq; i += team.size()) broken = broken || !(fabs(s.q[i]) < 1e100);
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) broken = broken || !(fabs(s.v_next[i]) < 1e100);
   if (team.any(broken)) return false;
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nq; i += team.size()) world.q[i] = s.q[i];
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) world.v[i] = s.v_next[i];
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.na; i += team.size()) world.activation[i] = s.activation[i];
   return true;
 }
@@ -126,6 +134,7 @@ TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const St
   const int most = options.most_sweeps > 0 ? options.most_sweeps : options.more_sweeps;
   int sweeps = 0;
   double natv = 0.0;
+  TOUCHSTONE_ROLLED
   for (int round = 0; round < kRounds; ++round) {
     if (!assemble(team, m, world, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
     int spent = 0;

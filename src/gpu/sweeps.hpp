@@ -102,6 +102,7 @@ TOUCHSTONE_LANE void sweep_contact(const Team& team, const ModelView& m, Scratch
   const Real* Y = s.Y + block.row * s.stride;
   const Real old[3] = {lambda[0], lambda[1], lambda[2]}, old_nu = normal_row_impulse(block, old);
   Real u[3] = {Real(0), Real(0), Real(0)};
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
     const Real y = s.y[i];
     u[0] += Y[i] * y;
@@ -118,6 +119,7 @@ TOUCHSTONE_LANE void sweep_contact(const Team& team, const ModelView& m, Scratch
     block.alpha = local.alpha;
     for (int r = 0; r < 3; ++r) lambda[r] = next[r];
   }
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
     s.y[i] += d0 * Y[i] + d1 * Y[s.stride + i] + d2 * Y[2 * s.stride + i];
 }
@@ -127,6 +129,7 @@ TOUCHSTONE_LANE void sweep_single(const Team& team, const ModelView& m, Scratch<
   const Real* Y = s.Y + block.row * s.stride;
   const Real old = s.lambda[block.row];
   Real u = Real(0);
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) u += Y[i] * s.y[i];
   u = team.sum(u) + s.g[block.row] + block.compliance * old;
   Real next = block.diagonal > Real(0) ? old - u / block.diagonal : Real(0);
@@ -138,11 +141,13 @@ TOUCHSTONE_LANE void sweep_single(const Team& team, const ModelView& m, Scratch<
   team.sync();
   if (team.lane() == 0) s.lambda[block.row] = next;
   const Real change = next - old;
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.y[i] += change * Y[i];
 }
 
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void sweep(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  TOUCHSTONE_ROLLED
   for (int k = 0; k < s.block_count; ++k) {
     Block<Real>& block = s.blocks[k];
     if (block.type == BlockType::kCoulomb) {
@@ -157,8 +162,10 @@ TOUCHSTONE_LANE void sweep(const Team& team, const ModelView& m, Scratch<Real>& 
 // y = Y' lambda.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void gather_impulses(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
     Real sum = Real(0);
+    TOUCHSTONE_ROLLED
     for (int k = 0; k < s.block_count; ++k) {
       const Block<Real>& block = s.blocks[k];
       const Real *Y = s.Y + block.row * s.stride + i, *lambda = s.lambda + block.row;
@@ -185,6 +192,7 @@ struct Mixing {
 // Calls use(row, weight) for the rows of a lane.
 template <typename Team, typename Real, typename Use>
 TOUCHSTONE_LANE void for_rows(const Team& team, const Scratch<Real>& s, const Use& use) {
+  TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.block_count; k += team.size()) {
     const Block<Real>& block = s.blocks[k];
     const int rows = block.type == BlockType::kCoulomb ? 3 : 1;
@@ -251,6 +259,7 @@ TOUCHSTONE_LANE void mix(const Team& team, const ModelView& m, Scratch<Real>& s,
     s.f_1[r] = f, s.g_1[r] = g;
     s.lambda[r] = s.start[r] = next;
   });
+  TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
     const Real g = s.y[i], g_1 = s.y_1[i];
     if (mixes) s.y[i] -= x * (g - g_1) + (mixing.depth > 1 ? y * (g_1 - s.y_2[i]) : Real(0));
@@ -286,6 +295,7 @@ TOUCHSTONE_LANE int settle(const Team& team, const ModelView& m, Scratch<Real>& 
   constexpr double kWellBelow = 0.1;  // what later blocks of a sweep do to earlier ones is more than its last changes
   if (s.block_count == 0) return 0;
   Real scale = static_cast<Real>(kGravity * m.settings.time_step);
+  TOUCHSTONE_ROLLED
   for (int r = team.lane(); r < s.row_count; r += team.size()) {
     const Real g = s.g[r] < Real(0) ? -s.g[r] : s.g[r];
     scale = g <= scale ? scale : g;

@@ -1,6 +1,6 @@
 // A team of lanes that works on one world. The algorithms of this folder are written once, as loops
 //
-//   for (int i = team.lane(); i < n; i += team.size()) ...
+//   TOUCHSTONE_ROLLED for (int i = team.lane(); i < n; i += team.size()) ...
 //
 // A team of one lane is the processor; on a GPU a team is a warp, or a part of one. What one lane writes, others may
 // read after sync(). Sums and maxima are the same bits in all lanes, so that all of them take the same branches.
@@ -12,9 +12,11 @@
 #ifdef __CUDACC__
 #define TOUCHSTONE_LANE __device__ inline
 #define TOUCHSTONE_BOTH __host__ __device__ inline
+#define TOUCHSTONE_ROLLED _Pragma("unroll 1")  // loops of one or two rounds: unrolled they fill the instruction caches
 #else
 #define TOUCHSTONE_LANE inline
 #define TOUCHSTONE_BOTH inline  // what the processor calls in a CUDA build too
+#define TOUCHSTONE_ROLLED
 #endif
 
 namespace touchstone::gpu {

@@ -117,6 +117,26 @@ TEST_F(CommandLine, RunRefusesBadInput) {
   write("text.h5", "text");
   expect_error(run("export text.h5 --csv ."), "text.h5");
   expect_error(run("view text.h5 --html x.html"), "text.h5");
+  expect_error(run("export stack"), "--arrays FILE");
+  expect_error(run("export stack --csv t --arrays a"), "--arrays FILE");
+  expect_error(run("export quadruped --arrays a"), "height field");
+  expect_error(run("export stack --arrays no/such/folder/a"), "no/such/folder/a");
+  expect_error(run("export stack --arrays a --states a"), "--states");
+}
+
+// A header of four int32, then q, v and controls of each state.
+TEST_F(CommandLine, ExportWritesArraysAndStates) {
+  const Outcome outcome = run("export stack:3 --arrays stack.arrays --states stack.states --count 5");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("18 dofs"));
+  const std::string states = read_file(folder_ / "stack.states");
+  ASSERT_EQ(states.size(), 16u + 5u * (21u + 18u) * 8u);
+  std::int32_t header[4] = {};
+  std::memcpy(header, states.data(), sizeof header);
+  EXPECT_THAT(header, testing::ElementsAre(5, 21, 18, 0));
+  double height = 0.0;
+  std::memcpy(&height, states.data() + 16 + 2 * 8, sizeof height);
+  EXPECT_GT(height, 0.0) << "the lowest box lies on the floor";
 }
 
 TEST_F(CommandLine, RunSurvivesAFullDisk) {
