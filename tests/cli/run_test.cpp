@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdint>
+#include <cstring>
 #include <thread>
 
 #include "command_line.hpp"
