@@ -223,7 +223,11 @@ json answer(const std::string& command, const std::vector<std::string>& words) {
   if (command == "run") return run(words);
   if (command == "mjcf") {
     const Scene scene = load_system(words.at(0), Coordinates::kReduced);
-    std::vector<double> control(scene.control.begin(), scene.control.end());
+    std::vector<double> control;
+    for (int u = 0; u < scene.model->nu; ++u) {
+      if (!writes(scene.model->actuators[at(u)])) continue;
+      control.push_back(scene.control.size() > 0 ? scene.control[u] : 0.0);
+    }
     const std::vector<double> q(scene.start.q.begin(), scene.start.q.end());
     const std::vector<double> v(scene.start.v.begin(), scene.start.v.end());
     return {{"xml", to_mjcf(scene, words.at(1) == "hulls")}, {"control", control}, {"q", q}, {"v", v}};

@@ -33,7 +33,7 @@ const std::vector<Contestant>& contestants() {
       {"ccp-pgs", "ccp-pgs", {}, false},
       {"ccp-newton", "ccp-newton", {}, false},
       {"ncp-prox", "ncp-prox", {}, false},
-      {"ncp-staggered", "ncp-staggered", {}, false},
+      {"ncp-staggered", "ncp-staggered", {"inner_iterations=200"}, false},
       {"ncp-newton", "ncp-newton", {}, false},
       {"ncp-ipm", "ncp-ipm", {}, false},
       {"auto", "auto", {}, false},
@@ -56,7 +56,7 @@ Entrant::Entrant(const Contestant& contestant, const Budget& budget)
 
 // A sweep is one product with G; a factorisation of n rows n^3 / 3; a staggered iteration two problems of many sweeps.
 int Entrant::iteration_limit(const ContactProblem& problem) const {
-  constexpr double kInnerSweeps = 200.0;
+  constexpr double kInnerSweeps = 400.0;  // two problems of at most inner_iterations
   const double n = problem.nrow();
   const double sweeps = contestant_.solver == "ncp-staggered" ? kInnerSweeps : 1.0;
   const double cost = std::max(factors_ ? n * n * n / 3.0 : sweeps * entries_of(problem), 1.0);

@@ -41,7 +41,10 @@ def collect(data):
 
 
 def solvers_of(samples):
-    return list(samples[0]["outcomes"]) if samples else []
+    """In the order of Tab. I, then ours; `auto` last."""
+    names = list(samples[0]["outcomes"]) if samples else []
+    ours = sorted((name for name in names if name not in PAPER), key=lambda name: (name == "auto", name))
+    return [name for name in PAPER if name in names] + ours
 
 
 def within(samples, category=None, coordinates=None):

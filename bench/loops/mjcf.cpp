@@ -33,7 +33,7 @@ class Writer {
     for (const LoopJoint& joint : model_.loop_joints) equalities += write_loop(joint);
     return fmt::format(
         "<mujoco><compiler angle='radian' boundmass='0' balanceinertia='false'/>"
-        "<option timestep='{:.17g}' gravity='{}' cone='elliptic'/>"
+        "<option timestep='{:.17g}' gravity='{}' cone='elliptic' integrator='implicitfast'/>"
         "<asset>{}</asset><worldbody>{}</worldbody><equality>{}</equality><actuator>{}</actuator></mujoco>",
         scene_.options.time_step, text(model_.defaults.gravity), assets_, world, equalities, actuators);
   }
@@ -114,6 +114,7 @@ class Writer {
   }
 
   std::string write_actuator(const Actuator& a) const {
+    if (!writes(a)) return "";
     if (a.transmission != TransmissionType::kJoint) throw Error("actuator '{}' is not at a joint of a tree", a.name);
     return fmt::format(
         "<general name='{}' joint='{}' gainprm='{:.17g} {:.17g} {:.17g}' biastype='{}' biasprm='{:.17g} {:.17g} "
@@ -156,6 +157,10 @@ class Writer {
 };
 
 }  // namespace
+
+bool writes(const Actuator& actuator) {
+  return actuator.transmission != TransmissionType::kLoopJoint || actuator.bias_type != ActuatorBias::kNone;
+}
 
 std::string to_mjcf(const Scene& scene, bool hulls) { return Writer(scene, hulls).write(); }
 

@@ -7,6 +7,9 @@
 
 namespace bench {
 
+// Motors at loop joints are left out: those of the suite idle.
+bool writes(const touchstone::Actuator& actuator);
+
 // Throws Error naming what MJCF cannot say. Loops become what MuJoCo has: a spherical joint connect, a revolute one two
 // of them on its axis, a fixed one weld. Meshes collide by their hulls there, so scenes with surfaces are refused
 // unless `hulls`.
