@@ -108,9 +108,9 @@ def compare_kamino(program, ask):
         theirs = answer["results"][name]
         rows.append({"label": name, "kamino": theirs["seconds"], "ours": mine["median"], "error": theirs["error"]})
     note = (
-        f"Newton {answer['version']}, SolverKamino on the processor (proximal ADMM, tolerances 1e-6, single precision): "
-        "the same masses, lengths and ground, resting. It is made for thousands of worlds on a GPU; one world on a "
-        "processor is what can be compared here."
+        f"Newton {answer['version']}, SolverKamino on the processor (proximal ADMM, tolerances 1e-6, single "
+        "precision): the same masses, lengths and ground, resting. It is made for thousands of worlds on a GPU; one "
+        "world on a processor is what can be compared here."
     )
     return {"rows": rows, "note": note}
 
