@@ -6,6 +6,7 @@
 
 #include "touchstone/base/check.hpp"
 #include "touchstone/geometry/mass_properties.hpp"
+#include "touchstone/math/so3.hpp"
 #include "touchstone/sim/mechanism.hpp"
 
 namespace touchstone::workshop {
@@ -71,6 +72,12 @@ int Assembly::slide(int body, const std::string& name, const Vector3& axis) {
 int Assembly::ball(int body, const std::string& name) { return joint(body, name, JointType::kBall, Vector3::UnitZ()); }
 int Assembly::free(int body, const std::string& name) { return joint(body, name, JointType::kFree, Vector3::UnitZ()); }
 
+void Assembly::universal(int body, const std::string& name, const Vector3& along) {
+  const Vector3 first = along.unitOrthogonal();
+  hinge(body, name + "/1", first);
+  hinge(body, name + "/2", along.cross(first));
+}
+
 void Assembly::connect(const std::string& name, int body_a, int body_b, const Vector3& point) {
   Equality equality;
   equality.name = name;
@@ -107,6 +114,19 @@ void Assembly::couple(const std::string& name, int joint_a, int joint_b, double 
   equality.b = joint_b;
   equality.polynomial = {0.0, ratio, 0.0, 0.0, 0.0};
   b_.add_equality(std::move(equality));
+}
+
+int Assembly::loop(const std::string& name, LoopJointType type, int body_a, int body_b, const Vector3& point,
+                   const Vector3& axis) {
+  const Quaternion rotation = rotation_from_z(axis.normalized());
+  LoopJoint joint;
+  joint.name = name;
+  joint.type = type;
+  joint.body_a = body_a;
+  joint.body_b = body_b;
+  joint.frame_a = {point - origin(body_a), rotation};
+  joint.frame_b = {point - origin(body_b), rotation};
+  return b_.add_loop_joint(std::move(joint));
 }
 
 int Assembly::position_servo(const std::string& name, int joint, double kp, double kv) {

@@ -31,6 +31,8 @@ class Assembly {
   int slide(int body, const std::string& name, const Vector3& axis);
   int ball(int body, const std::string& name);
   int free(int body, const std::string& name);
+  // Two hinges across a bar, so that it does not spin about itself.
+  void universal(int body, const std::string& name, const Vector3& along);
 
   // Loops: two bodies (0 the world) share a point; or an axis, by two points on it; or their pose.
   void connect(const std::string& name, int body_a, int body_b, const Vector3& point);
@@ -39,11 +41,16 @@ class Assembly {
   void weld(const std::string& name, int body_a, int body_b);
   void couple(const std::string& name, int joint_a, int joint_b, double ratio);
 
+  // A loop joint at a point; `axis` is that of its frames.
+  int loop(const std::string& name, LoopJointType type, int body_a, int body_b, const Vector3& point,
+           const Vector3& axis);
+
   // Servo at a joint: position with kp, kv; or a velocity with kv alone. Returns the actuator.
   int position_servo(const std::string& name, int joint, double kp, double kv);
   int velocity_servo(const std::string& name, int joint, double kv, double force);
 
   ModelBuilder& builder() { return b_; }
+  const ModelBuilder& builder() const { return b_; }
   const Vector3& origin(int body) const { return origin_[static_cast<std::size_t>(body)]; }
 
   // The model, with loops closed at the start (sim/mechanism.hpp), and the tolerance of the suite: loops are closed in

@@ -53,4 +53,20 @@ Scene delta(const SceneArguments& arguments);
 Scene jansen(const SceneArguments& arguments);
 Scene spring_leg(const SceneArguments& arguments);
 
+// loop_primitives.cpp, loop_robots.cpp, animatronics.cpp: the suite of Tsounis et al. 2025
+Scene box_on_plane(const SceneArguments& arguments);
+Scene boxes_fixed(const SceneArguments& arguments);
+Scene nunchuk(const SceneArguments& arguments);
+Scene fourbar_fixed(const SceneArguments& arguments);
+Scene fourbar_free(const SceneArguments& arguments);
+Scene arm7d(const SceneArguments& arguments);
+Scene loop_quadruped(const SceneArguments& arguments);
+Scene bdx(const SceneArguments& arguments);
+Scene lima(const SceneArguments& arguments);
+Scene misha(const SceneArguments& arguments);
+Scene walker(const SceneArguments& arguments);
+Scene gazelle(const SceneArguments& arguments);
+Scene ironman(const SceneArguments& arguments);
+Scene digit_leg(const SceneArguments& arguments);
+
 }  // namespace touchstone::makers

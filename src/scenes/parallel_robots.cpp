@@ -18,13 +18,6 @@ Vector3 around(double radius, double angle, double z) {
   return {radius * std::cos(angle), radius * std::sin(angle), z};
 }
 
-// Two hinges across a bar, so that it does not spin about itself.
-void universal(Assembly& a, int body, const std::string& name, const Vector3& along) {
-  const Vector3 first = along.unitOrthogonal();
-  a.hinge(body, name + "/1", first);
-  a.hinge(body, name + "/2", along.cross(first));
-}
-
 }  // namespace
 
 Scene stewart(const SceneArguments& arguments) {
@@ -41,7 +34,7 @@ Scene stewart(const SceneArguments& arguments) {
     const std::string number = std::to_string(i + 1);
     const Vector3 along = (head - foot).normalized();
     const int cylinder_body = a.bar("cylinder" + number, 0, foot, foot + 0.4 * along, 1.0, 0.03);
-    universal(a, cylinder_body, "foot" + number, along);
+    a.universal(cylinder_body, "foot" + number, along);
     const int rod = a.bar("rod" + number, cylinder_body, foot + 0.3 * along, head, 0.5, 0.015);
     const int slide = a.slide(rod, "leg" + number, along);
     a.connect("head" + number, platform, rod, head);
@@ -73,7 +66,7 @@ Scene delta(const SceneArguments& arguments) {
       const Vector3 elbow = (kBase + kArm) * out + side * kHalfWidth * across;
       const Vector3 wrist = kPlatform * out + side * kHalfWidth * across + center;
       const int rod = a.bar(name, arm, elbow, wrist, 0.05, 0.01);
-      universal(a, rod, name, wrist - elbow);
+      a.universal(rod, name, wrist - elbow);
       a.connect(name, platform, rod, wrist);
     }
   }
@@ -184,7 +177,7 @@ Scene spring_leg(const SceneArguments& arguments) {
   a.builder().joint(leaf).stiffness = arguments.number("stiffness");
   a.builder().joint(leaf).damping = 1.0;
   const int rod = a.bar("achilles-rod", thigh, rod_top, heel, 0.16, 0.01);
-  universal(a, rod, "achilles-rod", heel - rod_top);
+  a.universal(rod, "achilles-rod", heel - rod_top);
   a.connect("achilles", rod, spring, heel);
   const Vector3 crank_axis(-0.12, 0, 0.28);
   const int crank = a.bar("foot-crank", tarsus, crank_axis, crank_tip, 0.05, 0.01);

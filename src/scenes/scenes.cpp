@@ -161,6 +161,42 @@ std::vector<SceneInfo> loops() {
   };
 }
 
+// Tsounis et al. 2025, Tab. II: the same counts of bodies, joints and constraints, the same mass ratios.
+std::vector<SceneInfo> loop_suite() {
+  const SceneParameter fixed =
+      choice("fixed", {"joint", "weld"}, "what a fixed joint is: a loop joint, as the paper counts it, or none at all");
+  const auto drop = [](double value) { return number("drop", value, 0.0, 5.0, "m", "height above the ground"); };
+  const auto speed = [](double value) { return number("speed", value, -20.0, 20.0, "rad/s", "that the motor wants"); };
+  return {
+      {"loops/box-on-plane",
+       "a box thrown along the ground",
+       {number("speed", 2.0, 0.0, 100.0, "m/s", "at the start")},
+       makers::box_on_plane},
+      {"loops/boxes-fixed", "100 kg glued on 0.1 kg, dropped, then pushed below", {fixed}, makers::boxes_fixed},
+      {"loops/nunchuk", "two rods on balls at a short link fall", {drop(0.4)}, makers::nunchuk},
+      {"loops/fourbar-fixed",
+       "four planks on hinges, one held, with a motor",
+       {fixed, speed(3.0)},
+       makers::fourbar_fixed},
+      {"loops/fourbar-free", "four planks on hinges fall", {drop(0.3), speed(3.0)}, makers::fourbar_free},
+      {"loops/arm7d", "an arm of seven joints reaches for a table", {fixed}, makers::arm7d},
+      {"loops/quadruped", "a robot on four legs of three joints", {drop(0.0)}, makers::loop_quadruped},
+      {"loops/bdx", "a small robot on two legs of five joints, with neck and head", {drop(0.0)}, makers::bdx},
+      {"loops/lima", "a humanoid of 20 joints, mass ratio 321", {drop(0.0)}, makers::lima},
+      {"loops/misha", "stand-in for a bust: 22 bodies, two redundant loops, layered meshes", {fixed}, makers::misha},
+      {"loops/walker",
+       "stand-in for a biped: 31 bodies, six redundant loops, layered meshes",
+       {drop(0.0)},
+       makers::walker},
+      {"loops/gazelle", "stand-in for an animal: 38 bodies, seven loops, mass ratio 1,013", {fixed}, makers::gazelle},
+      {"loops/ironman", "stand-in for a man: 54 bodies, 13 loops, mass ratio 25,544", {fixed}, makers::ironman},
+      {"loops/digit-leg",
+       "a leg whose tarsus and foot are held and driven over rods, on the ground",
+       {number("bend", 0.2, -0.3, 0.5, "rad", "of the knee")},
+       makers::digit_leg},
+  };
+}
+
 // Castro et al. 2025, whose parameters are the defaults.
 std::vector<SceneInfo> convex_cases() {
   const auto stiffness = number("stiffness", 1e7, 1.0, 1e14, "N/m", "of a contact");
@@ -202,7 +238,7 @@ std::string_view base_name(std::string_view name) { return name.substr(0, name.f
 const std::vector<SceneInfo>& scenes() {
   static const std::vector<SceneInfo> all = [] {
     std::vector<SceneInfo> list;
-    for (auto* const group : {machines, experiments, structures, loops, convex_cases}) {
+    for (auto* const group : {machines, experiments, structures, loops, loop_suite, convex_cases}) {
       for (SceneInfo& info : group()) list.push_back(std::move(info));
     }
     return list;

@@ -1,0 +1,119 @@
+"""Time of a step beside other engines: MuJoCo's wheel on the systems it can express, Kamino in Newton's wheel."""
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ENVIRONMENT = HERE.parents[1] / "build" / "venv-kamino"
+KAMINO_LIMIT = 240  # s
+STEPS, WARM, ROUNDS = 400, 100, 3
+DIVERGED = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC")
+
+
+def mujoco_run(mujoco, description, steps):
+    """Median over blocks of the processor time of a step, and the largest error of its loops."""
+    import numpy as np
+
+    model = mujoco.MjModel.from_xml_string(description["xml"])
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = description["q"], description["v"]
+    control = np.array(description["control"])
+    times, error = [], 0.0
+    for _ in range(steps):
+        share = 0.5 - 0.5 * np.cos(2.0 * np.pi * data.time)
+        if len(control):
+            data.ctrl[:] = share * control
+        begin = time.thread_time_ns()
+        mujoco.mj_step(model, data)
+        times.append(1e-9 * (time.thread_time_ns() - begin))
+        if data.ne:
+            error = max(error, float(np.abs(data.efc_pos[: data.ne]).max()))
+    if any(data.warning[getattr(mujoco.mjtWarning, kind)].number for kind in DIVERGED):
+        return None, None  # it has begun anew
+    return statistics.median(times[WARM:]), error
+
+
+def compare_mujoco(program, systems, ask):
+    try:
+        import mujoco
+    except ImportError as error:
+        return {system["scene"]: {"note": f"no MuJoCo: {error}"} for system in systems}
+    rows = {}
+    for system in systems:
+        scene = system["scene"]
+        description, note = ask(program, "mjcf", scene, "surfaces"), ""
+        if description is None:
+            description, note = ask(program, "mjcf", scene, "hulls"), "MuJoCo collides with hulls of the meshes"
+        if description is None:
+            rows[scene] = {"note": "MJCF cannot say it"}
+            continue
+        seconds = (STEPS + WARM) * 1e-3
+        ours, theirs, errors = [], [], []
+        for _ in range(ROUNDS):
+            run = ask(program, "run", scene, "reduced", seconds, 1e-3, "closed")
+            ours.append(run["median"])
+            took, error = mujoco_run(mujoco, description, STEPS + WARM)
+            if took is not None:
+                theirs.append(took)
+                errors.append(error)
+        rows[scene] = {"touchstone": statistics.median(ours), "note": note}
+        if theirs:
+            rows[scene].update({"mujoco": statistics.median(theirs), "error": max(errors)})
+        else:
+            rows[scene]["note"] = "MuJoCo's motion diverges"
+    return rows
+
+
+def kamino_python():
+    """The interpreter of an environment with Newton, made at the first use; or why there is none."""
+    requirements = HERE / "requirements.txt"
+    python, stamp = ENVIRONMENT / "bin" / "python", ENVIRONMENT / "installed"
+    if stamp.exists() and stamp.read_text() == requirements.read_text():
+        return python, ""
+    commands = [
+        [sys.executable, "-m", "venv", str(ENVIRONMENT)],
+        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)],
+    ]
+    for command in commands:
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            return None, (result.stderr.strip().splitlines() or ["no message"])[-1]
+    stamp.write_text(requirements.read_text())
+    return python, ""
+
+
+def compare_kamino(program, ask):
+    python, reason = kamino_python()
+    if python is None:
+        return {"note": f"The wheel of Newton could not be installed ({reason}): Kamino is left out."}
+    try:
+        result = subprocess.run(
+            [str(python), str(HERE / "kamino.py")], capture_output=True, text=True, check=False, timeout=KAMINO_LIMIT
+        )
+    except subprocess.TimeoutExpired:
+        return {"note": f"Kamino did not end within {KAMINO_LIMIT} s (its kernels are compiled at the first use)."}
+    if result.returncode != 0:
+        return {"note": f"Kamino failed: {(result.stderr.strip().splitlines() or ['no message'])[-1]}"}
+    answer = json.loads(result.stdout.strip().splitlines()[-1])
+    rows = []
+    for name, ours in (
+        ("box-on-plane", "loops/box-on-plane:speed=0"),
+        ("fourbar-free", "loops/fourbar-free:drop=0.03,speed=0"),
+    ):
+        mine = ask(program, "run", ours, "maximal", 0.3, 1e-3, "closed")
+        theirs = answer["results"][name]
+        rows.append({"label": name, "kamino": theirs["seconds"], "ours": mine["median"], "error": theirs["error"]})
+    note = (
+        f"Newton {answer['version']}, SolverKamino on the processor (proximal ADMM, tolerances 1e-6, single "
+        "precision): the same masses, lengths and ground, resting. It is made for thousands of worlds on a GPU; one "
+        "world on a processor is what can be compared here."
+    )
+    return {"rows": rows, "note": note}
+
+
+def compare(program, systems, ask):
+    return {"mujoco": compare_mujoco(program, systems, ask), "kamino": compare_kamino(program, ask)}
