@@ -371,6 +371,83 @@ def grasp(rows):
     return section("Grasp stress test (XII-B)", pictures, claims)
 
 
+def limit(data):
+    def series(key):
+        return {name: (case["h"], case[key]) for name, case in data.items()}
+
+    def rate(values, hs):
+        return math.log(values[0] / values[-1]) / math.log(hs[0] / hs[-1])
+
+    first = next(iter(data.values()))
+    slope = ([first["h"][-1], first["h"][0]], [first["exact"][-1], first["exact"][-1] * first["h"][0] / first["h"][-1]])
+    label = "m, largest distance of the centre"
+    pictures = plot(
+        "Lagged to hard contact with tiny steps",
+        {**series("exact"), "first order": slope},
+        "time step, s",
+        label,
+        True,
+        True,
+        True,
+    ) + plot("Lagged to hard contact with the same step", series("same_step"), "time step, s", label, True, True, True)
+    rates = {name: (rate(c["exact"], c["h"]), rate(c["same_step"], c["h"])) for name, c in data.items()}
+    claims = [
+        claim(
+            "With k as 1/h^2, v_s as h and d as 1/h Lagged converges to the motion of hard contact, with order 1.",
+            all(min(pair) > 0.8 for pair in rates.values()),
+            "orders " + ", ".join(f"{name} {a:.2f} and {b:.2f}" for name, (a, b) in rates.items()),
+        )
+    ]
+    return section("The limit of hard contact (not in the paper)", pictures, claims)
+
+
+def solo(rows):
+    title = "Compliance: Solo-12 with locked joints (Le Lidec et al. 2023, Fig. 14)"
+    if not rows:
+        return f"<h2>{escape(title)}</h2><p>The robot's file is not there; set TOUCHSTONE_DATA.</p>"
+    shown = [r for r in rows if r["share"] > 0]
+    shares = [r["share"] for r in shown]
+    floor = 1e-16
+    pictures = plot(
+        "Centre: slip of feet that stick",
+        {"largest": (shares, [max(r["creep"], floor) for r in shown])},
+        "compliance, share of G",
+        "m/s",
+        True,
+        True,
+        True,
+    ) + plot(
+        "Right: internal forces that depend on the start",
+        {"largest": (shares, [max(r["jam"], floor) for r in shown])},
+        "compliance, share of G",
+        "share of the weight",
+        True,
+        True,
+        True,
+    )
+    rigid, soft = rows[0], rows[-1]
+    claims = [
+        claim(
+            "Compliance relaxes Coulomb's law: what sticks creeps, in proportion.",
+            soft["creep"] > 100 * rigid["creep"] and 5 < shown[1]["creep"] / shown[0]["creep"] < 11,
+            f"{rigid['creep']:.1e} m/s rigid, {soft['creep']:.1e} m/s at {soft['share']:g}",
+        ),
+        claim(
+            "Rigid contacts leave internal forces to the solver; compliance makes them vanish.",
+            rigid["jam"] > 1e-3 and soft["jam"] < 1e-5 * rigid["jam"],
+            f"{rigid['jam']:.1e} of the weight rigid, "
+            + ", ".join(f"{r['jam']:.1e} at {r['share']:g}" for r in shown),
+        ),
+        claim(
+            "The motion does not depend on them.",
+            all(r["moved"] < 10 * r["natv"] + 1e-9 for r in rows),
+            f"at most {max(r['moved'] for r in rows):.1e} m/s in {rigid['problems']} steps; Gauss-Seidel leaves up to "
+            f"{max(r['natv'] for r in rows):.1e} m/s of residual",
+        ),
+    ]
+    return section(title, pictures, claims)
+
+
 def force_laws():
     """IX: barriers as compliant contact, beside ours."""
     gaps = [1e-3 * (-0.2 + 0.0025 * i) for i in range(481)]
