@@ -21,7 +21,7 @@ constexpr double kProgress = 0.99;  // of the residual: what counts as smaller
 constexpr double kLineAccuracy = 1e-3;
 // Lagged and Similar: a law of stiffness h^2 k w that bends (from slip to stick, a contact that opens) lets Newton's
 // method take short steps only. After so many it begins again with a soft law, and stiffens it.
-constexpr int kDirectIterations = 15;
+constexpr int kDirectIterations = 30;
 // Where that ends nowhere either, it stiffens more slowly.
 constexpr double kSoftest = 10.0;
 constexpr double kStiffening[] = {100.0, 10.0, 3.0};
@@ -202,25 +202,37 @@ class VelocityNewton {
     for (int q = J.start[i]; q < J.start[i + 1]; ++q) {
       const Rows product = W.lazyProduct(Eigen::Map<const Rows>(J.data(q)));
       for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
+        if (J.col[p] < J.col[q]) continue;  // above the diagonal
         H.block<kFree, kFree>(J.col_begin[J.col[p]], J.col_begin[J.col[q]]).noalias() +=
             Eigen::Map<const Rows>(J.data(p)).transpose().lazyProduct(product);
       }
     }
     return true;
   }
+  // On and below the diagonal, which is what the factor reads.
   void add_dense(int i, Eigen::Map<MatrixX>& H) const {
     if (add_free_contact(i, H)) return;
     const BlockSparseMatrix& J = primal_.J;
     const int m = J.row_size(i);
-    const Eigen::Map<const MatrixX> W(w_.W.data(i), m, m);
-    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kDenseDofs> product;
+    const double* W = w_.W.data(i);
+    double weighted[kMaxBlockSize];
     for (int q = J.start[i]; q < J.start[i + 1]; ++q) {
-      const auto right = J.block(i, q);
-      product = W.lazyProduct(right);
-      for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
-        const auto left = J.block(i, p);
-        H.block(J.col_begin[J.col[p]], J.col_begin[J.col[q]], left.cols(), right.cols()) +=
-            left.transpose().lazyProduct(product);
+      for (int b = 0; b < J.col_size(J.col[q]); ++b) {
+        const double* right = J.data(q) + b * m;
+        for (int r = 0; r < m; ++r) {
+          weighted[r] = 0.0;
+          for (int k = 0; k < m; ++k) weighted[r] += W[k * m + r] * right[k];
+        }
+        const int column = J.col_begin[J.col[q]] + b;
+        for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
+          const int first = J.col_begin[J.col[p]];
+          for (int a = std::max(0, column - first); a < J.col_size(J.col[p]); ++a) {
+            const double* left = J.data(p) + a * m;
+            double sum = 0.0;
+            for (int k = 0; k < m; ++k) sum += left[k] * weighted[k];
+            H(first + a, column) += sum;
+          }
+        }
       }
     }
   }
