@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "support/convex_experiments.hpp"
+#include "support/convex_limit.hpp"
+#include "support/solo_compliance.hpp"
 
 namespace {
 
@@ -193,6 +195,40 @@ json grasp() {
       add("similar", 1e-2, d, f);
     }
   }
+  for (const double f : {2.0, 2.4}) {
+    for (const double h : {1e-4, 5e-5}) {
+      add("lagged", h, 0.0, f);
+      add("similar", h, 0.0, f);
+    }
+  }
+  return out;
+}
+
+// Ours: the limit of hard contact.
+json limit() {
+  json out;
+  const std::vector<double> steps{8e-3, 4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4};
+  for (const LimitCase kind : kLimitCases) {
+    LimitOptions o;
+    o.kind = kind;
+    const LimitErrors e = limit_errors(o, steps);
+    out[to_string(kind)] = {{"h", steps}, {"same_step", e.same_step}, {"exact", e.exact}, {"way", e.way}};
+  }
+  return out;
+}
+
+// Le Lidec et al. 2023, Fig. 14.
+json solo() {
+  json out = json::array();
+  const auto figures = solo_compliance({0.0, 1e-3, 1e-2, 1e-1, 1.0});
+  if (!figures) return out;
+  for (const ComplianceFigures& f : *figures)
+    out.push_back({{"share", f.share},
+                   {"creep", f.creep},
+                   {"jam", f.jam},
+                   {"moved", f.moved},
+                   {"natv", f.natv},
+                   {"problems", f.problems}});
   return out;
 }
 
@@ -200,8 +236,8 @@ json grasp() {
 
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<json()>> parts{
-      {"conveyor", conveyor}, {"sphere", sphere},       {"rod", rod},
-      {"clutter", clutter},   {"stiffness", stiffness}, {"grasp", grasp}};
+      {"conveyor", conveyor},   {"sphere", sphere}, {"rod", rod},     {"clutter", clutter},
+      {"stiffness", stiffness}, {"grasp", grasp},   {"limit", limit}, {"solo", solo}};
   try {
     json out;
     for (int i = 1; i < argc; ++i) out[argv[i]] = parts.at(argv[i])();

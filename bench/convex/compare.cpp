@@ -1,7 +1,7 @@
 // Our side of the comparison with Drake (drake_engine.py): scenes of the library as data, and their motion, as JSON.
 //
 //   model SCENE                         bodies, joints, shapes, materials and start
-//   run SCENE SOLVER H STEPS            positions after each step
+//   run SCENE SOLVER H STEPS TOLERANCE  positions after each step
 //   steps SCENE SOLVER H EVERY COUNT    COUNT states, EVERY steps apart, and the velocity one step later
 //   time SCENE SOLVER H STEPS           processor seconds a step, from the state that standard input has, if any
 //
@@ -94,11 +94,11 @@ double belt_speed(double time, double h) {
   return kBeltAmplitude * (std::sin(kBeltRate * time) - std::sin(kBeltRate * (time - h))) / h;
 }
 
-json motion(const std::string& name, const std::string& solver, double h, int steps) {
+json motion(const std::string& name, const std::string& solver, double h, int steps, double tolerance) {
   SceneRun run = start(name, solver, h);
   Simulator& sim = run.simulator();
   SimulatorOptions options = sim.options();
-  options.tolerance = 1e-9;
+  options.tolerance = tolerance;
   run.set_options(options);
   json out;
   for (int i = 1; i <= steps; ++i) {
@@ -131,6 +131,14 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+// Of the time of a step.
+json shares(const StageTimes& times) {
+  const double total = times.total();
+  return {{"dynamics", times.dynamics / total},   {"collision", times.collision / total},
+          {"assembly", times.assembly / total},   {"solve", times.solve / total},
+          {"integrate", times.integrate / total}, {"certify", times.certify / total}};
+}
+
 json timing(const std::string& name, const std::string& solver, double h, int steps) {
   SceneRun run = start(name, solver, h);
   Simulator& sim = run.simulator();
@@ -157,7 +165,7 @@ json timing(const std::string& name, const std::string& solver, double h, int st
           {"contacts", static_cast<double>(contacts) / steps},
           {"iterations", static_cast<double>(iterations) / steps},
           {"unsolved", unsolved},
-          {"solve", times.solve / times.total()},
+          {"shares", shares(times)},
           {"q", list(sim.state().q)},
           {"v", list(sim.state().v)}};
 }
@@ -171,7 +179,7 @@ int main(int argc, char** argv) {
     const auto count = [&](std::size_t i) { return std::stoi(a.at(i)); };
     json out;
     if (a.at(0) == "model") out = describe(make_scene(a.at(1)));
-    if (a.at(0) == "run") out = motion(a.at(1), a.at(2), number(3), count(4));
+    if (a.at(0) == "run") out = motion(a.at(1), a.at(2), number(3), count(4), number(5));
     if (a.at(0) == "steps") out = single_steps(a.at(1), a.at(2), number(3), count(4), count(5));
     if (a.at(0) == "time") out = timing(a.at(1), a.at(2), number(3), count(4));
     std::cout << out.dump() << '\n';

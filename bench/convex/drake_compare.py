@@ -15,11 +15,11 @@ MOTIONS = {
     "convex/sphere": (1e-3, 300),
     "convex/rod": (1e-4, 170),
 }
-TIMES = {  # step, steps a turn, turns
-    "convex/clutter:n=40": (2e-3, 250, 6),
-    "convex/clutter:n=400": (2e-3, 50, 6),
-    "convex/clutter:n=2000": (2e-3, 20, 5),
-    "convex/grasp:frequency=1": (2e-3, 500, 4),
+TIMES = {  # step, steps of ours until both begin, steps a turn, turns
+    "convex/clutter:n=40": (2e-3, 0, 250, 6),
+    "convex/clutter:n=400": (2e-3, 400, 40, 3),
+    "convex/clutter:n=2000": (2e-3, 400, 5, 3),
+    "convex/grasp:frequency=1": (2e-3, 0, 500, 4),
 }
 BELT_AMPLITUDE, BELT_RATE = 0.2, 2.0 * np.pi
 
@@ -39,7 +39,7 @@ class Ours:
 
 
 def compare_motion(ours, scene, model, step, steps):
-    mine = ours("run", scene, model, step, steps)
+    mine, loose = (ours("run", scene, model, step, steps, tolerance) for tolerance in (1e-9, 1e-6))
     other = DrakeScene(ours("model", scene), model, step)
     q, v = [], []
     for i in range(1, steps + 1):
@@ -51,6 +51,14 @@ def compare_motion(ours, scene, model, step, steps):
         state = other.state()
         q.append(state[0])
         v.append(state[1])
+    single = []  # each step again, from our state
+    for i in range(1, steps):
+        before = np.array(mine["v"][i - 1])
+        if scene == "convex/conveyor":
+            before[0] = belt_speed((i + 1) * step, step)
+        other.set_state(np.array(mine["q"][i - 1]), before)
+        other.advance(1)
+        single.append(np.abs(other.state()[1] - np.array(mine["v"][i])).max())
     q, mine_q = np.array(q), np.array(mine["q"])
     columns = {"convex/conveyor": [1, 2, 3], "convex/sphere": [0, 1, 2], "convex/rod": [0, 1]}[scene]
     distance = np.abs(q[:, columns] - mine_q[:, columns]).max(axis=1)
@@ -60,6 +68,8 @@ def compare_motion(ours, scene, model, step, steps):
         "step": step,
         "time": [step * i for i in range(1, steps + 1)],
         "distance": distance.tolist(),
+        "single": float(max(single)),
+        "own": float(np.abs(np.array(loose["q"])[:, columns] - mine_q[:, columns]).max()),
     }
 
 
@@ -95,9 +105,12 @@ def compare_statistics(ours, scene, model, step, steps):
     return {"model": model, "ours": figures(mine["q"], mine["v"]), "drake": figures(q, v)}
 
 
-def compare_times(ours, scene, model, step, steps, turns):
+def compare_times(ours, scene, model, step, settle, steps, turns):
     other = DrakeScene(ours("model", scene), model, step)
     state, mine, theirs, contacts, iterations = None, [], [], [], []
+    if settle > 0:
+        state = {key: value for key, value in ours("time", scene, model, step, settle).items() if key in ("q", "v")}
+        other.set_state(np.array(state["q"]), np.array(state["v"]))
     for _ in range(turns):
         result = ours("time", scene, model, step, steps, state=state)
         state = {"q": result["q"], "v": result["v"]}
@@ -116,37 +129,70 @@ def compare_times(ours, scene, model, step, steps, turns):
     }
 
 
+def motions(ours, _options):
+    rows = []
+    for scene, (step, steps) in MOTIONS.items():
+        for model in MODELS:
+            run = compare_motion(ours, scene, model, step, steps)
+            rows.append(run)
+            print(
+                f"{scene} {model}: {max(run['distance']):.1e} m apart at most, single steps {run['single']:.1e} m/s, "
+                f"ours with another tolerance {run['own']:.1e} m",
+                flush=True,
+            )
+    return rows
+
+
+def single_steps(ours, options):
+    rows = []
+    for model in MODELS:
+        entry = compare_steps(ours, "convex/clutter:n=40", model, 2e-3, 49, 20 if options.quick else 30)
+        rows.append(entry)
+        print(f"clutter {model}: one step differs by {max(entry['worst']):.1e} m/s at most", flush=True)
+    return rows
+
+
+def statistics(ours, _options):
+    rows = []
+    for model in MODELS:
+        rows.append(compare_statistics(ours, "convex/clutter:n=40", model, 2e-3, 1500))
+        print(f"clutter {model}: {rows[-1]}", flush=True)
+    return rows
+
+
+def times(ours, options):
+    rows = []
+    for scene, (step, settle, steps, turns) in TIMES.items():
+        if options.quick and scene == "convex/clutter:n=2000":
+            continue
+        if options.scene and scene != options.scene:
+            continue
+        for model in MODELS:
+            entry = compare_times(ours, scene, model, step, settle, steps, turns)
+            rows.append(entry)
+            ratio = sum(entry["drake"]) / sum(entry["ours"])
+            ours_us, drake_us = (1e6 * np.mean(entry[who]) for who in ("ours", "drake"))
+            print(f"{scene} {model}: ours {ours_us:.0f} us, Drake {drake_us:.0f} us, ratio {ratio:.2f}", flush=True)
+    return rows
+
+
+PARTS = {"motion": motions, "steps": single_steps, "statistics": statistics, "times": times}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS), help="the others are kept")
+    parser.add_argument("--scene", help="times of this scene alone")
     options = parser.parse_args()
     ours = Ours(options.build)
-    out = {"motion": [], "steps": [], "statistics": [], "times": []}
-    for scene, (step, steps) in MOTIONS.items():
-        for model in MODELS:
-            out["motion"].append(compare_motion(ours, scene, model, step, steps))
-            print(f"{scene} {model}: {max(out['motion'][-1]['distance']):.1e} m apart at most", flush=True)
-    for model in MODELS:
-        out["steps"].append(compare_steps(ours, "convex/clutter:n=40", model, 2e-3, 49, 20 if options.quick else 30))
-        entry = out["steps"][-1]
-        print(
-            f"clutter {model}: one step differs by {max(entry['worst']):.1e} m/s at most",
-            flush=True,
-        )
-    for model in MODELS:
-        out["statistics"].append(compare_statistics(ours, "convex/clutter:n=40", model, 2e-3, 1500))
-        print(f"clutter {model}: {out['statistics'][-1]}", flush=True)
-    for scene, (step, steps, turns) in TIMES.items():
-        if options.quick and scene == "convex/clutter:n=2000":
-            continue
-        for model in MODELS:
-            out["times"].append(compare_times(ours, scene, model, step, steps, turns))
-            entry = out["times"][-1]
-            ratio = sum(entry["drake"]) / sum(entry["ours"])
-            ours_us, drake_us = (1e6 * np.mean(entry[who]) for who in ("ours", "drake"))
-            print(f"{scene} {model}: ours {ours_us:.0f} us, Drake {drake_us:.0f} us, ratio {ratio:.2f}", flush=True)
+    out = json.loads(options.out.read_text()) if options.out.exists() else {part: [] for part in PARTS}
+    for part in options.parts:
+        made = PARTS[part](ours, options)
+        kept = [row for row in out[part] if row.get("scene") not in {new.get("scene") for new in made}]
+        out[part] = kept + made
     options.out.write_text(json.dumps(out))
 
 

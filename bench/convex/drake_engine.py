@@ -179,7 +179,8 @@ class DrakeScene:
         self.own_v = np.array([v for _, _, v in self.free], dtype=int)
 
     def rotations(self, q):
-        w, x, y, z = (q[self.own_q + 3 + k] for k in range(4))
+        quaternion = np.stack([q[self.own_q + 3 + k] for k in range(4)])
+        w, x, y, z = quaternion / np.linalg.norm(quaternion, axis=0)  # Drake's grow longer in a step
         return np.stack(
             [
                 np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], -1),

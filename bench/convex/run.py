@@ -30,6 +30,8 @@ PARTS = {
     "clutter": figures.clutter,
     "stiffness": figures.stiffness,
     "grasp": figures.grasp,
+    "limit": figures.limit,
+    "solo": figures.solo,
 }
 DRAKE_ENVIRONMENT = ROOT / "build" / "venv-drake"
 

@@ -45,6 +45,37 @@ void PrimalHessian::set_pattern(const JointSpace& space) {
   product_.resize(largest);
 }
 
+namespace {
+
+// The sizes of a contact between free bodies are known to the compiler.
+constexpr int kContact = 3, kFreeBody = 6;
+using Rows = Eigen::Matrix<double, kContact, kFreeBody>;
+
+bool is_free_contact(Eigen::Index rows, Eigen::Index cols) { return rows == kContact && cols == kFreeBody; }
+
+// product = weight right.
+void weigh(const Eigen::Map<const MatrixX>& weight, const Eigen::Ref<const MatrixX>& right,
+           Eigen::Map<MatrixX>& product) {
+  if (is_free_contact(right.rows(), right.cols())) {
+    Eigen::Map<Rows>(product.data()).noalias() =
+        Eigen::Map<const Matrix3>(weight.data()).lazyProduct(Eigen::Map<const Rows>(right.data()));
+  } else {
+    product = weight.lazyProduct(right);
+  }
+}
+
+// target += left' product.
+void add_product(const Eigen::Ref<const MatrixX>& left, const Eigen::Map<MatrixX>& product, double* target) {
+  if (is_free_contact(left.rows(), left.cols()) && product.cols() == kFreeBody) {
+    Eigen::Map<Eigen::Matrix<double, kFreeBody, kFreeBody>>(target).noalias() +=
+        Eigen::Map<const Rows>(left.data()).transpose().lazyProduct(Eigen::Map<const Rows>(product.data()));
+    return;
+  }
+  Eigen::Map<MatrixX>(target, left.cols(), product.cols()) += left.transpose().lazyProduct(product);
+}
+
+}  // namespace
+
 void PrimalHessian::compute(const JointSpace& space, const BlockDiagonal& W) {
   const PrimalData& primal = space.primal();
   const BlockSparseMatrix& J = primal.J;
@@ -57,12 +88,10 @@ void PrimalHessian::compute(const JointSpace& space, const BlockDiagonal& W) {
     for (int q = 0; q < count; ++q) {
       const auto right = J.block(i, J.start[i] + q);
       Eigen::Map<MatrixX> product(product_.data(), m, right.cols());
-      product = weight.lazyProduct(right);
+      weigh(weight, right, product);
       for (int p = 0; p < count; ++p) {
-        const auto left = J.block(i, J.start[i] + p);
-        Eigen::Map<MatrixX> target(H.data(target_[next + static_cast<std::size_t>(p * count + q)]), left.cols(),
-                                   right.cols());
-        target += left.transpose().lazyProduct(product);
+        add_product(J.block(i, J.start[i] + p), product,
+                    H.data(target_[next + static_cast<std::size_t>(p * count + q)]));
       }
     }
     next += static_cast<std::size_t>(count) * static_cast<std::size_t>(count);

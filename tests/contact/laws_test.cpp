@@ -26,9 +26,11 @@ struct Value {
 template <typename Law>
 Value evaluate(const Law& law, int m, const VectorX& v) {
   Value out{0.0, VectorX(m), MatrixX(m, m)};
-  out.cost = law.evaluate(v.data(), out.gamma.data(), out.W.data());
+  const VectorX none = VectorX::Zero(m);
+  out.cost = law.cost(v.data());
+  law.evaluate(v.data(), none.data(), out.gamma.data(), out.W.data());
   VectorX again(m);
-  EXPECT_EQ(law.evaluate(v.data(), again.data(), nullptr), out.cost);
+  law.evaluate(v.data(), none.data(), again.data(), nullptr);
   EXPECT_EQ(again, out.gamma);
   return out;
 }
@@ -82,6 +84,17 @@ void expect_convex(const Law& law, int m, const VectorX& v, const VectorX& w, co
   EXPECT_GE(at.cost, 0.0) << what;
 }
 
+// A velocity in two parts is their sum.
+template <typename Law>
+void expect_parts(const Law& law, int m, const VectorX& v, const VectorX& dv, const char* what) {
+  const Value whole = evaluate(law, m, v + dv);
+  Value parts{0.0, VectorX(m), MatrixX(m, m)};
+  law.evaluate(v.data(), dv.data(), parts.gamma.data(), parts.W.data());
+  const double speed = v.cwiseAbs().maxCoeff() + 1.0;
+  const double rounding = 1e-14 * (speed * whole.W.cwiseAbs().maxCoeff() + whole.gamma.cwiseAbs().maxCoeff());
+  EXPECT_LE((parts.gamma - whole.gamma).cwiseAbs().maxCoeff(), rounding) << what;
+}
+
 class RandomLaws : public ::testing::Test {
  protected:
   double uniform(double a, double b) { return std::uniform_real_distribution<double>(a, b)(random_); }
@@ -115,6 +128,7 @@ class RandomLaws : public ::testing::Test {
     const VectorX v = velocity(m), w = velocity(m);
     expect_convex(law, m, v, w, what);
     expect_derivatives(law, m, v, length, kinks_, what);
+    expect_parts(law, m, v, 1e-3 * (w - v), what);
     tried_ += m * (m + 1);
   }
   void TearDown() override { EXPECT_LE(kinks_, tried_ / 20) << "of " << tried_; }
@@ -156,6 +170,10 @@ TEST_F(RandomLaws, Sap) {
       law.shift[k] = uniform(-0.5, 0.5);
     }
     check(law, law.size, 0.1, "sap");
+    if (law.size != 3) continue;
+    law.mu[1] = law.mu[0];
+    law.R[1] = law.R[0];
+    check(law, law.size, 0.1, "sap, round");
   }
 }
 
@@ -199,12 +217,29 @@ TEST(NormalLaw, OpensWithTheDamper) {
   EXPECT_EQ(law.cost(0.1001), 0.0);
 }
 
+// What is added to a velocity counts, however small beside it, and whatever the stiffness: h k (h + tau) dv.
+TEST(NormalLaw, KeepsSmallChangesOfLargeVelocities) {
+  const double h = 1e-3, k = 1e12, v = -7.3, base = 3e-12;
+  const NormalLaw normal{.h = h, .stiffness = k, .deformation = h * v + base};
+  const LaggedLaw lagged{normal, 3, {0.5, 0.5}, 1.0, 1e-4};
+  const SimilarLaw similar{normal, 3, {0.5, 0.5}, 1e-4};
+  const auto slope = [&](const auto& law, double slip) {
+    const double at[3] = {slip, 0.0, v}, none[3] = {}, change[3] = {0.0, 0.0, -1e-16};
+    double before[3], after[3];
+    law.evaluate(at, none, before, nullptr);
+    law.evaluate(at, change, after, nullptr);
+    return (after[2] - before[2]) / 1e-16;
+  };
+  EXPECT_NEAR(slope(lagged, 5.0) / (h * h * k), 1.0, 1e-3);
+  EXPECT_NEAR(slope(similar, 0.0) / (h * h * k), 1.0, 1e-3);
+}
+
 // gamma_t = -mu^2 v_t n / |mu v_t|: friction of an ellipse is not along the slip, and takes the most power out (30).
 TEST(Lagged, EllipsesDissipateMost) {
   LaggedLaw law{{}, 3, {0.9, 0.3}, 2.0, 1e-9};
   const Vector3 v(0.3, 0.4, 0.0);
   Vector3 gamma;
-  law.evaluate(v.data(), gamma.data(), nullptr);
+  law.evaluate(v.data(), VectorX::Zero(v.size()).eval().data(), gamma.data(), nullptr);
   EXPECT_NEAR(std::hypot(gamma[0] / 0.9, gamma[1] / 0.3), 2.0, 1e-8);
   for (int i = 0; i < 360; ++i) {
     const double a = i * 0.01745329;

@@ -147,11 +147,9 @@ PlanarRun run_planar(const PlanarOptions& o, int every) {
   PlanarRun samples{sample(p, read_state(o.kind, sim.state()), 0.0, surface_speed(o.kind, 0.0, o.h))};
   for (int i = 1; i <= steps; ++i) {
     const double time = i * o.h, surface = surface_speed(o.kind, time, o.h);
-    if (o.kind == PlanarCase::kConveyor && o.moving_surface) {
-      sim.parameters().shape_surface_velocity[0][0] = surface;
-    } else if (o.kind == PlanarCase::kConveyor) {
-      sim.state().v[0] = surface;
-    }
+    // The belt is held at its speed: friction has set it in motion since.
+    if (o.kind == PlanarCase::kConveyor) sim.state().v[0] = o.moving_surface ? 0.0 : surface;
+    if (o.kind == PlanarCase::kConveyor && o.moving_surface) sim.parameters().shape_surface_velocity[0][0] = surface;
     const StepReport& report = run.step();
     if (report.status != StepStatus::kOk)
       throw Error("{} with {} at {} s: {}", p.scene, o.solver, time, to_string(report.status));

@@ -44,10 +44,15 @@ class BlockLaws {
   // W_i of all blocks (contact/laws/mobility.hpp).
   const BlockDiagonal& mobility() const { return mobility_; }
 
-  // The cost of a block at its velocity J_i v, the impulse and, if W is given, the Hessian (column-major).
-  double evaluate(int block, const double* v, double* gamma, double* W) const {
-    return std::visit([&](const auto& law) { return law.evaluate(v, gamma, W); },
-                      laws_[static_cast<std::size_t>(block)]);
+  // The impulse of a block at its velocity J_i v = c + dc and, if W is given, the Hessian (column-major). A velocity in
+  // two parts: for one c, the rounding of c is the same whatever dc, as if the gap and the speed of the surface were
+  // others by that much. So what a stiff law makes of it does not keep Newton's method from converging.
+  void evaluate(int block, const double* c, const double* dc, double* gamma, double* W) const {
+    std::visit([&](const auto& law) { law.evaluate(c, dc, gamma, W); }, laws_[static_cast<std::size_t>(block)]);
+  }
+  void evaluate(int block, const double* c, double* gamma, double* W) const {
+    constexpr double kNoChange[kMaxBlockSize] = {};
+    evaluate(block, c, kNoChange, gamma, W);
   }
 
  private:

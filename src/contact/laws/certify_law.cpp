@@ -13,7 +13,9 @@ namespace touchstone {
 namespace {
 
 constexpr int kMaxSteps = 60;
-constexpr double kSettled = 1e-14;  // of the velocities that take part
+constexpr double kSettled = 1e-13;  // of the velocities that take part: rounding
+constexpr double kExact = 1e-6;     // of what is found: a residual need not be known better
+constexpr double kLineAccuracy = 1e-3;
 
 using Small = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, kMaxBlockSize, 1>;
 using SmallSquare =
@@ -28,23 +30,25 @@ struct LoneBlock {
   // v* - v.
   Small settle() const {
     const auto m = v.size();
-    Small at = v, gamma(m), point(m);
+    Small at = Small::Zero(m), gamma(m), point(m);  // at, point: from v
     SmallSquare W(m, m);
+    const double rounding = kSettled * (v.norm() + d.cwiseProduct(lambda).norm());
     for (int step = 0; step < kMaxSteps; ++step) {
-      laws.evaluate(block, at.data(), gamma.data(), W.data());
-      const Small gradient = (at - v).cwiseQuotient(d) + lambda - gamma;
+      laws.evaluate(block, v.data(), at.data(), gamma.data(), W.data());
+      const Small gradient = at.cwiseQuotient(d) + lambda - gamma;
       W.diagonal() += d.cwiseInverse();
       const Small move = W.llt().solve(-gradient);
-      if (!(move.norm() > kSettled * (v.norm() + d.cwiseProduct(lambda).norm()))) break;
-      const LineMinimum found = minimise_on_line(-gradient.dot(move), [&](double t, double& second) {
+      if (!(move.norm() > std::max(rounding, kExact * at.norm()))) break;
+      const auto slope = [&](double t, double& second) {
         point = at + t * move;
-        laws.evaluate(block, point.data(), gamma.data(), W.data());
+        laws.evaluate(block, v.data(), point.data(), gamma.data(), W.data());
         second = move.dot(W * move) + move.cwiseAbs2().cwiseQuotient(d).sum();
-        return move.dot((point - v).cwiseQuotient(d) + lambda - gamma);
-      });
+        return move.dot(point.cwiseQuotient(d) + lambda - gamma);
+      };
+      const LineMinimum found = minimise_on_line(-gradient.dot(move), slope, kLineAccuracy);
       at += found.length * move;
     }
-    return at - v;
+    return at;
   }
 };
 

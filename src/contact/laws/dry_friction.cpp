@@ -3,14 +3,22 @@
 #include "touchstone/contact/laws/soft_norm.hpp"
 
 namespace touchstone {
+namespace {
 
-double DryFrictionLaw::evaluate(const double* v, double* gamma, double* W) const {
-  constexpr double kOne = 1.0;
-  const double c = *v - shift;
-  const SoftNorm norm(1, &kOne, &c, epsilon);
+constexpr double kOne = 1.0;
+
+}  // namespace
+
+void DryFrictionLaw::evaluate(const double* v, const double* dv, double* gamma, double* W) const {
+  const double slip = (*v - shift) + *dv;
+  const SoftNorm norm(1, &kOne, &slip, epsilon);
   *gamma = -bound * norm.slope(0);
-  if (W != nullptr) *W = bound * norm.curvature(0, 0);
-  return bound * norm.value();
+  if (W != nullptr) norm.curvature(bound, W, 1);
+}
+
+double DryFrictionLaw::cost(const double* v) const {
+  const double slip = *v - shift;
+  return bound * SoftNorm(1, &kOne, &slip, epsilon).value();
 }
 
 }  // namespace touchstone

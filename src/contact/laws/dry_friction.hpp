@@ -11,8 +11,9 @@ struct DryFrictionLaw {
   double epsilon = 0.0;  // m/s or rad/s
   double shift = 0.0;    // -b
 
-  // The cost at the velocity v; the impulse and, if W is given, the second derivative.
-  double evaluate(const double* v, double* gamma, double* W) const;
+  // The impulse at the velocity v + dv and, if W is given, the second derivative.
+  void evaluate(const double* v, const double* dv, double* gamma, double* W) const;
+  double cost(const double* v) const;
 };
 
 }  // namespace touchstone

@@ -17,8 +17,9 @@ struct LaggedLaw {
   double epsilon = 0.0;              // of |mu v_t|_s, m/s
   double shift[kMaxBlockSize] = {};  // v^_t: the velocity at which it does not slip
 
-  // The cost at the velocity v; the impulse and, if W is given, the Hessian (column-major m x m).
-  double evaluate(const double* v, double* gamma, double* W) const;
+  // The impulse at the velocity v + dv and, if W is given, the Hessian (column-major m x m).
+  void evaluate(const double* v, const double* dv, double* gamma, double* W) const;
+  double cost(const double* v) const;
 };
 
 }  // namespace touchstone

@@ -13,17 +13,16 @@ struct LineMinimum {
 };
 
 // slope(t, second) is the first derivative at t >= 0, which rises, and the second; `start` is -slope at 0. Stops when
-// the slope is a small share of that, or at rounding.
+// the slope is `accuracy` of that, or at rounding.
 template <typename Slope>
-LineMinimum minimise_on_line(double start, Slope&& slope) {
+LineMinimum minimise_on_line(double start, Slope&& slope, double accuracy = 1e-10) {
   constexpr int kMaxTrials = 100;
   constexpr int kBisectEvery = 3;  // a flat start with a steep end makes Newton creep
-  constexpr double kAccuracy = 1e-10;
   double low = 0.0, high = kInfinity, t = 1.0;
   for (int trial = 1; trial <= kMaxTrials; ++trial) {
     double second = 0.0;
     const double first = slope(t, second);
-    if (std::abs(first) <= kAccuracy * start) return {t, true};
+    if (std::abs(first) <= accuracy * start) return {t, true};
     (first < 0.0 ? low : high) = t;
     double next = second > 0.0 ? t - first / second : kInfinity;
     const bool outside = !(next > low && next < high);

@@ -21,23 +21,20 @@ double moment(double s, Elasticity elasticity) {
 
 }  // namespace
 
-double NormalLaw::impulse(double v) const {
-  const double s = deformation - reach() * v, damping = 1.0 - dissipation * v;
-  if (!(s > 0.0) || !(damping > 0.0)) return 0.0;
-  return h * stiffness * power(s, elasticity) * damping;
+double NormalLaw::impulse(const Point& at) const {
+  return at.pushes() ? h * stiffness * power(at.s, elasticity) * at.damping : 0.0;
 }
 
-double NormalLaw::slope(double v) const {
-  const double s = deformation - reach() * v, damping = 1.0 - dissipation * v;
-  if (!(s > 0.0) || !(damping > 0.0)) return 0.0;
-  const double rate = elasticity == Elasticity::kHertz ? 1.5 * std::sqrt(s) : 1.0;
-  return -h * stiffness * (rate * reach() * damping + power(s, elasticity) * dissipation);
+double NormalLaw::slope(const Point& at) const {
+  if (!at.pushes()) return 0.0;
+  const double rate = elasticity == Elasticity::kHertz ? 1.5 * std::sqrt(at.s) : 1.0;
+  return -h * stiffness * (rate * reach() * at.damping + power(at.s, elasticity) * dissipation);
 }
 
 // In s, with 1 - d v = a + b s: l = h k / (h + tau) [a s^(p+1)/(p+1) + b s^(p+2)/(p+2)] from the s where it opens.
 double NormalLaw::cost(double v) const {
-  const double s = deformation - reach() * v, damping = 1.0 - dissipation * v;
-  if (!(s > 0.0) || !(damping > 0.0)) return 0.0;
+  if (!at(v).pushes()) return 0.0;
+  const double s = at(v).s;
   const double b = dissipation / reach();
   const double a = 1.0 - b * deformation;
   const double open = a < 0.0 ? std::min(s, -a / b) : 0.0;

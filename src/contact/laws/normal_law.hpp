@@ -21,9 +21,21 @@ struct NormalLaw {
   double relaxation = 0.0;  // less what of the step has elapsed
   Elasticity elasticity = Elasticity::kLinear;
 
-  double impulse(double v) const;  // n
-  double slope(double v) const;    // n', at most zero
-  double cost(double v) const;     // l
+  // Deformation s and 1 - d v at a velocity.
+  struct Point {
+    double s = 0.0, damping = 1.0;
+    bool pushes() const { return s > 0.0 && damping > 0.0; }
+  };
+  // At v + dv, with the rounding of v counted once: stiff laws would multiply that of the sum.
+  Point at(double v, double dv = 0.0) const {
+    return {(deformation - reach() * v) - reach() * dv, (1.0 - dissipation * v) - dissipation * dv};
+  }
+  double impulse(const Point& at) const;
+  double slope(const Point& at) const;
+
+  double impulse(double v) const { return impulse(at(v)); }  // n
+  double slope(double v) const { return slope(at(v)); }      // n', at most zero
+  double cost(double v) const;                               // l
 
  private:
   double reach() const { return h + relaxation; }

@@ -14,8 +14,9 @@ struct QuadraticLaw {
   double lo[kMaxBlockSize] = {}, hi[kMaxBlockSize] = {};  // of the impulse; infinite where there is none
   double shift[kMaxBlockSize] = {};                       // -b
 
-  // The cost at the velocity v = J v'; the impulse and, if W is given, the Hessian (column-major m x m).
-  double evaluate(const double* v, double* gamma, double* W) const;
+  // The impulse at the velocity v + dv and, if W is given, the Hessian (column-major m x m).
+  void evaluate(const double* v, const double* dv, double* gamma, double* W) const;
+  double cost(const double* v) const;
 };
 
 }  // namespace touchstone

@@ -17,8 +17,13 @@ struct SapLaw {
   double R[kMaxBlockSize] = {};      // > 0
   double shift[kMaxBlockSize] = {};  // v^
 
-  // The cost at the velocity v; the impulse and, if W is given, the Hessian (column-major m x m).
-  double evaluate(const double* v, double* gamma, double* W) const;
+  // The impulse at the velocity v + dv and, if W is given, the Hessian (column-major m x m).
+  void evaluate(const double* v, const double* dv, double* gamma, double* W) const;
+  double cost(const double* v) const;
+
+ private:
+  bool is_round() const;
+  void evaluate_round(const double* v, const double* dv, double* gamma, double* W) const;
 };
 
 }  // namespace touchstone

@@ -19,16 +19,29 @@ class SoftNorm {
   }
 
   double value() const { return value_; }
+  // value() - base.value(), where this is of base's v + dv: without the difference of two values that are nearly equal.
+  double grown_from(const SoftNorm& base, const double* dv) const {
+    double growth = 0.0;  // of |x|^2
+    for (int k = 0; k < n_; ++k) growth += mu_[k] * dv[k] * (base.x(k) + x(k));
+    const double sum = inverse_ + base.inverse_;
+    return sum > 0.0 ? growth * (inverse_ * base.inverse_) / sum : 0.0;
+  }
   // Entry k of the gradient by v.
   double slope(int k) const { return mu_[k] * (x(k) * inverse_); }
-  // Entry (k, j) of the Hessian by v. 1 - t_k^2 is what the other components and epsilon leave, without cancellation.
-  double curvature(int k, int j) const {
-    if (k != j) return -inverse_ * slope(k) * slope(j);
-    double rest = epsilon_ * inverse_ * epsilon_ * inverse_;
-    for (int i = 0; i < n_; ++i) {
-      if (i != k) rest += x(i) * inverse_ * x(i) * inverse_;
+  // W = scale times the Hessian by v: n x n of a column-major matrix with so many rows. 1 - t_k^2 is what the other
+  // components and epsilon leave, without cancellation.
+  void curvature(double scale, double* W, int rows) const {
+    const double e = epsilon_ * inverse_;
+    for (int j = 0; j < n_; ++j) {
+      const double along = scale * inverse_ * mu_[j];
+      double rest = e * e;
+      for (int k = 0; k < n_; ++k) {
+        const double t = x(k) * inverse_;
+        if (k != j) rest += t * t;
+        W[j * rows + k] = -along * (x(j) * inverse_) * (mu_[k] * t);
+      }
+      W[j * rows + j] = along * mu_[j] * rest;
     }
-    return inverse_ * mu_[k] * mu_[k] * rest;
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/base/check.hpp"
 #include "touchstone/contact/laws/line_minimum.hpp"
 #include "touchstone/contact/units.hpp"
 #include "touchstone/contact/validate.hpp"
@@ -16,11 +17,15 @@ constexpr int kBlockArea = kMaxBlockSize * kMaxBlockSize;
 constexpr int kPatience = 60;       // iterations without a smaller residual before giving up
 constexpr int kPolish = 5;          // more for the velocities of contacts, once momentum is balanced
 constexpr double kProgress = 0.99;  // of the residual: what counts as smaller
+// Of the slope along a step: what counts as its minimum. A hundred times less saves no step.
+constexpr double kLineAccuracy = 1e-3;
 // Lagged and Similar: a law of stiffness h^2 k w that bends (from slip to stick, a contact that opens) lets Newton's
 // method take short steps only. After so many it begins again with a soft law, and stiffens it.
-constexpr int kDirectIterations = 15;
-constexpr double kSoftest = 10.0, kStiffening = 100.0;
-constexpr double kStageTolerance = 1e-2;
+constexpr int kDirectIterations = 30;
+// Where that ends nowhere either, it stiffens more slowly.
+constexpr double kSoftest = 10.0;
+constexpr double kStiffening[] = {100.0, 10.0, 3.0};
+constexpr double kStageTolerance = 1e-4;
 constexpr int kStageIterations = 40;
 // Up to so many dofs the matrix is factored as a dense one: quicker than to look for its pattern, which changes with
 // contacts.
@@ -47,7 +52,7 @@ class VelocityNewton {
     w_.W.set_partition(blocks_.row);
     const int nv = primal_.nv(), nrow = blocks_.rows();
     for (VectorX* x : {&w_.v, &w_.momentum, &w_.impulse, &w_.along, &w_.free_momentum, &w_.scale}) x->resize(nv);
-    for (VectorX* x : {&w_.c, &w_.dc, &w_.gamma, &w_.free}) x->resize(nrow);
+    for (VectorX* x : {&w_.c, &w_.dc, &w_.gamma, &w_.next_gamma, &w_.free}) x->resize(nrow);
     primal_.J.multiply(primal_.v_free.data(), w_.free.data());
     for (int i = 0; i < w_.A.block_rows(); ++i) {
       const auto diagonal = w_.A.block(i, w_.A.find(i, i)).diagonal();
@@ -58,7 +63,7 @@ class VelocityNewton {
 
   void begin(const VectorX& velocity) {
     w_.v = velocity;
-    evaluate();
+    linearise();
   }
 
   void begin_from_impulses(const VectorX& lambda) {
@@ -66,19 +71,18 @@ class VelocityNewton {
     primal_.J.multiply_transpose_add(lambda.data(), w_.step.data());
     primal_.A->solve(w_.step);
     w_.v = primal_.v_free + w_.step;
-    evaluate();
+    linearise();
   }
 
-  // The gradient at v, and what it is made of; again when the laws have changed.
-  void evaluate() {
+  // Gradient and Hessians of the laws at v; again when the laws have changed.
+  void linearise() {
     w_.change = w_.v - primal_.v_free;
     w_.A.multiply(w_.change.data(), w_.momentum.data());
     primal_.J.multiply(w_.v.data(), w_.c.data());
     for (int i = 0; i < blocks_.count(); ++i)
-      w_.laws.evaluate(i, w_.c.data() + blocks_.row[i], w_.gamma.data() + blocks_.row[i], nullptr);
-    w_.impulse.setZero();
-    primal_.J.multiply_transpose_add(w_.gamma.data(), w_.impulse.data());
-    w_.gradient = w_.momentum - w_.impulse;
+      w_.laws.evaluate(i, w_.c.data() + blocks_.row[i], w_.gamma.data() + blocks_.row[i], w_.W.data(i));
+    balance();
+    is_linear_ = true;
   }
 
   double residual() const { return w_.scale.cwiseProduct(w_.gradient).norm(); }
@@ -110,24 +114,41 @@ class VelocityNewton {
   // The root of the largest entry of diag A.
   double heaviest() const { return 1.0 / w_.scale.minCoeff(); }
 
-  // False if the matrix cannot be factored.
+  // False if the matrix cannot be factored. The gradient is then that of the law at v in two parts, as it was and the
+  // step: rounding v would move a stiff law's impulse by more than is left to be found.
   bool step() {
-    for (int i = 0; i < blocks_.count(); ++i)
-      w_.laws.evaluate(i, w_.c.data() + blocks_.row[i], w_.gamma.data() + blocks_.row[i], w_.W.data(i));
+    if (!is_linear_) linearise();
+    is_linear_ = false;
     w_.step = -w_.gradient;
     if (!(is_dense() ? solve_dense() : solve_sparse())) return false;
     if (!w_.step.allFinite()) return false;
     primal_.J.multiply(w_.step.data(), w_.dc.data());
     w_.A.multiply(w_.step.data(), w_.along.data());
-    w_.v += line_search() * w_.step;
-    evaluate();
+    const double length = line_search();
+    w_.v += length * w_.step;
+    w_.momentum += length * w_.along;
+    w_.gamma.swap(w_.next_gamma);
+    balance();
     return true;
+  }
+
+  // The factor of the Hessian at v.
+  bool factor() {
+    linearise();
+    w_.step.setZero(primal_.nv());
+    return is_dense() ? solve_dense() : solve_sparse();
   }
 
   const char* line_message() const { return line_failed_ ? "; a line search ended at its bound" : ""; }
 
  private:
   bool is_dense() const { return primal_.nv() <= kDenseDofs; }
+
+  void balance() {
+    w_.impulse.setZero();
+    primal_.J.multiply_transpose_add(w_.gamma.data(), w_.impulse.data());
+    w_.gradient = w_.momentum - w_.impulse;
+  }
 
   // step = (A + J' W J)^-1 step.
   bool solve_sparse() {
@@ -168,44 +189,98 @@ class VelocityNewton {
     return true;
   }
 
-  // H += J_i' W_i J_i.
+  // H += J_i' W_i J_i, for a contact of free bodies with sizes that the compiler knows.
+  bool add_free_contact(int i, Eigen::Map<MatrixX>& H) const {
+    constexpr int kRows = 3, kFree = 6;
+    const BlockSparseMatrix& J = primal_.J;
+    const auto is_free = [&](int k) { return J.col_size(J.col[k]) == kFree; };
+    if (J.row_size(i) != kRows) return false;
+    for (int q = J.start[i]; q < J.start[i + 1]; ++q)
+      if (!is_free(q)) return false;
+    using Rows = Eigen::Matrix<double, kRows, kFree>;
+    const Eigen::Map<const Matrix3> W(w_.W.data(i));
+    for (int q = J.start[i]; q < J.start[i + 1]; ++q) {
+      const Rows product = W.lazyProduct(Eigen::Map<const Rows>(J.data(q)));
+      for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
+        if (J.col[p] < J.col[q]) continue;  // above the diagonal
+        H.block<kFree, kFree>(J.col_begin[J.col[p]], J.col_begin[J.col[q]]).noalias() +=
+            Eigen::Map<const Rows>(J.data(p)).transpose().lazyProduct(product);
+      }
+    }
+    return true;
+  }
+  // On and below the diagonal, which is what the factor reads.
   void add_dense(int i, Eigen::Map<MatrixX>& H) const {
+    if (add_free_contact(i, H)) return;
     const BlockSparseMatrix& J = primal_.J;
     const int m = J.row_size(i);
-    const Eigen::Map<const MatrixX> W(w_.W.data(i), m, m);
-    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kDenseDofs> product;
+    const double* W = w_.W.data(i);
+    double weighted[kMaxBlockSize];
     for (int q = J.start[i]; q < J.start[i + 1]; ++q) {
-      const auto right = J.block(i, q);
-      product = W.lazyProduct(right);
-      for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
-        const auto left = J.block(i, p);
-        H.block(J.col_begin[J.col[p]], J.col_begin[J.col[q]], left.cols(), right.cols()) +=
-            left.transpose().lazyProduct(product);
+      for (int b = 0; b < J.col_size(J.col[q]); ++b) {
+        const double* right = J.data(q) + b * m;
+        for (int r = 0; r < m; ++r) {
+          weighted[r] = 0.0;
+          for (int k = 0; k < m; ++k) weighted[r] += W[k * m + r] * right[k];
+        }
+        const int column = J.col_begin[J.col[q]] + b;
+        for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
+          const int first = J.col_begin[J.col[p]];
+          for (int a = std::max(0, column - first); a < J.col_size(J.col[p]); ++a) {
+            const double* left = J.data(p) + a * m;
+            double sum = 0.0;
+            for (int k = 0; k < m; ++k) sum += left[k] * weighted[k];
+            H(first + a, column) += sum;
+          }
+        }
       }
     }
   }
 
-  // The first and second derivative of the cost along the step.
-  double slope(double t, double& second) const {
-    double first = w_.step.dot(w_.momentum) + t * w_.step.dot(w_.along);
-    second = w_.step.dot(w_.along);
-    double c[kMaxBlockSize], gamma[kMaxBlockSize], W[kBlockArea];
+  // The derivative of the cost along the step; next_gamma is then gamma there. As a change of the derivative at 0, so
+  // that little is lost where that is small beside its terms.
+  double slope(double t) {
+    double first = descent_ + t * curvature_, dc[kMaxBlockSize];
     for (int i = 0; i < blocks_.count(); ++i) {
       const int r = blocks_.row[i], m = blocks_.size(i);
-      for (int k = 0; k < m; ++k) c[k] = w_.c[r + k] + t * w_.dc[r + k];
-      w_.laws.evaluate(i, c, gamma, W);
+      for (int k = 0; k < m; ++k) dc[k] = t * w_.dc[r + k];
+      w_.laws.evaluate(i, w_.c.data() + r, dc, w_.next_gamma.data() + r, nullptr);
+      for (int k = 0; k < m; ++k) first -= (w_.next_gamma[r + k] - w_.gamma[r + k]) * w_.dc[r + k];
+    }
+    return first;
+  }
+  double slope(double t, double& second) {
+    double first = descent_ + t * curvature_, dc[kMaxBlockSize], W[kBlockArea];
+    second = curvature_;
+    for (int i = 0; i < blocks_.count(); ++i) {
+      const int r = blocks_.row[i], m = blocks_.size(i);
+      const double* along = w_.dc.data() + r;
+      for (int k = 0; k < m; ++k) dc[k] = t * along[k];
+      w_.laws.evaluate(i, w_.c.data() + r, dc, w_.next_gamma.data() + r, W);
       for (int k = 0; k < m; ++k) {
-        first -= gamma[k] * w_.dc[r + k];
-        for (int j = 0; j < m; ++j) second += w_.dc[r + k] * W[j * m + k] * w_.dc[r + j];
+        first -= (w_.next_gamma[r + k] - w_.gamma[r + k]) * along[k];
+        for (int j = 0; j < m; ++j) second += along[k] * W[j * m + k] * along[j];
       }
     }
     return first;
   }
 
+  // The whole step if that is nearly the minimum.
   double line_search() {
-    const double start = std::abs(w_.step.dot(w_.gradient));
-    const LineMinimum found = minimise_on_line(start, [this](double t, double& second) { return slope(t, second); });
+    descent_ = w_.step.dot(w_.gradient);
+    curvature_ = w_.step.dot(w_.along);
+    const double start = std::abs(descent_);
+    if (std::abs(slope(1.0)) <= kLineAccuracy * start) return 1.0;
+    double last = -1.0;
+    const LineMinimum found = minimise_on_line(
+        start,
+        [&](double t, double& second) {
+          last = t;
+          return slope(t, second);
+        },
+        kLineAccuracy);
     line_failed_ = line_failed_ || !found.converged;
+    if (last != found.length) slope(found.length);
     return found.length;
   }
 
@@ -213,6 +288,8 @@ class VelocityNewton {
   JointSpace space_;
   const PrimalData& primal_;
   const Blocks& blocks_;
+  double descent_ = 0.0, curvature_ = 0.0;  // step' gradient, step' A step
+  bool is_linear_ = false;                  // gradient and W are those of v
   bool line_failed_ = false;
 };
 
@@ -260,16 +337,19 @@ Ending minimise(const ContactProblem& problem, CompliantModel model, const Compl
   if (can_soften) direct.iterations = std::min(limits.iterations, kDirectIterations);
   Ending ending = run(direct);
   if (ending.status == SolveStatus::kSolved || !can_soften) return ending;
-  for (double stiffest = kSoftest; stiffest < kStiffening * w.laws.stiffness(); stiffest *= kStiffening) {
-    if (ending.status == SolveStatus::kTimeLimit || solution.iterations >= limits.iterations) break;
-    w.laws.soften(problem, model, stiffest);
-    newton.evaluate();
-    ending =
-        run({kStageTolerance, limits.absolute, std::min(limits.iterations, solution.iterations + kStageIterations)});
+  for (const double growth : kStiffening) {
+    for (double stiffest = kSoftest; stiffest < growth * w.laws.stiffness(); stiffest *= growth) {
+      if (ending.status == SolveStatus::kTimeLimit || solution.iterations >= limits.iterations) break;
+      w.laws.soften(problem, model, stiffest);
+      newton.linearise();
+      run({kStageTolerance, limits.absolute, std::min(limits.iterations, solution.iterations + kStageIterations)});
+    }
+    w.laws.soften(problem, model, kInfinity);
+    newton.linearise();
+    ending = run(limits);
+    if (ending.status != SolveStatus::kStalled) return ending;
   }
-  w.laws.soften(problem, model, kInfinity);
-  newton.evaluate();
-  return run(limits);
+  return ending;
 }
 
 // The impulses gamma, and the velocities that they lead to.
@@ -291,10 +371,20 @@ void fill(const ContactProblem& problem, const PrimalData& primal, CompliantWork
 
 }  // namespace
 
+void CompliantWorkspace::solve_hessian(VectorX& x) {
+  TOUCHSTONE_CHECK(has_hessian, "the last solve kept no Hessian");
+  if (x.size() <= kDenseDofs) {
+    dense_factor.solve(x.data());
+  } else {
+    factor.solve(x);
+  }
+}
+
 SolveStatus CompliantSolver::run(const ContactProblem& problem, const CompliantOptions& options, CompliantWorkspace& w,
                                  Solution& solution) const {
   const int nrow = problem.nrow();
   w.deadline = Deadline::in(options.time_limit);
+  w.has_hessian = false;
   solution.clear_report();
   solution.u.setZero(nrow);
   if (Verdict verdict = validate_data(problem); !verdict.usable())
@@ -334,6 +424,7 @@ SolveStatus CompliantSolver::run(const ContactProblem& problem, const CompliantO
     w.gamma.setZero(nrow);
   }
   fill(problem, primal, w, solution);
+  w.has_hessian = options.keep_hessian && status == SolveStatus::kSolved && newton.factor();
   return status;
 }
 

@@ -14,6 +14,9 @@
 //   or what a few more steps make of that. What rounding leaves of the gradient grows with the stiffness, about 1e-16
 //   h^2 k / m of its terms. Where that is above the tolerance the answer is Stalled, and the message says what was
 //   reached.
+// Rounding: a law is evaluated at J v + J dv in two parts, v where the Hessian is taken and dv the step along the line.
+//   The rounding of the first is the same for every dv, as if the gaps of the step were others by that much (about
+//   1e-16 v h), so that a stiff law does not make noise of it.
 // Cost: one Cholesky factorisation in joint space an iteration, dense for few dofs, else block-sparse; the symbolic
 //   part of that is kept while the pattern of contacts holds.
 #pragma once
@@ -31,6 +34,12 @@ struct CompliantOptions : SolverOptions {
     relative_tolerance = 1e-6;
     max_iterations = 500;
   }
+  bool keep_hessian = false;  // factor A + J' W J once more at the answer, for CompliantWorkspace::solve_hessian
+
+  void describe(OptionList& list) override {
+    SolverOptions::describe(list);
+    list.add("keep_hessian", keep_hessian, "factor the Hessian once more at the answer, for derivatives");
+  }
 };
 
 struct CompliantWorkspace : SolverWorkspace {
@@ -47,8 +56,14 @@ struct CompliantWorkspace : SolverWorkspace {
   VectorX along;                    // nv: A dv
   VectorX free_momentum;            // nv: A v_free
   VectorX scale;                    // nv: D
-  VectorX c, dc, gamma;             // nrow: J v, J dv
+  VectorX c, dc;                    // nrow: J v where W is taken, J dv
+  VectorX gamma, next_gamma;        // nrow; on the line
   VectorX free;                     // nrow: J v_free
+  bool has_hessian = false;
+
+  // x = (A + J' W J)^-1 x at the answer of the last solve, if that was solved with keep_hessian. The velocity v'
+  // answers to what the balance of momentum is given by dv' = H^-1 (A dv_free + ...): Castro et al. 2025, (29).
+  void solve_hessian(VectorX& x);
 };
 
 class CompliantSolver final : public TypedSolver<CompliantOptions, CompliantWorkspace> {
