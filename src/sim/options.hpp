@@ -14,6 +14,7 @@ enum class Integrator : std::uint8_t {
   kMoreauMidpoint,     // at the configuration half a step ahead (Moreau's time stepping)
   kVariational,        // the same, with free motion by the variational midpoint rule (dynamics/variational.hpp)
   kEvent,              // smooth motion from event to event, impacts in between (sim/events/)
+  kContactImplicit,    // the variational rule with impulses in its action, and constraints at the end of the step
 };
 
 enum class ConstraintModel : std::uint8_t {

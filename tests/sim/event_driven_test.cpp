@@ -318,6 +318,58 @@ TEST(EventDriven, LimitsAndLoops) {
   EXPECT_NEAR(bars.kinetic_energy() + bars.potential_energy(), energy, 1e-6);
 }
 
+// --- bodies that spin ---
+
+// A heavy top on its tip keeps its energy, and its angular momentum about the vertical and about its own axis.
+TEST(EventDriven, ATopKeepsEnergyAndMomentum) {
+  const ModelPtr model = load_mjcf_string(
+      "<mujoco><worldbody><body><joint type='ball'/><inertial pos='0 0 .2' mass='1' diaginertia='.002 .002 "
+      ".001'/></body>"
+      "</worldbody></mujoco>");
+  Simulator sim(model, event_options(0.01));
+  sim.state().q << std::cos(0.15), std::sin(0.15), 0.0, 0.0;
+  sim.state().v << 0.0, 0.0, 1000.0;  // fast: (C w)^2 > 4 A m g l
+  const double transverse = 0.002 + 0.04;
+  const auto vertical = [&] {
+    const Quaternion R(sim.state().q[0], sim.state().q[1], sim.state().q[2], sim.state().q[3]);
+    const Vector3 w = sim.state().v.head<3>();
+    return (R * Vector3(transverse * w.x(), transverse * w.y(), 0.001 * w.z())).z();
+  };
+  const double energy = sim.kinetic_energy() + sim.potential_energy(), momentum = vertical();
+  double lowest = 1.0;
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(sim.step().status, StepStatus::kOk);
+    lowest = std::min(lowest, 1.0 - 2.0 * (std::pow(sim.state().q[1], 2) + std::pow(sim.state().q[2], 2)));
+  }
+  EXPECT_NEAR(sim.kinetic_energy() + sim.potential_energy(), energy, 1e-5);
+  EXPECT_NEAR(vertical(), momentum, 1e-7);
+  EXPECT_NEAR(sim.state().v[2], 1000.0, 1e-6);
+  EXPECT_LT(lowest, std::cos(0.3));  // it nods below where it began
+  EXPECT_GT(lowest, 0.5);            // and does not fall
+}
+
+// A rattleback turns round if it spins in one sense, and does not in the other; rolling without slip it loses nothing.
+TEST(EventDriven, ARattlebackReverses) {
+  const ModelPtr model = load_mjcf_string(
+      "<mujoco><worldbody><geom type='plane' size='5 5 1' friction='1.5'/><body pos='0 0 .02'><freejoint/>"
+      "<inertial pos='0 0 0' mass='1' fullinertia='.0004 .0015 .0017 .0002 0 0'/>"
+      "<geom type='ellipsoid' size='.1 .03 .02' friction='1.5'/></body></worldbody></mujoco>");
+  for (const double spin : {-5.0, 5.0}) {
+    SimulatorOptions options = event_options(0.01);
+    options.accuracy = 1e-6;
+    Simulator sim(model, options);
+    sim.state().v[5] = spin;
+    sim.state().v[4] = 0.05;
+    const double energy = sim.kinetic_energy() + sim.potential_energy();
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_EQ(sim.step().status, StepStatus::kOk);
+      ASSERT_EQ(sim.report().events.fallbacks, 0);
+    }
+    EXPECT_LT(sim.state().v[5], -4.5);
+    EXPECT_NEAR(sim.kinetic_energy() + sim.potential_energy(), energy, 1e-4);
+  }
+}
+
 // --- never without end ---
 
 // Bodies of all shapes that fall in a heap.

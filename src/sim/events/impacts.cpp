@@ -67,10 +67,12 @@ bool Impacts::solve_together(StepContext& s, Survey& survey, EventSolver& solver
     v += solver.change();
     return true;
   }
-  bias_ = c.bias.head(rows);
+  if (bias_.size() < rows) bias_.resize(2 * rows);
+  bias_.head(rows) = c.bias.head(rows);
   for (int row = 0; row < rows; ++row) c.bias[row] = std::max(c.bias[row], 0.0);
   if (!solver.solve(s, survey, v)) return false;
-  expansion_.setZero(rows);
+  if (expansion_.size() < rows) expansion_.resize(2 * rows);
+  expansion_.setZero();
   for (int block = 0; block < c.count(); ++block) {
     const int normal = survey.normal(block);
     if (!touches(survey, block)) continue;

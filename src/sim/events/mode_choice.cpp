@@ -128,63 +128,80 @@ void ModeChoice::read(const Survey& survey, const VectorX& lambda, int block) {
   }
 }
 
-// How far a mode is from fitting, and what it should be; 0: it fits.
-double ModeChoice::misfit(const Survey& survey, const ModeForces& forces, int block, Member& changed) const {
-  const Blocks& b = survey.c.blocks;
+// A contact or limit that is open, or pulls.
+double ModeChoice::misfit_of_normal(const Survey& survey, const ModeForces& forces, int block, Member& changed) const {
   const Member& member = members_[at(block)];
   const int first = survey.first(block), normal = survey.normal(block);
-  const VectorX& lambda = forces.forces();
-  changed = member;
-  if (is_unilateral(member.type)) {
-    if (member.mode == Mode::kOpen) {
-      if (may_close_[at(block)] == 0) return 0.0;
-      const double approach = -forces.row_acceleration(survey, normal) / acceleration_;
-      changed.mode = Mode::kHeld;
-      if (member.type == BlockType::kCoulomb && first < normal && slip_speed(survey, block) > kRestingSpeed) {
-        double slip[6] = {};
-        for (int row = first; row < normal; ++row) slip[row - first] = survey.slip(row);
-        changed.mode = Mode::kSlide;
-        set_slip(survey.contacts[at(member.constraint.index)], slip, changed);
-      }
-      return approach;
-    }
-    if (-lambda[normal] > kFits * force_) {
-      changed.mode = Mode::kOpen;
-      return -lambda[normal] / force_;
-    }
-    if (member.type != BlockType::kCoulomb || first == normal) return 0.0;
-    const Contact& contact = survey.contacts[at(member.constraint.index)];
-    double rows[6] = {};
-    if (member.mode == Mode::kHeld) {
-      for (int row = first; row < normal; ++row) rows[row - first] = -lambda[row];
-      changed.mode = Mode::kSlide;
-      changed.is_slow = true;
-      set_slip(contact, rows, changed);
-      return (cone_norm(b, block, lambda.data() + first) - lambda[normal]) / force_;
-    }
-    if (!member.is_slow) return 0.0;
-    slip_rows(contact, member, rows);
-    double along = 0.0, norm = 0.0;
-    for (int row = first; row < normal; ++row) {
-      along += rows[row - first] * forces.row_acceleration(survey, row);
-      norm += rows[row - first] * rows[row - first];
-    }
-    changed.mode = Mode::kHeld;
-    changed.is_slow = false;
-    return -along / (std::sqrt(norm) * acceleration_);
+  if (member.mode != Mode::kOpen) {
+    changed.mode = Mode::kOpen;
+    return -forces.forces()[normal] / force_;
   }
-  if (member.type != BlockType::kBox) return 0.0;
+  if (may_close_[at(block)] == 0) return 0.0;
+  changed.mode = Mode::kHeld;
+  if (member.type == BlockType::kCoulomb && first < normal && slip_speed(survey, block) > kRestingSpeed) {
+    double slip[6] = {};
+    for (int row = first; row < normal; ++row) slip[row - first] = survey.slip(row);
+    changed.mode = Mode::kSlide;
+    set_slip(survey.contacts[at(member.constraint.index)], slip, changed);
+  }
+  return -forces.row_acceleration(survey, normal) / acceleration_;
+}
+
+// A contact that sticks with too much friction, or begins to slip against its own acceleration.
+double ModeChoice::misfit_of_slip(const Survey& survey, const ModeForces& forces, int block, Member& changed) const {
+  const Member& member = members_[at(block)];
+  const Contact& contact = survey.contacts[at(member.constraint.index)];
+  const int first = survey.first(block), normal = survey.normal(block);
+  const VectorX& lambda = forces.forces();
+  double rows[6] = {};
   if (member.mode == Mode::kHeld) {
-    const double over = std::max(b.lo[at(first)] - lambda[first], lambda[first] - b.hi[at(first)]);
+    for (int row = first; row < normal; ++row) rows[row - first] = -lambda[row];
     changed.mode = Mode::kSlide;
     changed.is_slow = true;
-    changed.linear = Vec3(-lambda[first], 0, 0);
-    return over / force_;
+    set_slip(contact, rows, changed);
+    return (cone_norm(survey.c.blocks, block, lambda.data() + first) - lambda[normal]) / force_;
+  }
+  if (!member.is_slow) return 0.0;
+  slip_rows(contact, member, rows);
+  double along = 0.0, norm = 0.0;
+  for (int row = first; row < normal; ++row) {
+    along += rows[row - first] * forces.row_acceleration(survey, row);
+    norm += rows[row - first] * rows[row - first];
   }
   changed.mode = Mode::kHeld;
-  return member.is_slow
-             ? -std::copysign(1.0, member.linear.x()) * forces.row_acceleration(survey, first) / acceleration_
-             : 0.0;
+  changed.is_slow = false;
+  return -along / (std::sqrt(norm) * acceleration_);
+}
+
+// Dry friction of joints.
+double ModeChoice::misfit_of_box(const Survey& survey, const ModeForces& forces, int block, Member& changed) const {
+  const Member& member = members_[at(block)];
+  const Blocks& b = survey.c.blocks;
+  const int row = survey.first(block);
+  const double lambda = forces.forces()[row];
+  if (member.mode == Mode::kHeld) {
+    changed.mode = Mode::kSlide;
+    changed.is_slow = true;
+    changed.linear = Vec3(-lambda, 0, 0);
+    return std::max(b.lo[at(row)] - lambda, lambda - b.hi[at(row)]) / force_;
+  }
+  if (!member.is_slow) return 0.0;
+  changed.mode = Mode::kHeld;
+  changed.is_slow = false;
+  return -std::copysign(1.0, member.linear.x()) * forces.row_acceleration(survey, row) / acceleration_;
+}
+
+// How far a mode is from fitting, and what it should be; not above kFits: it fits.
+double ModeChoice::misfit(const Survey& survey, const ModeForces& forces, int block, Member& changed) const {
+  const Member& member = members_[at(block)];
+  changed = member;
+  if (member.type == BlockType::kBox) return misfit_of_box(survey, forces, block, changed);
+  if (!is_unilateral(member.type)) return 0.0;
+  const double normal = misfit_of_normal(survey, forces, block, changed);
+  const bool has_friction = member.type == BlockType::kCoulomb && survey.first(block) < survey.normal(block);
+  if (normal > kFits || member.mode == Mode::kOpen || !has_friction) return normal;
+  changed = member;
+  return misfit_of_slip(survey, forces, block, changed);
 }
 
 bool ModeChoice::repair(const Survey& survey, const ModeForces& forces) {

@@ -36,6 +36,9 @@ class ModeChoice {
   // Changes the mode that fits worst. False: all fit.
   bool repair(const Survey& survey, const ModeForces& forces);
   bool align_slow_slips(const Survey& survey, const ModeForces& forces);
+  double misfit_of_normal(const Survey& survey, const ModeForces& forces, int block, Member& changed) const;
+  double misfit_of_slip(const Survey& survey, const ModeForces& forces, int block, Member& changed) const;
+  double misfit_of_box(const Survey& survey, const ModeForces& forces, int block, Member& changed) const;
   double misfit(const Survey& survey, const ModeForces& forces, int block, Member& changed) const;
 
   std::vector<Member> members_;

@@ -154,6 +154,30 @@ void Survey::find_drift(StepContext& s, Survey& other) {
   }
 }
 
+void Survey::add_impulses(StepContext& s, const VectorX& rows, double time) const {
+  const std::span<const Contact> all = s.contacts();
+  const Constraints& to = s.constraints;
+  int hint = 0;
+  for (int block = 0; block < to.count() && c.count() > 0; ++block) {
+    Constraint wanted = to.list[at(block)];
+    const bool is_contact = wanted.kind == ConstraintKind::kContact;
+    if (is_contact) {
+      const WarmStartKey key = key_of(all[at(wanted.index)]);
+      const auto same =
+          std::find_if(contacts.begin(), contacts.end(), [&](const Contact& k) { return key_of(k) == key; });
+      if (same == contacts.end()) continue;
+      wanted.index = static_cast<int>(same - contacts.begin());
+    }
+    const int from = find_block(wanted, hint);
+    if (from < 0 || c.blocks.size(from) != to.blocks.size(block)) continue;
+    hint = (from + 1) % c.count();
+    double values[6] = {};
+    std::copy_n(rows.data() + first(from), c.blocks.size(from), values);
+    if (is_contact) to_rows(all[at(to.list[at(block)].index)], to_world(contacts[at(wanted.index)], values), values);
+    for (int r = 0; r < to.blocks.size(block); ++r) s.lambda[to.blocks.row[at(block)] + r] += time * values[r];
+  }
+}
+
 bool Survey::is_rigid() const {
   return std::all_of(c.list.begin(), c.list.end(), [&](const Constraint& constraint) {
     if (constraint.kind == ConstraintKind::kContact) return !(contacts[at(constraint.index)].material.stiffness > 0.0);

@@ -37,6 +37,8 @@ class Survey {
   const double* J(int row) const { return J_.data() + static_cast<std::size_t>(row) * static_cast<std::size_t>(nv_); }
   // With the velocity that the state has now.
   void update_velocity(const Model& model);
+  // Adds forces of its rows to the impulses s.lambda of the same constraints in s.constraints, `time` seconds of them.
+  void add_impulses(StepContext& s, const VectorX& rows, double time) const;
   // Whether all blocks can be part of smooth motion: no compliant contacts, no blocks of springs and servos.
   bool is_rigid() const;
 

@@ -5,7 +5,6 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/sim/assemble.hpp"
-#include "touchstone/sim/constraints/contact.hpp"
 #include "touchstone/sim/events/impacts.hpp"
 #include "touchstone/sim/events/mode_choice.hpp"
 #include "touchstone/sim/events/root.hpp"
@@ -90,9 +89,7 @@ bool EventDriven::find_modes(StepContext& s) {
     if (!w.touching.is_rigid()) return false;
     if (Impacts::are_due(w.touching)) {
       if (!w.impacts.solve(s, w.touching, w.solver, w.v)) return false;
-      const double energy = s.meter.measure_all(s.model, s.parameters, w.state).kinetic;
-      w.state.v = w.v;
-      w.impact_work += s.meter.measure_all(s.model, s.parameters, w.state).kinetic - energy;
+      jump(s);
       continue;
     }
     rest(s);
@@ -103,9 +100,17 @@ bool EventDriven::find_modes(StepContext& s) {
     }
     // Painleve's paradox, or none of the modes that were tried.
     if (!w.impacts.solve_without_collision(s, w.touching, w.solver, w.v)) return false;
-    w.state.v = w.v;
+    jump(s);
   }
   return false;
+}
+
+// To the velocity after an impact.
+void EventDriven::jump(StepContext& s) {
+  Work& w = *work_;
+  const double energy = s.meter.measure_all(s.model, s.parameters, w.state).kinetic;
+  w.state.v = w.v;
+  w.impact_work += s.meter.measure_all(s.model, s.parameters, w.state).kinetic - energy;
 }
 
 // What moves slower than can be told from rest does not move.
@@ -243,31 +248,10 @@ EnergyAccount EventDriven::energy(StepContext& s) {
 
 // Constraints at the end of the step, with the forces that act there.
 void EventDriven::list_constraints(StepContext& s) {
-  Work& w = *work_;
-  const SmoothMotion& motion = w.motion;
-  const Survey& survey = motion.survey();
-  const std::span<const Contact> contacts = s.contacts();
   assemble_constraints(s.constraint_step(), s.constraints);
   if (s.lambda.size() < s.constraints.rows()) s.lambda.resize(2 * s.constraints.rows());
   s.lambda.setZero();
-  for (int block = 0; block < s.constraints.count(); ++block) {
-    const Constraint& constraint = s.constraints.list[at(block)];
-    const bool is_contact = constraint.kind == ConstraintKind::kContact;
-    for (std::size_t k = 0; k < motion.members().size(); ++k) {
-      const Constraint& other = motion.members()[k].constraint;
-      const int from = motion.blocks()[k];
-      if (from < 0 || other.kind != constraint.kind || other.side != constraint.side) continue;
-      if (is_contact ? !(key_of(survey.contacts[at(other.index)]) == key_of(contacts[at(constraint.index)]))
-                     : other.index != constraint.index)
-        continue;
-      double* to = s.lambda.data() + s.constraints.blocks.row[at(block)];
-      const double* force = motion.forces().forces().data() + survey.first(from);
-      const int m = s.constraints.blocks.size(block);
-      std::copy_n(force, m, to);
-      if (is_contact) to_rows(contacts[at(constraint.index)], to_world(survey.contacts[at(other.index)], force), to);
-      for (int r = 0; r < m; ++r) to[r] *= s.h;
-    }
-  }
+  work_->motion.survey().add_impulses(s, work_->motion.forces().forces(), s.h);
 }
 
 void EventDriven::finish(StepContext& s) {

@@ -30,6 +30,7 @@ class EventDriven : public StepRule {
   bool make_parts(StepContext& s);
   // Impacts, then modes. False: none fit.
   bool find_modes(StepContext& s);
+  void jump(StepContext& s);
   void rest(StepContext& s);
   // At most to the end of the step. False: no motion.
   bool advance(StepContext& s);

@@ -1,3 +1,4 @@
+#include "touchstone/sim/integrators/contact_implicit.hpp"
 #include "touchstone/sim/integrators/event_driven.hpp"
 #include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/integrators/moreau_midpoint.hpp"
@@ -17,6 +18,8 @@ constexpr IntegratorEntry kIntegrators[] = {
     {Integrator::kMoreauMidpoint, "midpoint", "Moreau's midpoint rule", make<MoreauMidpoint>},
     {Integrator::kVariational, "variational", "the variational midpoint rule", make<VariationalMidpoint>},
     {Integrator::kEvent, "event", "from event to event, with impacts", make<EventDriven>},
+    {Integrator::kContactImplicit, "contact-implicit", "the variational midpoint rule, constraints where a step ends",
+     make<ContactImplicit>},
 };
 
 constexpr bool integrators_are_in_order() {
