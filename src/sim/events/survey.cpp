@@ -50,19 +50,19 @@ void Survey::place(StepContext& s, const State& at_state, double reach) {
   forward_velocity(s.model, state.v, data);
   compute_tendons(s.model, state.q, state.v, data);
   data.v_free = state.v;
-  detect(s, reach);
+  detect(s, reach, 0.0);
 }
 
-bool Survey::look(StepContext& s, const State& at_state, double reach) {
+bool Survey::look(StepContext& s, const State& at_state, double reach, double extra) {
   state = at_state;
   if (!forward_dynamics(s.model, s.parameters, state, s.input, data, a_free)) return false;
   data.v_free = state.v;
-  detect(s, reach);
+  detect(s, reach, extra);
   return a_free.allFinite();
 }
 
-void Survey::detect(StepContext& s, double reach) {
-  if (s.model.options.contacts_enabled) s.detector.detect(s.parameters, data, reach, 0.0, true);
+void Survey::detect(StepContext& s, double reach, double extra) {
+  if (s.model.options.contacts_enabled) s.detector.detect(s.parameters, data, reach, extra, true);
   const std::span<const Contact> found = s.contacts();
   seen.assign(found.begin(), found.end());
 }

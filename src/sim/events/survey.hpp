@@ -15,9 +15,9 @@ class Survey {
 
   // Kinematics and contacts, as far as bodies move in `reach` seconds.
   void place(StepContext& s, const State& state, double reach);
-  // Kinematics, forces, the acceleration without constraints, contacts. False if the mass matrix is not positive
-  // definite.
-  bool look(StepContext& s, const State& state, double reach);
+  // Kinematics, forces, the acceleration without constraints, contacts, `extra` metres farther. False if the mass
+  // matrix is not positive definite.
+  bool look(StepContext& s, const State& state, double reach, double extra = 0.0);
   // The rows of contacts that touch, of all limits that are near, equalities and dry friction. Needs place or look.
   void take_touching(StepContext& s, double tolerance);
   // The rows of the same contacts as `first`, known by their features, or else by where they are. Needs place or look.
@@ -51,7 +51,7 @@ class Survey {
   VectorX drift;  // at least nrow
 
  private:
-  void detect(StepContext& s, double reach);
+  void detect(StepContext& s, double reach, double extra);
   void write_rows(StepContext& s);
 
   int nv_;

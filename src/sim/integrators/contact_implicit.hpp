@@ -11,7 +11,7 @@
 // impulses are from complementary), velocities too, and the rule is of second order while constraints persist. Impacts
 // are inelastic at the level of positions; those with restitution are left to the second problem, like Moreau's.
 // Dampers and servos are implicit at the end of the step, as in all rules. Where the equation of the step has no
-// solution, Moreau's rule makes it, with a warning.
+// solution, or its impulses add energy because the step is too long, Moreau's rule makes it, with a warning.
 #pragma once
 
 #include <memory>
@@ -39,6 +39,7 @@ class ContactImplicit : public StepRule {
   double read_rows(StepContext& s);
   void linearise(StepContext& s);
   bool find_velocity(StepContext& s);
+  bool adds_energy(StepContext& s);
   void finish(StepContext& s);
   EnergyAccount energy(StepContext& s);
 
