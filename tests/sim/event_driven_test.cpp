@@ -409,6 +409,22 @@ TEST(EventDriven, RandomScenesHaveBoundedEvents) {
   }
 }
 
+// The same bits again, and through a snapshot in another simulator.
+TEST(EventDriven, GivesTheSameBitsAgain) {
+  std::mt19937_64 random(3);
+  const ModelPtr model = with_restitution(random_heap(random, 3), 0.5);
+  Simulator one(model, event_options(0.01)), two(model, event_options(0.01)), three(model, event_options(0.01));
+  one.step(30);
+  const Simulator::Snapshot snapshot = one.save();
+  one.step(40);
+  two.step(70);
+  EXPECT_TRUE(one.state() == two.state());
+  three.step(11);
+  three.restore(snapshot);
+  three.step(40);
+  EXPECT_TRUE(one.state() == three.state());
+}
+
 TEST(EventDriven, WhatItCannotDoIsSaid) {
   const ModelPtr model = double_pendulum();
   SimulatorOptions options = event_options(0.01);

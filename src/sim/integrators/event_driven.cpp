@@ -14,9 +14,9 @@
 namespace touchstone {
 namespace {
 
-constexpr int kMostSmoothSteps = 10'000;  // in one step
-constexpr int kMostImpacts = 200;         // at one moment
-constexpr double kTimeNoise = 1e-14;      // s: events are found to this
+constexpr int kMostSmoothSteps = 500;  // in one step: slips that turn ever faster as they stop
+constexpr int kMostImpacts = 200;      // at one moment
+constexpr double kTimeNoise = 1e-14;   // s: events are found to this
 
 }  // namespace
 
