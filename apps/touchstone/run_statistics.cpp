@@ -83,6 +83,7 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   if (report.hindered_block >= 0 && first_hindered.empty()) first_hindered = sim.describe_hindered();
   limit_cycles += report.warnings.limit_cycle ? 1 : 0;
   accuracy.add(report.accuracy);
+  events.add_earlier(report.events);
   if (report.cycling_actuator >= 0 && first_cycling.empty()) {
     first_cycling = sim.model().actuators[static_cast<std::size_t>(report.cycling_actuator)].name;
   }
@@ -164,6 +165,10 @@ void add_warnings(const RunStatistics& s, const Row& row) {
                     "mend it: the motion is not unique there, or min_step is too large",
                     s.accuracy.error));
   }
+  if (s.events.fallbacks > 0) {
+    warn(s.events.fallbacks,
+         "parts of steps made by time stepping: more events than max_events, or no modes of contact that fit");
+  }
   if (s.variational_fallbacks > 0) {
     warn(s.variational_fallbacks,
          "steps made by Moreau's rule because the variational one was not solved; try a smaller time step");
@@ -226,6 +231,11 @@ std::string statistics_table(const RunStatistics& s) {
                     static_cast<double>(s.accuracy.parts) / std::max(1, s.steps), s.accuracy.rejected,
                     s.accuracy.smallest));
   }
+  if (s.events.smooth_steps > 0) {
+    row("events", fmt::format("{}", s.events.events),
+        fmt::format("{} impacts; {} smooth steps, {} tried again", s.events.impacts, s.events.smooth_steps,
+                    s.events.rejected));
+  }
   add_energy(s, row);
   add_warnings(s, row);
   row("iterations", fmt::format("{:.1f}", static_cast<double>(s.iterations) / std::max(1, s.steps)),
@@ -253,6 +263,14 @@ nlohmann::ordered_json to_json(const AccuracyReport& accuracy) {
           {"missed", accuracy.missed},
           {"shortest", accuracy.smallest},
           {"error", accuracy.error}};
+}
+
+nlohmann::ordered_json to_json(const EventReport& events) {
+  return {{"events", events.events},
+          {"impacts", events.impacts},
+          {"smooth_steps", events.smooth_steps},
+          {"rejected", events.rejected},
+          {"fallbacks", events.fallbacks}};
 }
 
 }  // namespace
@@ -286,6 +304,7 @@ nlohmann::ordered_json statistics_json(const RunStatistics& s) {
           {"violation", s.violation},
           {"position_pass", {{"steps", s.recoveries}, {"residual_worst", s.recovery_residual}}},
           {"accuracy", to_json(s.accuracy)},
+          {"events", to_json(s.events)},
           {"energy",
            {{"first", s.first_energy},
             {"last", s.last_energy},

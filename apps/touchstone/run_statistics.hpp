@@ -42,6 +42,7 @@ struct RunStatistics {
   // Steps with these warnings.
   int energy_jumps = 0, deep_penetrations = 0, recovery_conflicts = 0, variational_fallbacks = 0, limit_cycles = 0;
   AccuracyReport accuracy;         // of all steps
+  EventReport events;              // of all steps
   int recoveries = 0;              // steps after which the configuration was moved out of violations
   double recovery_residual = 0.0;  // m: the worst certificate of that
   std::string first_trouble;       // the first step that was not solved, in words

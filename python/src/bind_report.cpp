@@ -126,6 +126,20 @@ void bind_accuracy_report(nb::module_& m) {
       });
 }
 
+void bind_event_report(nb::module_& m) {
+  nb::class_<EventReport>(m, "EventReport", "What happened in a step of the integrator 'event'; zero otherwise.")
+      .def_ro("smooth_steps", &EventReport::smooth_steps, "Between events.")
+      .def_ro("rejected", &EventReport::rejected, "Smooth steps that were tried again with a smaller size.")
+      .def_ro("events", &EventReport::events, "Moments at which a contact or limit closed, opened, slipped or stuck.")
+      .def_ro("impacts", &EventReport::impacts, "Contact problems of impacts that were solved.")
+      .def_ro("fallbacks", &EventReport::fallbacks, "Parts that were made by time stepping.")
+      .def_ro("last", &EventReport::last, "s, the time of the last event.")
+      .def("__repr__", [](const EventReport& r) {
+        return fmt::format("<EventReport: {} events, {} impacts, {} smooth steps>", r.events, r.impacts,
+                           r.smooth_steps);
+      });
+}
+
 void bind_step_report(nb::module_& m) {
   nb::class_<StepReport>(m, "StepReport", "What one step says about itself; a snapshot.")
       .def_prop_ro(
@@ -158,6 +172,7 @@ void bind_step_report(nb::module_& m) {
           "A constraint that asked for more of it than others let it have, see Simulator.describe_hindered; -1: none.")
       .def_ro("sleep", &StepReport::sleep)
       .def_ro("accuracy", &StepReport::accuracy)
+      .def_ro("events", &StepReport::events)
       .def_ro("energy", &StepReport::energy)
       .def_prop_ro(
           "energy_jump", [](const StepReport& r) { return r.warnings.energy_jump; },
@@ -171,6 +186,9 @@ void bind_step_report(nb::module_& m) {
       .def_prop_ro(
           "accuracy_missed", [](const StepReport& r) { return r.warnings.accuracy_missed; },
           "Some part of the step has a larger error than the option `accuracy`.")
+      .def_prop_ro(
+          "event_fallback", [](const StepReport& r) { return r.warnings.event_fallback; },
+          "Part of the step was made by time stepping.")
       .def_ro("cycling_actuator", &StepReport::cycling_actuator, "The actuator of limit_cycle; -1: none.")
       .def_ro("times", &StepReport::times)
       .def("_repr_html_", &report_html)
@@ -188,6 +206,7 @@ void bind_report(nb::module_& m) {
   bind_accounts(m);
   bind_sleep_report(m);
   bind_accuracy_report(m);
+  bind_event_report(m);
   bind_step_report(m);
 }
 

@@ -128,10 +128,31 @@ VariationalStep::VariationalStep(const Model& model)
       scratch_(w_),
       correction_(w_),
       steps_(MatrixX::Zero(model.nv, kMaxIterations)) {
+  given_up_.assign(at(model.ntree), 0);
+  tree_size_.setZero(model.ntree);
   for (int j = 0; j < model.njoint; ++j) {
     const JointType type = model.joints[at(j)].type;
     if (type == JointType::kFree) rotations_.push_back(model.joint_dof[at(j)] + 3);
     if (type == JointType::kBall) rotations_.push_back(model.joint_dof[at(j)]);
+  }
+  for (const int i : rotations_) {
+    int tree = 0;
+    while (model.tree_first_dof[at(tree) + 1] <= i) ++tree;
+    rotation_tree_.push_back(tree);
+  }
+}
+
+void VariationalStep::give_up(const Step& step, int tree) {
+  if (given_up_[at(tree)] != 0) return;
+  given_up_[at(tree)] = 1;
+  ++given_up_count_;
+  const int first = step.model.tree_first_dof[at(tree)], count = step.model.tree_first_dof[at(tree) + 1] - first;
+  w_.segment(first, count) = 0.5 * (step.state.v + step.data.v_free).segment(first, count);
+}
+
+void VariationalStep::give_up_unsolved(const Step& step) {
+  for (int tree = 0; tree < step.model.ntree; ++tree) {
+    if (!(tree_size_[tree] <= 1.0)) give_up(step, tree);
   }
 }
 
@@ -149,19 +170,24 @@ bool VariationalStep::solve(const Model& model, const Parameters& parameters, co
   applied_ += h * scratch_;
 
   w_ = 0.5 * (state.v + data.v_free);
+  std::fill(given_up_.begin(), given_up_.end(), char{0});
+  given_up_count_ = tree_count_ = 0;
+  for (int tree = 0; tree < model.ntree; ++tree) {
+    const bool moves = model.tree_first_dof[at(tree) + 1] > model.tree_first_dof[at(tree)];
+    tree_count_ += moves && data.scope.has_tree(tree) ? 1 : 0;
+  }
   double previous = HUGE_VAL;
   for (iterations_ = 0; iterations_ < kMaxIterations;) {
     if (!evaluate(step)) return false;
     const double size = improve(step, iterations_++);
     if (!std::isfinite(size)) return false;
-    if (size <= 1.0 || (size > 0.5 * previous && size * kTolerance < kRounding)) {
-      if (!evaluate(step) || !finish(step)) return false;
-      data.v_free = v_end_;
-      return true;
-    }
+    if (size <= 1.0 || (size > 0.5 * previous && size * kTolerance < kRounding)) break;
     previous = size;
+    if (iterations_ == kMaxIterations) give_up_unsolved(step);
   }
-  return false;
+  if (!evaluate(step) || !finish(step)) return false;
+  data.v_free = v_end_;
+  return true;
 }
 
 void VariationalStep::move(const Step& step, double time) {
@@ -172,9 +198,10 @@ void VariationalStep::move(const Step& step, double time) {
 // Momentum and h F at the middle. False if the velocity is out of the reach of the rule.
 bool VariationalStep::evaluate(const Step& step) {
   const auto& [model, parameters, state, h, explicit_dampers, data] = step;
-  for (const int i : rotations_) {
-    if (!(0.5 * h * w_.segment<3>(i).norm() < kLargestHalfTurn)) return false;
+  for (std::size_t k = 0; k < rotations_.size(); ++k) {
+    if (!(0.5 * h * w_.segment<3>(rotations_[k]).norm() < kLargestHalfTurn)) give_up(step, rotation_tree_[k]);
   }
+  if (given_up_count_ > 0 && given_up_count_ >= tree_count_) return false;
   move(step, 0.5 * h);
   forward_velocity(model, w_, work_);
   kinetic_gradient(model, parameters, w_, work_, momentum_, gradient_);
@@ -204,7 +231,8 @@ double VariationalStep::improve(const Step& step, int iteration) {
   double worst = 0.0;
   for (int tree = 0; tree < model.ntree; ++tree) {
     const int first = model.tree_first_dof[at(tree)], count = model.tree_first_dof[at(tree) + 1] - first;
-    if (count == 0 || !step.data.scope.has_tree(tree)) continue;
+    tree_size_[tree] = 0.0;
+    if (count == 0 || !step.data.scope.has_tree(tree) || given_up_[at(tree)] != 0) continue;
     auto s = correction_.segment(first, count);
     const auto old = [&](int k) { return steps_.col(k).segment(first, count); };
     for (int k = 0; k < iteration; ++k) {
@@ -220,6 +248,11 @@ double VariationalStep::improve(const Step& step, int iteration) {
     const double scale = w_.segment(first, count).lpNorm<Eigen::Infinity>() +
                          step.state.v.segment(first, count).lpNorm<Eigen::Infinity>();
     const double size = s.lpNorm<Eigen::Infinity>() / (kTolerance * scale + kStill);
+    if (!std::isfinite(size)) {
+      give_up(step, tree);
+      continue;
+    }
+    tree_size_[tree] = size;
     if (!(size <= worst)) worst = size;
     w_.segment(first, count) += s;
     if (size <= 1.0) s.setZero();  // rounding teaches the updates nothing
@@ -239,6 +272,10 @@ bool VariationalStep::finish(const Step& step) {
   crba(step.model, step.parameters, work_);
   if (!factorize(step.model, work_)) return false;
   ::touchstone::solve(step.model, work_, v_end_);
+  for (int tree = 0; tree < step.model.ntree && given_up_count_ > 0; ++tree) {
+    const int first = step.model.tree_first_dof[at(tree)], count = step.model.tree_first_dof[at(tree) + 1] - first;
+    if (given_up_[at(tree)] != 0) v_end_.segment(first, count) = step.data.v_free.segment(first, count);
+  }
   return v_end_.allFinite();
 }
 

@@ -24,7 +24,8 @@
 // Method. Quasi-Newton with the factor of A of compute_free_motion and Broyden's rank-one updates, tree by tree
 // (Kelley, "Iterative Methods for Linear and Nonlinear Equations", 1995, ch. 7: only the steps are stored). An
 // iteration costs kinematics and a few passes over the bodies; 1 to 6 are usual, 10 for rotations of 0.1 rad a step.
-// For rotations of many tenths of a radian a step there may be no solution near by. No allocation.
+// For rotations of many tenths of a radian a step there may be no solution near by: such a tree is given up, and moves
+// by Moreau's midpoint rule, whatever the others do. No allocation.
 #pragma once
 
 #include <vector>
@@ -43,14 +44,17 @@ class VariationalStep {
   explicit VariationalStep(const Model& model);
 
   // Replaces data.v_free by v1. Before: `data` of compute_free_motion with SpringRule::kMiddle, or of
-  // compute_explicit_motion (`explicit_dampers`), for `state` moved by h v/2. False, and data as it was, if the
-  // equation could not be solved: the step is too long for the motion.
+  // compute_explicit_motion (`explicit_dampers`), for `state` moved by h v/2. Trees whose equation
+  // could not be solved, because the step is too long for their motion, keep their v_free. False, and data as it was,
+  // if these are all.
   [[nodiscard]] bool solve(const Model& model, const Parameters& parameters, const State& state, const Input& input,
                            double h, bool explicit_dampers, Data& data);
 
   // Of the last solve: the velocity that moves the configuration, and the iterations it took.
   const VectorX& velocity() const { return w_; }
   int iterations() const { return iterations_; }
+  // Trees that move by Moreau's rule: the mean of v and v_free.
+  int given_up() const { return given_up_count_; }
 
   static constexpr int kMaxIterations = 40;
 
@@ -60,10 +64,16 @@ class VariationalStep {
   bool evaluate(const Step& step);
   double improve(const Step& step, int iteration);
   bool finish(const Step& step);
+  void give_up(const Step& step, int tree);
+  void give_up_unsolved(const Step& step);
 
-  std::vector<int> rotations_;  // the first of three dofs of each rotation
-  State moved_;                 // the state at the middle, then at the end
-  Data work_;                   // of moved_
+  std::vector<int> rotations_;      // the first of three dofs of each rotation
+  std::vector<int> rotation_tree_;  // whose
+  std::vector<char> given_up_;      // ntree
+  VectorX tree_size_;               // ntree: of the last correction, as `improve` returns it
+  int given_up_count_ = 0, tree_count_ = 0;
+  State moved_;  // the state at the middle, then at the end
+  Data work_;    // of moved_
   VectorX w_, v_end_, zero_;
   VectorX start_momentum_, momentum_, gradient_;
   VectorX applied_;  // h times applied forces and wrenches

@@ -43,7 +43,7 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
   std::vector<std::string_view> integrators;
   for (const IntegratorEntry& entry : integrator_catalogue()) integrators.emplace_back(entry.name);
   list.add("integrator", options.integrator, integrators,
-           "semi-implicit Euler, Moreau's or the variational midpoint rule");
+           "semi-implicit Euler, Moreau's or the variational midpoint rule, or from event to event");
   list.add("tolerance", options.tolerance, 1e-15, 1.0, "relative natv that the solver is asked for");
   list.add("max_iterations", options.max_iterations, 0, std::numeric_limits<int>::max(), "0: the solver's own limit");
   list.add("constraints", options.constraints, {"rigid", "mujoco"}, "hard, or softened as MuJoCo's");
@@ -76,6 +76,19 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
            "m/s; slower bodies rest, turns by the body's length; 0: 0.01, or the sleep_tolerance of a model that asks "
            "for sleep");
   list.add("sleep_time", options.sleep.time, 0.0, kLarge, "s; how long they must");
+  list.add("event_rule", options.events.rule, {"dopri", "rk4", "midpoint"},
+           "event: Dormand-Prince 5(4), the classical Runge-Kutta or the implicit midpoint rule between events");
+  list.add("event_root", options.events.root, {"brent", "bisection"}, "event: how the times of events are found");
+  list.add("impact_law", options.events.impact_law, {"newton", "poisson"},
+           "event: restitution of velocities or of impulses");
+  list.add("impact_order", options.events.impact_order, {"together", "sequence"},
+           "event: impacts of one moment are one problem, or are solved one by one");
+  list.add("event_tolerance", options.events.tolerance, 1e-14, 1.0,
+           "m and m/s; event: error that a smooth step of dopri may make");
+  list.add("tangential_restitution", options.events.tangential_restitution, 0.0, 1.0,
+           "event: impacts that stick leave with this share of their slip, reversed");
+  list.add("max_events", options.events.max_events, 1, 1'000'000,
+           "event: more in one step, and the rest of it is made by time stepping");
   list.add("stiction_tolerance", options.laws.stiction_tolerance, 1e-12, 1.0,
            "m/s; lagged, similar: friction holds up to about this slip");
   list.add("friction_sigma", options.laws.sigma, 0.0, 1.0,

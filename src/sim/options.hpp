@@ -13,6 +13,8 @@ enum class Integrator : std::uint8_t {
   kSemiImplicitEuler,  // forces and constraints at the start of the step
   kMoreauMidpoint,     // at the configuration half a step ahead (Moreau's time stepping)
   kVariational,        // the same, with free motion by the variational midpoint rule (dynamics/variational.hpp)
+  kEvent,              // smooth motion from event to event, impacts in between (sim/events/)
+  kContactImplicit,    // the variational rule with impulses in its action, and constraints at the end of the step
 };
 
 enum class ConstraintModel : std::uint8_t {
@@ -73,6 +75,38 @@ struct SleepOptions {
   double time = 0.5;   // s: how long they must
 };
 
+// How smooth motion between events is integrated.
+enum class SmoothRule : std::uint8_t {
+  kDormandPrince,  // fifth order, its size chosen by EventOptions::tolerance
+  kRungeKutta,     // the classical one of fourth order, one for each time step unless events divide it
+  kMidpoint,       // the implicit midpoint rule, of second order, one for each time step as well
+};
+
+enum class RootMethod : std::uint8_t { kBrent, kBisection };
+
+// What a coefficient of restitution means.
+enum class ImpactLaw : std::uint8_t {
+  kNewton,   // velocities: it leaves with e times the speed of its approach
+  kPoisson,  // impulses: those of the expansion are e times those of the compression
+};
+
+// Contacts that meet at one time.
+enum class ImpactOrder : std::uint8_t {
+  kTogether,  // are one problem
+  kSequence,  // are solved one by one, the fastest first, until none approaches
+};
+
+// Integrator::kEvent (docs/choose-an-integrator.md).
+struct EventOptions {
+  SmoothRule rule = SmoothRule::kDormandPrince;
+  RootMethod root = RootMethod::kBrent;
+  ImpactLaw impact_law = ImpactLaw::kNewton;
+  ImpactOrder impact_order = ImpactOrder::kTogether;
+  double tolerance = 1e-9;              // m and m/s: error that one smooth step of Dormand-Prince may make
+  double tangential_restitution = 0.0;  // of impacts that stick: they leave with this share of their slip, reversed
+  int max_events = 100;                 // in one time step; the rest of it is made by time stepping
+};
+
 struct SimulatorOptions {
   double time_step = 0.0;                   // s; 0: that of the model
   std::string solver = "auto";              // a name of the solver catalogue
@@ -89,6 +123,7 @@ struct SimulatorOptions {
   CollisionOptions collision;
   WatchOptions watch;
   SleepOptions sleep;
+  EventOptions events;
   int substeps = 1;  // a step is so many equal ones, with the same input; the report is that of all of them
   // m: a step is made in parts whose size follows from the error of positions that is allowed (sim/error_control.hpp),
   // turns by the length of what turns; 0: steps of one size.

@@ -66,6 +66,15 @@ void AccuracyReport::add(const AccuracyReport& other) {
   error = std::max(error, other.error);
 }
 
+void EventReport::add_earlier(const EventReport& earlier) {
+  smooth_steps += earlier.smooth_steps;
+  rejected += earlier.rejected;
+  last = events > 0 ? last : earlier.last;
+  events += earlier.events;
+  impacts += earlier.impacts;
+  fallbacks += earlier.fallbacks;
+}
+
 void StepReport::merge_earlier(const StepReport& earlier) {
   status = std::max(status, earlier.status);
   iterations += earlier.iterations;
@@ -90,7 +99,9 @@ void StepReport::merge_earlier(const StepReport& earlier) {
   warnings.variational_fallback |= earlier.warnings.variational_fallback;
   warnings.limit_cycle |= earlier.warnings.limit_cycle;
   warnings.accuracy_missed |= earlier.warnings.accuracy_missed;
+  warnings.event_fallback |= earlier.warnings.event_fallback;
   accuracy.add(earlier.accuracy);
+  events.add_earlier(earlier.events);
   if (cycling_actuator < 0) cycling_actuator = earlier.cycling_actuator;
   times.add(earlier.times);
 }

@@ -67,9 +67,11 @@ struct StepWarnings {
   bool limit_cycle = false;
   // Some part of the step has a larger error than SimulatorOptions::accuracy, and smaller ones did not mend it.
   bool accuracy_missed = false;
+  // Part of the step was made by time stepping: more events than EventOptions::max_events, or none of its modes fitted.
+  bool event_fallback = false;
   bool any() const {
     return energy_jump || deep_penetration || recovery_conflict || variational_fallback || limit_cycle ||
-           accuracy_missed;
+           accuracy_missed || event_fallback;
   }
 };
 
@@ -83,6 +85,19 @@ struct AccuracyReport {
 
   // The account of both.
   void add(const AccuracyReport& other);
+};
+
+// What happened in a step of Integrator::kEvent; zero otherwise.
+struct EventReport {
+  int smooth_steps = 0;  // between events
+  int rejected = 0;      // smooth steps that were tried again with a smaller size
+  int events = 0;        // moments at which a contact or limit closed, opened, slipped or stuck
+  int impacts = 0;       // contact problems of impacts that were solved
+  int fallbacks = 0;     // parts that were made by time stepping
+  double last = 0.0;     // s: the time of the last event
+
+  // The account of both, `earlier` before this.
+  void add_earlier(const EventReport& earlier);
 };
 
 // What sleeps (sim/sleep.hpp).
@@ -121,6 +136,7 @@ struct StepReport {
   SleepReport sleep;               // zero if SimulatorOptions::sleep is off
   EnergyAccount energy;            // zero if SimulatorOptions::watch.energy is off
   AccuracyReport accuracy;
+  EventReport events;
   StepWarnings warnings;
   StageTimes times;
 

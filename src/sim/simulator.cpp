@@ -27,7 +27,9 @@ Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
 Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::shared_ptr<const CollisionModel> shapes)
     : s_(std::make_unique<StepContext>(std::move(model), options, std::move(shapes))),
       rule_(entry_of(options.integrator).make(s_->model)),
-      error_control_(options.accuracy > 0.0 ? std::make_unique<ErrorControl>(*s_) : nullptr),
+      error_control_(options.accuracy > 0.0 && options.integrator != Integrator::kEvent
+                         ? std::make_unique<ErrorControl>(*s_)
+                         : nullptr),
       sensors_(std::make_unique<Sensors>(s_->model)) {}
 
 Simulator::Simulator(Simulator&&) noexcept = default;

@@ -50,6 +50,15 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
                  .message = "accuracy and sleep were both asked for",
                  .remedy = "set sleep=false, or accuracy=0 for steps of one size"});
   }
+  const bool is_exact_rule =
+      chosen.integrator == Integrator::kEvent || chosen.integrator == Integrator::kContactImplicit;
+  if (is_exact_rule && (sleep.is_enabled() || !rules.is_exact || rules.contact_laws)) {
+    throw Error({.where = {},
+                 .message =
+                     "this integrator (event, contact-implicit) was asked for with sleep, MuJoCo's constraints or a "
+                     "compliant solver",
+                 .remedy = "set sleep=false, constraints=rigid and a solver of rigid contact, or another integrator"});
+  }
   if (options.stabilisation.loops == LoopClosing::kClosed && rules.is_exact &&
       options.stabilisation.method == Stabilisation::kPosition &&
       !(model.equalities.empty() && model.loop_joints.empty()))

@@ -56,7 +56,7 @@ std::uint64_t hash_after(Simulator& sim, int first, int steps) {
 }
 
 std::vector<SimulatorOptions> variants() {
-  std::vector<SimulatorOptions> list(7);
+  std::vector<SimulatorOptions> list(8);
   list[1].substeps = 3;
   list[2].integrator = Integrator::kMoreauMidpoint;
   list[3].constraints = ConstraintModel::kMujoco;
@@ -64,6 +64,7 @@ std::vector<SimulatorOptions> variants() {
   list[5].integrator = Integrator::kVariational;
   list[5].constraints = ConstraintModel::kMujoco;
   list[6].accuracy = 1e-5;
+  list[7].integrator = Integrator::kContactImplicit;
   return list;
 }
 

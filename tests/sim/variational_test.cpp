@@ -344,5 +344,21 @@ TEST(Variational, FallsBackToMoreausRule) {
   EXPECT_FALSE(one.step().warnings.variational_fallback);
 }
 
+// A body that turns too fast does not take the rule away from another.
+TEST(Variational, AFastTreeIsGivenUpAlone) {
+  const std::string body = "<body><freejoint/><geom type='box' size='.1 .05 .2' contype='0' conaffinity='0'/></body>";
+  const std::string head = "<mujoco><option gravity='0 0 0'/><worldbody>", tail = "</worldbody></mujoco>";
+  Simulator both(load_mjcf_string(head + body + body + tail), options_of(0.1));
+  Simulator alone(load_mjcf_string(head + body + tail), options_of(0.1));
+  both.state().v << 1, 0, 0, 40, 10, 30, 0, 1, 0, 4, 1, 3;
+  alone.state().v << 0, 1, 0, 4, 1, 3;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(both.step().warnings.variational_fallback);
+    EXPECT_FALSE(alone.step().warnings.variational_fallback);
+  }
+  EXPECT_LT((both.state().q.tail(7) - alone.state().q).norm(), 1e-12);
+  EXPECT_LT((both.state().v.tail(6) - alone.state().v).norm(), 1e-11);
+}
+
 }  // namespace
 }  // namespace touchstone

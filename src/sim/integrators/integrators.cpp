@@ -1,3 +1,5 @@
+#include "touchstone/sim/integrators/contact_implicit.hpp"
+#include "touchstone/sim/integrators/event_driven.hpp"
 #include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/integrators/moreau_midpoint.hpp"
 #include "touchstone/sim/integrators/semi_implicit_euler.hpp"
@@ -15,6 +17,9 @@ constexpr IntegratorEntry kIntegrators[] = {
     {Integrator::kSemiImplicitEuler, "euler", "semi-implicit Euler", make<SemiImplicitEuler>},
     {Integrator::kMoreauMidpoint, "midpoint", "Moreau's midpoint rule", make<MoreauMidpoint>},
     {Integrator::kVariational, "variational", "the variational midpoint rule", make<VariationalMidpoint>},
+    {Integrator::kEvent, "event", "from event to event, with impacts", make<EventDriven>},
+    {Integrator::kContactImplicit, "contact-implicit", "the variational midpoint rule, constraints where a step ends",
+     make<ContactImplicit>},
 };
 
 constexpr bool integrators_are_in_order() {

@@ -10,8 +10,7 @@ void VariationalMidpoint::step(StepContext& s) {
   do {
     stage::begin(s, 0.5);
     if (!stage::free_motion(s, SpringRule::kMiddle)) return;
-    refine(s);
-    is_refined = !s.report.warnings.variational_fallback;
+    is_refined = refine(s);
     if (!is_refined && !stage::free_motion(s)) return;  // Moreau's rule, with all of it implicit
     stage::detect(s);
   } while (stage::wake(s));
@@ -20,15 +19,15 @@ void VariationalMidpoint::step(StepContext& s) {
   stage::bound_servos(s, [&] {
     if (is_refined) refine(s);
   });
-  integrate(s);
+  is_refined ? integrate(s) : stage::integrate(s);
   stage::account(s);
 }
 
-// Puts the variational rule's velocity in the place of Moreau's.
-void VariationalMidpoint::refine(StepContext& s) {
+// Puts the variational rule's velocity in the place of Moreau's, but for trees that it gives up.
+bool VariationalMidpoint::refine(StepContext& s) {
   s.clock.start();
   const bool solved = free_step_.solve(s.model, s.parameters, s.state, s.input, s.h, !s.rules.implicit_forces, s.data);
-  s.report.warnings.variational_fallback = !solved;
+  s.report.warnings.variational_fallback = !solved || free_step_.given_up() > 0;
   stage::hold_resting(s, s.data.v_free);
   if (solved) s.rules.adopt_free_velocity(s);
   if (solved && s.loop_velocity != nullptr) {
@@ -36,10 +35,10 @@ void VariationalMidpoint::refine(StepContext& s) {
     s.loop_velocity = &loop_velocity_;
   }
   s.report.times.dynamics += s.clock.lap();
+  return solved;
 }
 
 void VariationalMidpoint::integrate(StepContext& s) {
-  if (s.report.warnings.variational_fallback) return stage::integrate(s);
   s.clock.start();
   v_mean_ = free_step_.velocity() + 0.5 * (s.v_next - s.data.v_free);
   s.work.q = s.state.q;

@@ -1,6 +1,7 @@
 // The variational midpoint rule (dynamics/variational.hpp) with the constraints of Moreau's, and another v_free.
 // Without constraints it moves by its own velocity w; an impulse, which changes the velocity in the middle of the step,
-// moves by half of what it does to v'. Where its equation is not solved, Moreau's rule makes the step, with a warning.
+// moves by half of what it does to v'. Where its equation is not solved, Moreau's rule makes the step of that tree,
+// with a warning.
 #pragma once
 
 #include "touchstone/dynamics/variational.hpp"
@@ -14,7 +15,8 @@ class VariationalMidpoint : public StepRule {
   void step(StepContext& s) override;
 
  private:
-  void refine(StepContext& s);
+  // False: no tree was solved for.
+  bool refine(StepContext& s);
   void integrate(StepContext& s);
 
   VariationalStep free_step_;

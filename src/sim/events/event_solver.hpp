@@ -1,0 +1,28 @@
+// The contact problem of a survey, at the level of velocities (impacts) or accelerations (choice of modes), by the
+// solver that the user has chosen, to nearly full accuracy.
+#pragma once
+
+#include "touchstone/sim/events/survey.hpp"
+#include "touchstone/sim/island_solver.hpp"
+
+namespace touchstone {
+
+class EventSolver {
+ public:
+  explicit EventSolver(const StepContext& s);
+
+  // The problem with the free velocity (or acceleration) v_free and the bias of survey.c. False: not solved to the
+  // tolerance that the user has asked for. The certificate goes into s.report. Afterwards survey.c has the velocities
+  // of rows in free_velocity.
+  bool solve(StepContext& s, Survey& survey, const VectorX& v_free);
+  // Of all rows.
+  const VectorX& impulses() const { return lambda_; }
+  // What they do to the velocity.
+  const VectorX& change() const { return change_; }
+
+ private:
+  IslandSolver solver_;
+  VectorX lambda_, change_;
+};
+
+}  // namespace touchstone

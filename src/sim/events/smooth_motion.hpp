@@ -1,0 +1,85 @@
+// Motion between two events as an ordinary differential equation, and the functions that say when it ends.
+//
+// Unknowns y: the way on the configuration manifold from where the step began, q = q_0 (+) theta, so that
+// theta' = dexp^-1(theta) v; the velocity; and the work of constraints, of actuators, and of dampers and applied
+// forces.
+#pragma once
+
+#include <vector>
+
+#include "touchstone/sim/events/mode_choice.hpp"
+#include "touchstone/sim/events/mode_forces.hpp"
+#include "touchstone/sim/events/ode.hpp"
+#include "touchstone/sim/events/survey.hpp"
+
+namespace touchstone {
+
+class SmoothMotion final : public OdeSystem {
+ public:
+  explicit SmoothMotion(StepContext& s);
+
+  // Closed contacts and modes from now on, out of a survey of what touches.
+  void set_modes(const Survey& touching, const std::vector<Member>& members);
+  // Where a step begins, and how far it may look for contacts.
+  void begin(const State& state, double reach);
+  const VectorX& start() const { return y_; }
+  bool rate(const VectorX& y, VectorX& dy) override;
+  // The state of some y, and its work.
+  void read(const VectorX& y, State& state) const;
+  struct Work {
+    double constraints = 0.0, actuators = 0.0, dampers = 0.0, applied = 0.0;
+  };
+  Work work(const VectorX& y) const;
+
+  // After rate for the start of a step: which guards are away from zero.
+  void arm();
+  // After rate: below zero if something has happened since arm.
+  struct Guard {
+    double value = 0.0;
+    bool is_gap = false;            // of a contact or limit that closes
+    double gap = 0.0, speed = 0.0;  // then its own: m, and m/s
+  };
+  Guard guard() const;
+  // Whether anything open is near enough to close in the reach of the step.
+  bool any_near() const;
+
+  // After rate for the end of a step, whose state is given: takes away what closed constraints have drifted, and keeps
+  // the directions of slips.
+  void correct(State& state);
+
+  const Survey& survey() const { return survey_; }
+  const ModeForces& forces() const { return forces_; }
+  const std::vector<Member>& members() const { return members_; }
+  const std::vector<int>& blocks() const { return blocks_; }
+
+ private:
+  struct PairFloor {
+    std::uint64_t owner = 0;
+    double floor = 0.0;
+  };
+  void match();
+  void update_slips();
+  void member_guards(std::size_t k, double* out) const;
+  bool is_closed(const Contact& contact) const;
+  bool is_ignored(const Contact& contact) const;
+  bool is_open_limit(int block) const;
+
+  StepContext& s_;
+  Survey regime_;  // the closed contacts
+  Survey survey_, other_;
+  ModeForces forces_;
+  State base_, at_;
+  VectorX y_, change_;
+  double reach_ = 0.0;
+  std::vector<Member> members_, now_;   // as chosen; with the directions of the state at hand
+  std::vector<int> blocks_;             // of members_ in survey_
+  std::vector<char> has_member_;        // by block of survey_
+  std::vector<std::uint64_t> ignored_;  // pairs that touch and no joint lets open or close
+  std::vector<char> armed_;             // two for each member
+  std::vector<PairFloor> floors_;       // least gaps of pairs when armed; limits by their keys
+  double force_ = 1.0;                  // N: the scale of force guards
+  std::vector<int> rows_;
+  std::vector<double> residual_;
+};
+
+}  // namespace touchstone
