@@ -136,7 +136,7 @@ VariationalStep::VariationalStep(const Model& model)
 }
 
 bool VariationalStep::solve(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                            double h, bool explicit_dampers, Data& data) {
+                            double h, bool explicit_dampers, Data& data, const VectorX* impulse) {
   const Step step{model, parameters, state, h, explicit_dampers, data};
   if (!data.scope.is_whole() || !work_.scope.is_whole()) work_.scope = data.scope;
   moved_ = state;
@@ -147,6 +147,7 @@ bool VariationalStep::solve(const Model& model, const Parameters& parameters, co
   scratch_.setZero();
   add_applied_wrenches(model, parameters, input.applied_wrench, data, scratch_);
   applied_ += h * scratch_;
+  if (impulse != nullptr) applied_ += *impulse;
 
   w_ = 0.5 * (state.v + data.v_free);
   double previous = HUGE_VAL;
