@@ -6,6 +6,7 @@
 #include "json_text.hpp"
 #include "names.hpp"
 #include "touchstone/base/version.hpp"
+#include "touchstone/model/loop_joint.hpp"
 #include "touchstone/scenes/scene.hpp"
 #include "touchstone/sim/mechanism.hpp"
 
@@ -157,6 +158,37 @@ Json equality_json(const Model& model, const Equality& equality) {
           {"impedance", impedance_json(equality.impedance)}};
 }
 
+Json loop_joint_json(const Model& model, std::size_t index) {
+  const LoopJoint& joint = model.loop_joints[index];
+  Json coordinates = Json::array();
+  for (std::size_t k = 0; k < joint.coordinates.size(); ++k) {
+    const LoopCoordinate& c = joint.coordinates[k];
+    coordinates.push_back({{"unit", is_rotation(joint.type, static_cast<int>(k)) ? "rad" : "m"},
+                           {"loop_q", model.loop_coordinate[index] + static_cast<int>(k)},
+                           {"reference", c.reference},
+                           {"range", range_json(c.limited, c.range)},
+                           {"limit_margin", c.limit_margin},
+                           {"stiffness", c.stiffness},
+                           {"spring_reference", c.spring_reference},
+                           {"damping", c.damping},
+                           {"armature", c.armature},
+                           {"friction", c.friction}});
+  }
+  return {{"name", joint.name},
+          {"type", to_string(joint.type)},
+          {"active", joint.active},
+          {"body_a", name_json(model.bodies, joint.body_a)},
+          {"body_b", name_json(model.bodies, joint.body_b)},
+          {"frame_a", pose_json(joint.frame_a)},
+          {"frame_b", pose_json(joint.frame_b)},
+          {"rows", row_count(joint.type)},
+          {"length", joint.length},
+          {"pitch", joint.pitch},
+          {"coordinates", coordinates},
+          {"impedance", impedance_json(joint.impedance)},
+          {"origin", origin_json(joint.origin)}};
+}
+
 Json sensor_json(const Model& model, const Sensor& sensor) {
   return {{"name", sensor.name},
           {"type", to_string(sensor.type)},
@@ -241,6 +273,8 @@ std::string model_json(const ModelPtr& pointer) {
   json["tendons"] = list(model.tendons, [&](const Tendon& tendon) { return tendon_json(model, tendon); });
   json["actuators"] = list(model.actuators, [&](const Actuator& actuator) { return actuator_json(model, actuator); });
   json["equalities"] = list(model.equalities, [&](const Equality& e) { return equality_json(model, e); });
+  json["loop_joints"] = Json::array();
+  for (std::size_t i = 0; i < model.loop_joints.size(); ++i) json["loop_joints"].push_back(loop_joint_json(model, i));
   json["sensors"] = list(model.sensors, [&](const Sensor& sensor) { return sensor_json(model, sensor); });
   json["keyframes"] = list(model.keyframes, [](const Keyframe& key) {
     return Json{{"name", key.name},

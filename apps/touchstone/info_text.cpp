@@ -9,6 +9,7 @@
 #include "console.hpp"
 #include "info.hpp"
 #include "names.hpp"
+#include "touchstone/model/loop_joint.hpp"
 #include "touchstone/scenes/scene.hpp"
 #include "touchstone/sim/mechanism.hpp"
 
@@ -146,6 +147,31 @@ std::string equalities_text(const Model& model) {
   return heading(count(model.equalities.size(), "equality", "equalities")) + table.text();
 }
 
+// "rad [-1, 1], m": the coordinates, and the ranges of those that have one.
+std::string coordinates_text(const LoopJoint& joint) {
+  std::string text;
+  for (std::size_t k = 0; k < joint.coordinates.size(); ++k) {
+    const LoopCoordinate& c = joint.coordinates[k];
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", is_rotation(joint.type, static_cast<int>(k)) ? "rad" : "m");
+    if (c.limited) text += " " + range_text(c.range);
+  }
+  if (joint.type == LoopJointType::kDistance) text = fmt::format("{:.4g} m", joint.length);
+  if (joint.type == LoopJointType::kScrew) text += fmt::format(", {:.4g} m/rad", joint.pitch);
+  return text;
+}
+
+std::string loop_joints_text(const Model& model) {
+  if (model.loop_joints.empty()) return {};
+  Table table;
+  for (const LoopJoint& joint : model.loop_joints) {
+    const auto name = [&](int body) { return model.bodies[static_cast<std::size_t>(body)].name; };
+    table.add_row({joint.name, styled(to_string(joint.type), Style::kAccent),
+                   fmt::format("{}, {}", name(joint.body_a), name(joint.body_b)), coordinates_text(joint),
+                   joint.active ? "" : "inactive"});
+  }
+  return heading(count(model.loop_joints.size(), "loop joint", "loop joints")) + table.text();
+}
+
 std::string sensors_text(const Model& model, bool verbose) {
   if (model.sensors.empty()) return {};
   Table table;
@@ -219,7 +245,7 @@ std::string model_tree(const Model& model) {
 }
 
 std::string model_lists(const Model& model, bool verbose) {
-  return actuators_text(model) + tendons_text(model) + equalities_text(model) + sensors_text(model, verbose) +
+  return actuators_text(model) + tendons_text(model) + equalities_text(model) + loop_joints_text(model) + sensors_text(model, verbose) +
          keyframes_text(model) + contact_rules_text(model);
 }
 

@@ -31,6 +31,7 @@ LoadOptions load_options_of(const ModelOptions& options) {
   if (options.meshes == "pieces") load_options.mesh_collision = MeshCollision::kPieces;
   load_options.floating_base = options.floating_base;
   load_options.merge_fixed = !options.keep_fixed;
+  load_options.loops = options.loops;
   load_options.search_paths.assign(options.search_paths.begin(), options.search_paths.end());
   return load_options;
 }
@@ -83,6 +84,10 @@ void add_model_options(Command command, ModelOptions& options) {
       .allow_extra_args(false);
   command.add_flag("--floating-base,--floating", options.floating_base, "URDF: the root link moves freely");
   command.add_flag("--keep-fixed", options.keep_fixed, "URDF: keep links behind fixed joints as bodies");
+  command
+      .add_option("--loops", options.loops,
+                  "URDF: the file that describes loops, instead of NAME.loops.yaml beside NAME.urdf; 'none': no file")
+      .option_text("FILE");
   command.add_flag("--allow-ignored", options.allow_ignored,
                    "Load although something that changes the physics must be dropped");
   command

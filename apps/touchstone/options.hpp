@@ -14,6 +14,7 @@ struct ModelOptions {
   std::string model;
   std::vector<std::string> search_paths;
   bool floating_base = false;
+  std::string loops;  // a file, "none", or empty
   bool keep_fixed = false;
   bool allow_ignored = false;
   std::string meshes = "hull";

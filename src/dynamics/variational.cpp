@@ -157,7 +157,7 @@ void VariationalStep::give_up_unsolved(const Step& step) {
 }
 
 bool VariationalStep::solve(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                            double h, bool explicit_dampers, Data& data) {
+                            double h, bool explicit_dampers, Data& data, const VectorX* impulse) {
   const Step step{model, parameters, state, h, explicit_dampers, data};
   if (!data.scope.is_whole() || !work_.scope.is_whole()) work_.scope = data.scope;
   moved_ = state;
@@ -168,6 +168,7 @@ bool VariationalStep::solve(const Model& model, const Parameters& parameters, co
   scratch_.setZero();
   add_applied_wrenches(model, parameters, input.applied_wrench, data, scratch_);
   applied_ += h * scratch_;
+  if (impulse != nullptr) applied_ += *impulse;
 
   w_ = 0.5 * (state.v + data.v_free);
   std::fill(given_up_.begin(), given_up_.end(), char{0});

@@ -46,9 +46,9 @@ class VariationalStep {
   // Replaces data.v_free by v1. Before: `data` of compute_free_motion with SpringRule::kMiddle, or of
   // compute_explicit_motion (`explicit_dampers`), for `state` moved by h v/2. Trees whose equation
   // could not be solved, because the step is too long for their motion, keep their v_free. False, and data as it was,
-  // if these are all.
+  // if these are all. `impulse` (nv, or none) acts at the middle, as applied forces do.
   [[nodiscard]] bool solve(const Model& model, const Parameters& parameters, const State& state, const Input& input,
-                           double h, bool explicit_dampers, Data& data);
+                           double h, bool explicit_dampers, Data& data, const VectorX* impulse = nullptr);
 
   // Of the last solve: the velocity that moves the configuration, and the iterations it took.
   const VectorX& velocity() const { return w_; }

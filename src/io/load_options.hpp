@@ -33,6 +33,8 @@ struct LoadOptions {
   bool floating_base = false;
   // URDF: links behind fixed joints become part of their parent.
   bool merge_fixed = true;
+  // URDF: the file that describes loops; empty: NAME.loops.yaml beside NAME.urdf if there is one; "none": no file.
+  std::filesystem::path loops;
   // How meshes that have triangles collide. kPieces: as the convex pieces of `pieces_folder` (empty: the default, see
   // convex_pieces.hpp), where it has them.
   MeshCollision mesh_collision = MeshCollision::kHull;

@@ -9,6 +9,8 @@
 // With LoadOptions::merge_fixed a link behind a fixed joint becomes part of its moving ancestor and leaves a Site
 // with its name; otherwise it stays a body without joints. Collision geometry collides, visual geometry is for
 // the viewer only.
+//
+// Loops come from a file beside it: LoadOptions::loops, or NAME.loops.yaml.
 #pragma once
 
 #include <filesystem>

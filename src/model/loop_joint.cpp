@@ -262,7 +262,33 @@ std::optional<LoopJointType> find_loop_joint_type(std::string_view name) {
   for (const TypeRow& row : kTypes) {
     if (row.name == name) return row.type;
   }
+  // Names that the joints of trees have.
+  constexpr std::pair<std::string_view, LoopJointType> kOthers[] = {{"weld", LoopJointType::kFixed},
+                                                                    {"hinge", LoopJointType::kRevolute},
+                                                                    {"slide", LoopJointType::kPrismatic},
+                                                                    {"ball", LoopJointType::kSpherical}};
+  for (const auto& [other, type] : kOthers) {
+    if (other == name) return type;
+  }
   return std::nullopt;
+}
+
+HeldMotions held_motions(LoopJointType type) {
+  HeldMotions held;
+  for (const Measure measure : row_of(type).held) {
+    if (measure == Measure::kX) held.ways[0] = true;
+    if (measure == Measure::kY) held.ways[1] = true;
+    if (measure == Measure::kZ) held.ways[2] = true;
+    if (measure == Measure::kTiltX) held.turn = HeldTurn::kAxis;
+    if (measure == Measure::kTurnX) held.turn = HeldTurn::kAll;
+  }
+  return held;
+}
+
+std::string loop_joint_types() {
+  std::string names;
+  for (const TypeRow& row : kTypes) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return names;
 }
 
 int coordinate_count(LoopJointType type) { return count_of(row_of(type).free); }

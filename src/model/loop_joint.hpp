@@ -7,7 +7,10 @@
 // measures share that point, so that no joint has a moment of its own. World axes.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
+#include <string>
 
 #include "touchstone/math/vec3.hpp"
 #include "touchstone/model/model.hpp"
@@ -36,6 +39,15 @@ constexpr int kMostLoopCoordinates = 3;  // of a loop joint
 bool is_rotation(LoopJointType type, int coordinate);
 bool is_rotation_row(LoopJointType type, int row);
 int row_count(LoopJointType type);
+std::string loop_joint_types();  // their names, for messages
+
+// What a type holds, for pictures: ways along the axes of frame a, and turns.
+enum class HeldTurn : std::uint8_t { kNone, kAxis, kAll };  // kAxis: z against z
+struct HeldMotions {
+  std::array<bool, 3> ways{};
+  HeldTurn turn = HeldTurn::kNone;
+};
+HeldMotions held_motions(LoopJointType type);
 
 // What is held at zero: row_count(type) rows. `angle`: the unwrapped first coordinate from its reference (screw).
 void loop_rows(const LoopJoint& joint, const LoopFrames& frames, double angle, LoopRow* rows);

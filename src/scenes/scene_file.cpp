@@ -9,7 +9,7 @@
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/builder.hpp"
 #include "touchstone/scenes/scenes.hpp"
-#include "touchstone/scenes/yaml.hpp"
+#include "touchstone/io/yaml.hpp"
 #include "touchstone/sim/option_fields.hpp"
 
 namespace touchstone {
@@ -271,7 +271,7 @@ bool is_scene_file(const std::filesystem::path& file) {
 }
 
 Scene load_scene_text(const std::string& text, const std::string& name, const LoadOptions& options) {
-  const Node root = Node::parse(text, name);
+  const Node root = Node::parse(text, name, "model: ...");
   root.allow(kTopKeys);
   const std::filesystem::path folder = std::filesystem::path(name).parent_path();
   if (root["model"].exists() == root["models"].exists())

@@ -1,6 +1,8 @@
 #include "touchstone/sim/stages.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/loop_joints.hpp"
@@ -26,7 +28,19 @@ void find_mocap_velocity(StepContext& s) {
 
 // Whether the velocity is what the step before has left: then it obeys the loops.
 bool follows_itself(const StepContext& s) {
-  return s.model.nmocap == 0 && s.rules.is_exact && s.left_velocity == s.state.v;
+  return s.model.nmocap == 0 && s.rules.is_exact && s.left_velocity.head(s.model.nv) == s.state.v;
+}
+
+// Puts the new velocity before the older ones of the same motion, which midpoint rules look at.
+void leave_velocity(StepContext& s) {
+  const Eigen::Index n = s.model.nv;
+  VectorX& left = s.left_velocity;
+  if (s.loop_velocity != nullptr) {
+    for (Eigen::Index k = 3; k > 0; --k) left.segment(k * n, n) = left.segment((k - 1) * n, n);
+  } else if (n > 0 && !std::isnan(left[n])) {
+    left.tail(3 * n).setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
+  left.head(n) = s.state.v;
 }
 
 }  // namespace
@@ -229,7 +243,7 @@ void finish_motion(StepContext& s) {
   s.before = s.state;
   s.has_before = true;
   s.state = s.work;
-  s.left_velocity = s.state.v;
+  leave_velocity(s);
   s.rules.read_forces(s);
   hold_resting(s, s.acceleration);
 }

@@ -40,7 +40,7 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
       v_next(VectorX::Zero(model.nv)),
       impulse(VectorX::Zero(model.nv)),
       before(model),
-      left_velocity(VectorX::Zero(model.nv)),
+      left_velocity(VectorX::Zero(4 * model.nv)),
       acceleration(VectorX::Zero(model.nv)),
       actuator_force(VectorX::Zero(model.nu)),
       meter(model),

@@ -96,7 +96,7 @@ struct StepContext {
 
   // --- integrate ---
   State before;             // the state at the start of the step
-  VectorX left_velocity;    // nv: of the last step, to see whether somebody has changed it; NaN: none
+  VectorX left_velocity;    // 4 nv: of the last step, to see whether it was changed, and of three before; NaN: none
   bool has_before = false;  // there was a step since the last reset
   VectorX acceleration;     // nv
   VectorX actuator_force;   // nu: as applied

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "touchstone/geometry/mesh.hpp"
+#include "touchstone/model/loop_joint.hpp"
 #include "touchstone/viewer/json_parts.hpp"
 #include "touchstone/viewer/replay.hpp"
 
@@ -135,6 +136,43 @@ Json joints_json(const Model& model) {
   return joints;
 }
 
+// What closes loops: connects, welds and loop joints, by a frame in each body. `held`: ways along the axes of the first
+// frame; `turn`: "all", "axis" (z against z) or "none".
+Json loops_json(const Model& model) {
+  Json loops = Json::array();
+  for (const Equality& e : model.equalities) {
+    if (sides_of(e.type) != EqualitySides::kBodies) continue;
+    const bool is_weld = e.type == EqualityType::kWeld;
+    const Transform in_b{is_weld ? e.anchor_a : e.anchor_b, Quaternion::Identity()};
+    const Transform in_a = is_weld ? e.relative_pose * in_b : Transform{e.anchor_a, Quaternion::Identity()};
+    loops.push_back({{"name", e.name},
+                     {"type", to_string(e.type)},
+                     {"active", e.active},
+                     {"a", e.a},
+                     {"b", std::max(e.b, 0)},
+                     {"frame_a", pose_json(in_a)},
+                     {"frame_b", pose_json(in_b)},
+                     {"held", {true, true, true}},
+                     {"turn", is_weld ? "all" : "none"}});
+  }
+  for (const LoopJoint& joint : model.loop_joints) {
+    const HeldMotions held = held_motions(joint.type);
+    const char* const turns[] = {"none", "axis", "all"};
+    Json loop{{"name", joint.name},
+              {"type", to_string(joint.type)},
+              {"active", joint.active},
+              {"a", joint.body_a},
+              {"b", joint.body_b},
+              {"frame_a", pose_json(joint.frame_a)},
+              {"frame_b", pose_json(joint.frame_b)},
+              {"held", held.ways},
+              {"turn", turns[static_cast<std::size_t>(held.turn)]}};
+    if (joint.type == LoopJointType::kDistance) loop["length"] = joint.length;
+    loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
 Json controls_json(const Model& model) {
   Json controls = Json::array();
   for (const Actuator& actuator : model.actuators) {
@@ -156,6 +194,7 @@ Json scene_object(const Model& model, const State& state) {
              {"bodies", bodies_json(model, body_poses(model, state))},
              {"shapes", shapes_json(model, meshes, fields)},
              {"joints", joints_json(model)},
+             {"loops", loops_json(model)},
              {"controls", controls_json(model)}};
   scene["meshes"] = meshes.list();
   scene["height_fields"] = fields.list();

@@ -45,3 +45,21 @@ TEST_F(CommandLine, InfoGuessesMisspeltAttributes) {
   write("typo.xml", R"(<mujoco><worldbody><body><freejoint/><geom size=".1" mas="7"/></body></worldbody></mujoco>)");
   EXPECT_THAT(run("info typo.xml").out, HasSubstr("unknown attribute 'mas' is ignored; did you mean 'mass'?"));
 }
+
+TEST_F(CommandLine, LoopsOfAUrdfComeFromTheFileBesideItAndAreListed) {
+  const std::string inertial = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>";
+  write("robot.urdf",
+        "<robot name='r'><link name='base'/><link name='arm'>" + inertial +
+            "</link><joint name='j' type='floating'><parent link='base'/><child link='arm'/></joint></robot>");
+  write("robot.loops.yaml", "loops: {pin: {type: universal, between: [world, arm], limits: [[-1, 2], ~]}}");
+  EXPECT_THAT(run("info robot.urdf").out, AllOf(HasSubstr("1 loop joint"), HasSubstr("universal"),
+                                                HasSubstr("world, arm"), HasSubstr("rad [-1, 2], rad")));
+  const auto json = nlohmann::json::parse(run("info robot.urdf --json").out);
+  ASSERT_EQ(json["loop_joints"].size(), 1U);
+  EXPECT_EQ(json["loop_joints"][0]["type"], "universal");
+  EXPECT_EQ(json["loop_joints"][0]["rows"], 4);
+  EXPECT_EQ(json["loop_joints"][0]["coordinates"][0]["range"], (nlohmann::json{-1, 2}));
+  EXPECT_EQ(json["mobility"]["mobility"], 2);
+  EXPECT_THAT(run("info robot.urdf --loops none").out, Not(HasSubstr("loop joint")));
+  EXPECT_THAT(run("info robot.urdf --loops other.yaml").error, HasSubstr("other.yaml"));
+}

@@ -48,6 +48,7 @@ export class App {
     cones: false,
     frames: false,
     joints: false,
+    loops: true,
     inertia: false,
     islands: false,
     ground: true,
@@ -545,7 +546,7 @@ export class App {
     this.status.textContent = status;
     this.status.className = `badge ${status}`;
     if (!this.panelOpen) return;
-    this.display.update(this.toggles, this.hasContacts, this.bodies.hasHidden);
+    this.display.update(this.toggles, this.hasContacts, this.bodies.hasHidden, this.overlays.hasLoops);
     this.selection.update(this.selectionAt(index), this.followed === this.selected);
     for (const chart of this.charts) chart.update(this.time, index);
   }

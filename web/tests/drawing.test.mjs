@@ -395,3 +395,53 @@ describe("arrows of forces", () => {
     await view.close();
   });
 });
+
+test("joints that close loops are drawn, and coloured by how far they are open", async () => {
+  const scene = sceneOf(2);
+  const at = (x, y, z) => [x, y, z, 1, 0, 0, 0];
+  const loop = { active: true, a: 1, b: 2, held: [true, true, true], turn: "none" };
+  const turned = [0.5, 0, 0, Math.SQRT1_2, Math.SQRT1_2, 0, 0]; // a right angle about x
+  scene.loops = [
+    { ...loop, name: "closed", type: "connect", frame_a: at(0.5, 0, 0), frame_b: at(-0.5, 0, 0) },
+    { ...loop, name: "open", type: "connect", frame_a: at(0.5, 0, 0.1), frame_b: at(-0.5, 0, 0) },
+    { ...loop, name: "off", type: "connect", active: false, frame_a: at(0, 0, 0), frame_b: at(0, 0, 0) },
+    // Along its axis a slide may be anywhere.
+    {
+      ...loop,
+      name: "slide",
+      type: "prismatic",
+      held: [true, true, false],
+      turn: "all",
+      frame_a: at(0.5, 0, 0.4),
+      frame_b: at(-0.5, 0, 0),
+    },
+    { ...loop, name: "tilted", type: "revolute", turn: "axis", frame_a: turned, frame_b: at(-0.5, 0, 0) },
+    {
+      ...loop,
+      name: "rod",
+      type: "distance",
+      held: [false, false, false],
+      length: 1,
+      frame_a: at(0, 0, 0),
+      frame_b: at(0, 0, 0),
+    },
+  ];
+  const poses = [
+    [0, 0, 0],
+    [0, 0, 0.5],
+    [1, 0, 0.5],
+  ];
+  const view = await open(pageWith(replayWith(scene, poses, [[]])));
+  const visible = async () => {
+    await view.page.evaluate(() => window.__touchstone.draw());
+    return (await stateOf(view.page)).visible;
+  };
+  const { pivots, sticks } = await visible();
+  const [green, red, grey] = ["#2f9e62", "#d2332e", "#7d8794"];
+  assert.deepEqual(pivots, [green, red, grey, green, red, green]);
+  assert.equal(sticks, 6); // open: a line; off: a line; slide: axis and a line; tilted: axis; rod
+  await view.page.keyboard.press("l");
+  assert.equal((await visible()).pivots.length, 0);
+  assert.deepEqual(view.problems, []);
+  await view.close();
+});

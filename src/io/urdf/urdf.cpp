@@ -6,6 +6,7 @@
 #include "touchstone/io/convex_pieces.hpp"
 #include "touchstone/io/urdf/urdf_assembly.hpp"
 #include "touchstone/io/urdf/urdf_document.hpp"
+#include "touchstone/io/urdf/urdf_loops.hpp"
 #include "touchstone/io/urdf/urdf_resources.hpp"
 #include "touchstone/io/urdf/urdf_tree.hpp"
 #include "touchstone/io/xml/xml.hpp"
@@ -30,6 +31,8 @@ ModelPtr load(std::string_view xml, const std::string& file, const std::filesyst
     builder.set_name(robot.name);
     if (file != kNoFile) builder.set_file(file);
     assemble_urdf(robot, tree, options, resources, notes, builder);
+    const std::filesystem::path own = file != kNoFile ? file : "";
+    if (const auto loops = find_urdf_loops(own, options)) add_urdf_loops(*loops, builder);
   } catch (const InputError& error) {
     notes.fail_if_refused(&error);
     throw;

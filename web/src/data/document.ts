@@ -68,6 +68,20 @@ export interface JointInfo {
   range?: [number, number];
 }
 
+// What closes a loop: a frame in each of two bodies, and what is held between them.
+export interface LoopInfo {
+  name: string;
+  type: string;
+  active: boolean;
+  a: number; // bodies
+  b: number;
+  frame_a: Pose;
+  frame_b: Pose;
+  held: [boolean, boolean, boolean]; // ways along the axes of the first frame
+  turn: "none" | "axis" | "all"; // axis: z against z
+  length?: number; // of a distance, m
+}
+
 export interface ControlInfo {
   name: string;
   range?: [number, number];
@@ -80,6 +94,7 @@ export interface SceneInfo {
   bodies: BodyInfo[];
   shapes: ShapeInfo[];
   joints: JointInfo[];
+  loops?: LoopInfo[];
   controls: ControlInfo[];
   meshes: MeshInfo[];
   height_fields: HeightFieldInfo[];

@@ -1,4 +1,4 @@
-// What cannot be seen but matters: contact points, forces, friction cones, body frames, joint axes, inertias.
+// What cannot be seen but matters: contact points, forces, friction cones, body frames, joint axes, loops, inertias.
 import {
   Color,
   ConeGeometry,
@@ -19,6 +19,7 @@ import type { Contacts } from "../data/store";
 import { bodyMatrix } from "./bodies";
 import { arrowsOf, type Arrows, type ForceScale } from "./forces";
 import { Instances } from "./instances";
+import { LoopMarks } from "./loops";
 import { modeColors } from "./palette";
 
 export interface OverlayToggles {
@@ -27,6 +28,7 @@ export interface OverlayToggles {
   cones: boolean;
   frames: boolean;
   joints: boolean;
+  loops: boolean;
   inertia: boolean;
 }
 
@@ -64,6 +66,7 @@ export class Overlays {
   private readonly direction = new Vector3();
   private readonly origin = new Vector3();
   private readonly scale = new Vector3();
+  private readonly loops: LoopMarks;
   private readonly behind: MeshBasicMaterial; // arrows
   private readonly behindPoints: MeshBasicMaterial;
   private size = 0; // of a contact point, m
@@ -103,6 +106,7 @@ export class Overlays {
     this.cones = new Instances(this.group, cone, glass, 64, (mesh) => (mesh.renderOrder = 3));
     this.sticks = new Instances(this.group, shaft, through, 64, front);
     this.pivots = new Instances(this.group, new SphereGeometry(1, 12, 8), through, 16, front);
+    this.loops = new LoopMarks(sceneInfo.loops ?? []);
     this.boxes = new Instances(this.group, new BoxGeometry(2, 2, 2), glass, 64, (mesh) => (mesh.renderOrder = 3));
   }
 
@@ -125,17 +129,23 @@ export class Overlays {
     this.behindPoints.opacity = behindOpacity(contacts?.count ?? 0, 0.04);
     if (show.frames) this.addFrames(poses);
     if (show.joints) this.addJoints(poses);
+    if (show.loops) this.addLoops(poses, pixel);
     if (show.inertia) this.addInertias(poses);
     for (const instances of all) instances.end();
   }
 
+  get hasLoops(): boolean {
+    return this.loops.marks.length > 0;
+  }
+
   // How many of each are drawn, and the colours of the friction cones.
-  get counts(): { points: number; arrows: number; sticks: number; boxes: number; cones: string[] } {
+  get counts(): { points: number; arrows: number; sticks: number; boxes: number; cones: string[]; pivots: string[] } {
     return {
       points: this.points.mesh.count,
       arrows: this.shafts.mesh.count,
       sticks: this.sticks.mesh.count,
       boxes: this.boxes.mesh.count,
+      pivots: Array.from({ length: this.pivots.mesh.count }, (_, i) => this.pivots.colorAt(i)),
       cones: Array.from({ length: this.cones.mesh.count }, (_, i) => this.cones.colorAt(i)),
     };
   }
@@ -207,6 +217,25 @@ export class Overlays {
       this.origin.addScaledVector(this.direction, -length / 2);
       this.sticks.add(this.place(this.direction, this.origin, 0.035 * length, length), jointColor);
     }
+  }
+
+  // A ball where frame b is, the axis if it is one, and a line from frame a if they are apart.
+  private addLoops(poses: Float32Array, pixel: number): void {
+    const length = 0.2 * this.unit;
+    const radius = Math.max(0.11 * length, 3 * pixel);
+    this.loops.update(poses);
+    this.loops.marks.forEach((mark, i) => {
+      const info = this.sceneInfo.loops![i]!;
+      this.pivots.add(this.matrix.compose(mark.to, identity, this.scale.setScalar(radius)), mark.color);
+      if (info.turn === "axis" || (info.held[0] && !info.held[2])) {
+        this.origin.copy(mark.to).addScaledVector(mark.axis, -length / 2);
+        this.sticks.add(this.place(mark.axis, this.origin, 0.3 * radius, length), mark.color);
+      }
+      const way = this.direction.subVectors(mark.to, mark.from).length();
+      if (way < radius && info.length === undefined) return;
+      this.direction.divideScalar(way || 1);
+      this.sticks.add(this.place(this.direction, mark.from, 0.3 * radius, way), mark.color);
+    });
   }
 
   // The box of uniform density with the same mass and moments.

@@ -17,6 +17,7 @@ const rows: [string, string][] = [
   ["1 2 0", "visual shapes, collision shapes, hidden groups"],
   ["3 4 5", "contact points, forces, friction cones"],
   ["6 7 8 9", "frames, joint axes, inertias, islands"],
+  ["L", "joints that close loops: green closed, red open"],
   ["G", "ground and grid"],
   ["P", "panel"],
   ["T", "light, dark"],

@@ -14,6 +14,7 @@ const digits: Record<string, Toggle> = {
   "8": "inertia",
   "9": "islands",
   g: "ground",
+  l: "loops",
 };
 
 export function bindKeys(app: App): void {

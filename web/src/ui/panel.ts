@@ -13,6 +13,7 @@ export const toggleNames = {
   cones: "Friction cones",
   frames: "Frames",
   joints: "Joint axes",
+  loops: "Loops",
   inertia: "Inertias",
   islands: "Islands",
   ground: "Ground",
@@ -52,12 +53,13 @@ export class DisplaySection {
     this.element.append(row, this.legend);
   }
 
-  update(toggles: Toggles, hasContacts: boolean, hasHidden: boolean): void {
+  update(toggles: Toggles, hasContacts: boolean, hasHidden: boolean, hasLoops: boolean): void {
     for (const [name, chip] of this.chips) {
       chip.setAttribute("aria-pressed", String(toggles[name]));
       if (name === "contacts" || name === "forces" || name === "cones" || name === "islands")
         chip.hidden = !hasContacts;
       if (name === "hidden") chip.hidden = !hasHidden;
+      if (name === "loops") chip.hidden = !hasLoops;
     }
     this.legend.hidden = !hasContacts || !(toggles.contacts || toggles.cones);
   }

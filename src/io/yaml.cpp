@@ -1,11 +1,10 @@
-#include "touchstone/scenes/yaml.hpp"
+#include "touchstone/io/yaml.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
-#include "touchstone/base/error.hpp"
 #include "touchstone/base/similar.hpp"
 
 namespace touchstone::yaml {
@@ -18,7 +17,7 @@ int line_of(const YAML::Mark& mark) { return mark.line >= 0 ? mark.line + 1 : 0;
 Node::Node(const YAML::Node& node, std::shared_ptr<const std::string> file, std::string key, int line)
     : node_(node), file_(std::move(file)), key_(std::move(key)), line_(line) {}
 
-Node Node::parse(const std::string& text, const std::string& file) {
+Node Node::parse(const std::string& text, const std::string& file, const std::string& first) {
   const auto name = std::make_shared<const std::string>(file);
   YAML::Node root;
   try {
@@ -27,7 +26,7 @@ Node Node::parse(const std::string& text, const std::string& file) {
     throw InputError({.where = {file, line_of(error.mark), {}}, .message = error.msg, .remedy = "write YAML"});
   }
   Node node(root, name, "", root.IsDefined() ? line_of(root.Mark()) : 0);
-  if (!root.IsMap()) node.fail("it is not a map", "write 'key: value' lines, beginning with 'model: ...'");
+  if (!root.IsMap()) node.fail("it is not a map", fmt::format("write 'key: value' lines, beginning with '{}'", first));
   return node;
 }
 

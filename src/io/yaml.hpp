@@ -9,6 +9,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "touchstone/base/error.hpp"
 #include "touchstone/math/types.hpp"
 
 namespace touchstone::yaml {
@@ -16,8 +17,8 @@ namespace touchstone::yaml {
 // A node, the file it is in and the key that led to it.
 class Node {
  public:
-  // Throws InputError with the line if the text is no YAML, or not a map.
-  static Node parse(const std::string& text, const std::string& file);
+  // Throws InputError with the line if the text is no YAML, or not a map; `first`: a line it may begin with.
+  static Node parse(const std::string& text, const std::string& file, const std::string& first);
 
   bool exists() const { return node_.IsDefined() && !node_.IsNull(); }
   bool is_map() const { return node_.IsMap(); }
@@ -36,6 +37,7 @@ class Node {
   Vector3 vector3() const;
   VectorX vector() const;
 
+  SourceLocation where() const { return {*file_, line_, key_}; }
   [[noreturn]] void fail(const std::string& message, const std::string& remedy) const;
 
  private:

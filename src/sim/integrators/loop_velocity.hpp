@@ -1,0 +1,22 @@
+// What loops hold the velocity against in midpoint rules: J(q_m) (v + v')/2 = 0 turns whatever the old velocity has
+// across a loop round, step after step. Such an alternation does no work, but where a mechanism turns it may grow until
+// it is all that moves. It is taken away here: the third difference of the last four velocities is eight times an
+// alternation, and for a smooth motion of third order in the step.
+#pragma once
+
+#include "touchstone/sim/step_context.hpp"
+
+namespace touchstone {
+
+inline bool has_loops(const Model& model) { return !model.equalities.empty() || !model.loop_joints.empty(); }
+
+// Subtracts a share of the alternation from a velocity; nothing before there were four of one motion.
+inline void damp_alternation(const StepContext& s, VectorX& velocity) {
+  constexpr double kShare = 0.25;  // what is left of an alternation after a step is 0.71
+  const Eigen::Index n = s.model.nv;
+  const auto old = [&](Eigen::Index k) { return s.left_velocity.segment(k * n, n); };
+  if (!s.left_velocity.allFinite()) return;
+  velocity -= kShare / 8.0 * (old(0) - old(3) + 3.0 * (old(2) - old(1)));
+}
+
+}  // namespace touchstone
