@@ -73,6 +73,7 @@ int run(int argc, char** argv, Context& context) {
   add_compare_command(app, context);
   add_export_command(app, context);
   add_info_command(app, context);
+  add_ik_command(app, context);
   add_scenes_command(app, context);
   add_decompose_command(app, context);
   add_demo_command(app, context);

@@ -258,19 +258,23 @@ void velocity_derivatives(const Model& model, const ConstVectorRef& v, Data& dat
 
 // --- forward dynamics ---
 
-void solve_columns(const Model& model, const Data& data, RowMatrixRef X) {
+void solve_columns(const Model& model, const VectorX& L, const VectorX& D_inverse, RowMatrixRef X) {
   require_size("X", X.rows(), model.nv);
   for (int k = model.nv - 1; k >= 0; --k) {
-    const double* row = data.L.data() + model.row_start[at(k)];
+    const double* row = L.data() + model.row_start[at(k)];
     const int* dof = model.row_dof.data() + model.row_start[at(k)];
     for (int j = 0; j < model.row_length[at(k)] - 1; ++j) X.row(dof[j]).noalias() -= row[j] * X.row(k);
   }
   for (int k = 0; k < model.nv; ++k) {
-    const double* row = data.L.data() + model.row_start[at(k)];
+    const double* row = L.data() + model.row_start[at(k)];
     const int* dof = model.row_dof.data() + model.row_start[at(k)];
-    X.row(k) *= data.D_inverse[k];
+    X.row(k) *= D_inverse[k];
     for (int j = 0; j < model.row_length[at(k)] - 1; ++j) X.row(k).noalias() -= row[j] * X.row(dof[j]);
   }
+}
+
+void solve_columns(const Model& model, const Data& data, RowMatrixRef X) {
+  solve_columns(model, data.L, data.D_inverse, X);
 }
 
 ForwardDynamicsDerivatives::ForwardDynamicsDerivatives(const Model& model)

@@ -68,6 +68,7 @@ void velocity_derivatives(const Model& model, const ConstVectorRef& v, Data& dat
 
 // X <- (L' D L)^-1 X for many columns at once, with the factor in `data` (factorize, compute_free_motion).
 void solve_columns(const Model& model, const Data& data, RowMatrixRef X);
+void solve_columns(const Model& model, const VectorX& L, const VectorX& D_inverse, RowMatrixRef X);
 
 // Derivative of rnea's tau by gravity (nv x 3). Needs crba.
 void dtau_dgravity(const Model& model, const Data& data, Eigen::Ref<Eigen::MatrixX3d> out);

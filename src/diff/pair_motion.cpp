@@ -1,17 +1,11 @@
 #include "touchstone/diff/pair_motion.hpp"
 
+#include <algorithm>
+
 #include "touchstone/base/index.hpp"
-#include "touchstone/diff/dynamics_derivatives.hpp"
 
 namespace touchstone {
 namespace {
-
-// x <- each column of x crossed with f, from the left or from the right.
-Matrix3X times_cross(const Matrix3X& x, const Vector3& f) {
-  Matrix3X out(3, x.cols());
-  for (Eigen::Index i = 0; i < x.cols(); ++i) out.col(i) = x.col(i).cross(f);
-  return out;
-}
 
 bool is_point(const Model& model, int shape, const FeatureName& feature) {
   return feature.type == FeatureType::kVertex || model.shapes[at(shape)].shape.type == ShapeType::kSphere;
@@ -24,17 +18,8 @@ double radius_of(const Model& model, int shape) {
 
 }  // namespace
 
-void PointColumns::set(const Model& model, const Data& data, int body, Vec3 point) {
-  linear.setZero(3, model.nv);
-  angular.setZero(3, model.nv);
-  const int tree = model.body_kernels[at(body)].tree;
-  if (tree < 0) return;
-  const Vec3 r = point - data.reference_point[at(tree)];
-  for (int i = model.body_last_dof[at(body)]; i >= 0; i = model.dof_parent[at(i)]) {
-    const Motion& S = data.S[at(i)];
-    linear.col(i) = (S.linear + cross(S.angular, r)).eigen();
-    angular.col(i) = S.angular.eigen();
-  }
+PairMotion::PairMotion(const Model& model) : dofs(at(model.nv)), moves_a(at(model.nv)), moves_b(at(model.nv)) {
+  for (auto* v : {&a_linear, &a_angular, &b_linear, &b_angular, &dp_a, &dp_b, &turn}) v->resize(at(model.nv));
 }
 
 void PairMotion::begin(const Model& model, const Data& data, int first, int second, Vec3 at_first, Vec3 at_second) {
@@ -42,77 +27,97 @@ void PairMotion::begin(const Model& model, const Data& data, int first, int seco
   body_b = second;
   point_a = at_first;
   point_b = at_second;
-  a.set(model, data, body_a, point_a);
-  b.set(model, data, body_b, point_b);
-  dp_a = a.linear;
-  dp_b = b.linear;
-  turn.setZero(3, model.nv);
+  const auto arm = [&](int body, Vec3 point) {
+    const int tree = model.body_kernels[at(body)].tree;
+    return tree < 0 ? Vec3() : point - data.reference_point[at(tree)];
+  };
+  const Vec3 r_a = arm(body_a, point_a), r_b = arm(body_b, point_b);
+  int i = model.body_last_dof[at(body_a)], j = model.body_last_dof[at(body_b)];
+  for (count = 0; i >= 0 || j >= 0; ++count) {  // both paths towards their roots, the greater dof first
+    const auto k = at(count);
+    const int dof = std::max(i, j);
+    const Motion& S = data.S[at(dof)];
+    dofs[k] = dof;
+    moves_a[k] = dof == i ? 1 : 0;
+    moves_b[k] = dof == j ? 1 : 0;
+    a_linear[k] = dof == i ? S.linear + cross(S.angular, r_a) : Vec3();
+    a_angular[k] = dof == i ? S.angular : Vec3();
+    b_linear[k] = dof == j ? S.linear + cross(S.angular, r_b) : Vec3();
+    b_angular[k] = dof == j ? S.angular : Vec3();
+    dp_a[k] = a_linear[k];
+    dp_b[k] = b_linear[k];
+    turn[k] = Vec3();
+    if (dof == i) i = model.dof_parent[at(i)];
+    if (dof == j) j = model.dof_parent[at(j)];
+  }
 }
 
 bool set_contact_motion(const Model& model, const Data& data, const Contact& contact, PairMotion& motion) {
-  const Vec3 p = contact.position, normal = contact.normal();
-  const Vector3 n = normal.eigen();
+  const Vec3 p = contact.position, n = contact.normal();
   motion.begin(model, data, contact.body_a, contact.body_b, p, p);
-  // The distance changes with the material points along the normal, whatever else moves.
-  const Eigen::RowVectorXd half_distance = 0.5 * n.transpose() * (motion.b.linear - motion.a.linear);
   const double half = 0.5 * contact.distance;
   const bool point_a = is_point(model, contact.shape_a, contact.active.A);
   const bool point_b = is_point(model, contact.shape_b, contact.active.B);
   const double to_a = half + radius_of(model, contact.shape_a), to_b = half + radius_of(model, contact.shape_b);
-  PointColumns centre_a, centre_b;
   constexpr double kLeast = 1e-6;  // m: points that are nearer have no direction from one to the other
-  if (contact.active.A.type == FeatureType::kFace && point_b) {
-    motion.turn = motion.a.angular;
-    centre_b.set(model, data, contact.body_b, p + to_b * normal);
-    motion.dp_a = centre_b.linear - to_b * times_cross(motion.turn, n) - n * half_distance;
-  } else if (contact.active.B.type == FeatureType::kFace && point_a) {
-    motion.turn = motion.b.angular;
-    centre_a.set(model, data, contact.body_a, p - to_a * normal);
-    motion.dp_a = centre_a.linear + to_a * times_cross(motion.turn, n) + n * half_distance;
-  } else if (point_a && point_b && to_a + to_b > kLeast) {
-    centre_a.set(model, data, contact.body_a, p - to_a * normal);
-    centre_b.set(model, data, contact.body_b, p + to_b * normal);
-    const Matrix3 across = Matrix3::Identity() - n * n.transpose();
-    const Matrix3X dn = across * (centre_b.linear - centre_a.linear) / (to_a + to_b);
-    motion.turn = -times_cross(dn, n);
-    motion.dp_a = centre_a.linear + to_a * dn + n * half_distance;
-  } else {
-    motion.turn = 0.5 * (motion.a.angular + motion.b.angular);
-    motion.dp_a = 0.5 * (motion.a.linear + motion.b.linear);
-    motion.dp_b = motion.dp_a;
-    return false;
+  const bool a_is_face = contact.active.A.type == FeatureType::kFace && point_b;
+  const bool b_is_face = !a_is_face && contact.active.B.type == FeatureType::kFace && point_a;
+  const bool balls = point_a && point_b && to_a + to_b > kLeast;
+  for (std::size_t k = 0; k < at(motion.count); ++k) {
+    // The distance changes with the material points along the normal, whatever else moves.
+    const Vec3 half_distance = n * (0.5 * dot(n, motion.b_linear[k] - motion.a_linear[k]));
+    const Vec3 centre_a = motion.a_linear[k] - to_a * cross(motion.a_angular[k], n);
+    const Vec3 centre_b = motion.b_linear[k] + to_b * cross(motion.b_angular[k], n);
+    if (a_is_face) {
+      motion.turn[k] = motion.a_angular[k];
+      motion.dp_a[k] = centre_b - to_b * cross(motion.turn[k], n) - half_distance;
+    } else if (b_is_face) {
+      motion.turn[k] = motion.b_angular[k];
+      motion.dp_a[k] = centre_a + to_a * cross(motion.turn[k], n) + half_distance;
+    } else if (balls) {
+      const Vec3 apart = centre_b - centre_a, dn = (apart - n * dot(n, apart)) * (1.0 / (to_a + to_b));
+      motion.turn[k] = cross(n, dn);
+      motion.dp_a[k] = centre_a + to_a * dn + half_distance;
+    } else {
+      motion.turn[k] = 0.5 * (motion.a_angular[k] + motion.b_angular[k]);
+      motion.dp_a[k] = 0.5 * (motion.a_linear[k] + motion.b_linear[k]);
+    }
+    motion.dp_b[k] = motion.dp_a[k];
   }
-  motion.dp_b = motion.dp_a;
-  return true;
+  return a_is_face || b_is_face || balls;
 }
 
-void relative_velocity_derivatives(const Model& model, const Data& data, const std::vector<Motion>& V_S,
-                                   const PairMotion& motion, Matrix3X& linear, Matrix3X& angular) {
-  linear.setZero(3, model.nv);
-  angular.setZero(3, model.nv);
-  const auto add = [&](int body, Vec3 point, const Matrix3X& dp, double sign) {
+PairRate relative_velocity_rate(const Model& model, const Data& data, const std::vector<Motion>& V_S,
+                                const PairMotion& motion, int k) {
+  PairRate rate;
+  const auto add = [&](int body, Vec3 point, Vec3 dp, bool moves, double sign) {
     const int tree = model.body_kernels[at(body)].tree;
     if (tree < 0) return;
     const Motion& V = data.velocity[at(body)];
-    const Vec3 r = point - data.reference_point[at(tree)];
-    for (int i = model.body_last_dof[at(body)]; i >= 0; i = model.dof_parent[at(i)]) {
-      const Motion T = cross(data.S[at(i)], V) + V_S[at(i)];
-      linear.col(i) += sign * (T.linear + cross(T.angular, r)).eigen();
-      angular.col(i) += sign * T.angular.eigen();
+    if (moves) {
+      const auto i = at(motion.dofs[at(k)]);
+      const Motion T = cross(data.S[i], V) + V_S[i];
+      rate.linear += sign * (T.linear + cross(T.angular, point - data.reference_point[at(tree)]));
+      rate.angular += sign * T.angular;
     }
-    linear -= sign * times_cross(dp, V.angular.eigen());
+    rate.linear -= sign * cross(dp, V.angular);
   };
-  add(motion.body_b, motion.point_b, motion.dp_b, 1.0);
-  add(motion.body_a, motion.point_a, motion.dp_a, -1.0);
+  add(motion.body_b, motion.point_b, motion.dp_b[at(k)], motion.moves_b[at(k)] != 0, 1.0);
+  add(motion.body_a, motion.point_a, motion.dp_a[at(k)], motion.moves_a[at(k)] != 0, -1.0);
+  return rate;
 }
 
-void add_force_derivatives(const PairMotion& motion, Vec3 force, Vec3 torque, double scale,
-                           Eigen::Ref<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> out) {
-  const Vector3 f = scale * force.eigen(), t = scale * torque.eigen();
-  out.noalias() += motion.b.angular.transpose() * times_cross(motion.dp_b, f);
-  out.noalias() -= motion.a.angular.transpose() * times_cross(motion.dp_a, f);
-  out.noalias() += (motion.b.linear - motion.a.linear).transpose() * times_cross(motion.turn, f);
-  if (!t.isZero(0.0)) out.noalias() += (motion.b.angular - motion.a.angular).transpose() * times_cross(motion.turn, t);
+void add_force_derivatives(const PairMotion& motion, Vec3 force, Vec3 torque, RowMatrixRef out) {
+  for (std::size_t j = 0; j < at(motion.count); ++j) {
+    const Vec3 turned = cross(motion.turn[j], torque), across = cross(motion.turn[j], force);
+    const Vec3 on_a = cross(motion.dp_a[j], force) + turned, on_b = cross(motion.dp_b[j], force) + turned;
+    const int column = motion.dofs[j];
+    for (std::size_t i = 0; i < at(motion.count); ++i) {
+      const Lanes power = motion.b_angular[i].lanes * on_b.lanes - motion.a_angular[i].lanes * on_a.lanes +
+                          (motion.b_linear[i] - motion.a_linear[i]).lanes * across.lanes;
+      out(motion.dofs[i], column) += sum(power);
+    }
+  }
 }
 
 }  // namespace touchstone

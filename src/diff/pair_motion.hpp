@@ -1,29 +1,28 @@
 // How the points and axes at which two bodies act on each other move with the configuration: what the rows of contacts,
-// connects and welds need to be differentiated.
+// connects and welds need to be differentiated. Columns are those of the dofs that move either body; no others count.
 #pragma once
 
-#include "touchstone/dynamics/data.hpp"
+#include <vector>
+
+#include "touchstone/diff/dynamics_derivatives.hpp"
 #include "touchstone/sim/detection/contact.hpp"
 
 namespace touchstone {
 
-using Matrix3X = Eigen::Matrix3Xd;
-
-// Of a material point of a body, column by column of v: its velocity and the body's angular velocity.
-struct PointColumns {
-  Matrix3X linear, angular;  // 3 x nv
-
-  void set(const Model& model, const Data& data, int body, Vec3 point);
-};
-
 struct PairMotion {
+  explicit PairMotion(const Model& model);
+
   int body_a = 0, body_b = 0;
   Vec3 point_a, point_b;
-  PointColumns a, b;    // of the material points there
-  Matrix3X dp_a, dp_b;  // how the points move, which need not be material: 3 x nv
-  Matrix3X turn;        // how the axes turn
+  int count = 0;          // of the dofs that move a body
+  std::vector<int> dofs;  // nv, of which `count` are set, as in all that follows
+  // Velocities of the material points there, and angular velocities of the bodies.
+  std::vector<Vec3> a_linear, a_angular, b_linear, b_angular;
+  std::vector<Vec3> dp_a, dp_b;  // how the points move, which need not be material
+  std::vector<Vec3> turn;        // how the axes turn
+  std::vector<char> moves_a, moves_b;
 
-  // Fills a and b, points that move with their bodies and axes that stay.
+  // Fills in the columns, with points that move with their bodies and axes that stay.
   void begin(const Model& model, const Data& data, int first, int second, Vec3 at_first, Vec3 at_second);
 };
 
@@ -32,14 +31,16 @@ struct PairMotion {
 // bodies.
 bool set_contact_motion(const Model& model, const Data& data, const Contact& contact, PairMotion& motion);
 
-// How the velocities of point b against point a change with the configuration while the numbers v stay. `data.velocity`
-// and V_S: velocity_derivatives.
-void relative_velocity_derivatives(const Model& model, const Data& data, const std::vector<Motion>& V_S,
-                                   const PairMotion& motion, Matrix3X& linear, Matrix3X& angular);
+// How the velocities of point b against point a change along the k-th dof of the motion while the numbers v stay.
+// `data.velocity` and V_S: velocity_derivatives.
+struct PairRate {
+  Vec3 linear, angular;
+};
+PairRate relative_velocity_rate(const Model& model, const Data& data, const std::vector<Motion>& V_S,
+                                const PairMotion& motion, int k);
 
 // Adds the derivative of J' f by the configuration that is due to the motion of points and axes (nv x nv): [force,
 // torque] on body b, the opposite on body a.
-void add_force_derivatives(const PairMotion& motion, Vec3 force, Vec3 torque, double scale,
-                           Eigen::Ref<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> out);
+void add_force_derivatives(const PairMotion& motion, Vec3 force, Vec3 torque, RowMatrixRef out);
 
 }  // namespace touchstone

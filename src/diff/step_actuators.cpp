@@ -113,29 +113,28 @@ void StepDerivatives::add_actuator(const StepContext& step, int u) {
     if (affine && gains.kd > 0.0) gain_by_signal -= h * gain[2];
   }
   const SignalRates rates = signal_rates(model_, step, u);
-  Eigen::RowVectorXd change = Eigen::RowVectorXd::Zero(columns_);  // of the force
-  change.head(nv) = by_length * m.transpose();
-  change.segment(nv, nv) = by_velocity * m.transpose();
-  Eigen::RowVectorXd signal_change = Eigen::RowVectorXd::Zero(columns_);
-  signal_change[nx_ + u] = rates.by_control;
-  if (k >= 0) signal_change[2 * nv + k] = rates.by_activation;
-  change += by_signal * signal_change;
-
+  // Of the force, times a factor, and `direct` times the change of the signal.
+  const auto add = [&](auto row, double factor, double direct) {
+    row.head(nv) += (factor * by_length) * m.transpose();
+    row.segment(nv, nv) += (factor * by_velocity) * m.transpose();
+    row[nx_ + u] += (factor * by_signal + direct) * rates.by_control;
+    if (k >= 0) row[2 * nv + k] += (factor * by_signal + direct) * rates.by_activation;
+  };
   if (mode == ServoMode::kBounded) {
     const int row = servo_row(step, u);
     const double total = data.servo_block[at(u)].gain;
     // b = -(h force / gain + m v), R = 1 / gain.
-    rows_.row(row) -= (h / total) * change;
-    rows_.row(row).segment(nv, nv) -= m.transpose();
-    rows_.row(row) +=
-        gain_by_signal * (h * data.servo_block[at(u)].force - lambda_[row]) / (total * total) * signal_change;
+    add(main_.rows().row(row), -h / total,
+        gain_by_signal * (h * data.servo_block[at(u)].force - step.lambda[row]) / (total * total));
+    main_.rows().row(row).segment(nv, nv) -= m.transpose();
     return;
   }
-  change -= gain_by_signal / h * m.dot(step.v_next - step.before.v) * signal_change;
+  double moved = 0.0;
+  for (int i = 0; i < nv; ++i) moved += m[i] * (step.v_next[i] - step.before.v[i]);
   for (int i = 0; i < nv; ++i) {
     if (m[i] == 0.0) continue;
     const bool limited = mode == ServoMode::kExplicit && data.actuation[i] != data.actuation_unlimited[i];
-    if (!limited) force_.row(i) += h * m[i] * change;
+    if (!limited) add(main_.force().row(i), h * m[i], -m[i] * gain_by_signal * moved);
   }
 }
 

@@ -1,85 +1,146 @@
-// Derivatives of a whole step: how the state after it changes with the state before it and with the controls.
+// Derivatives of a whole step: how the state after it changes with the state before it, the controls and parameters.
 //
 //   sim.step();
 //   StepDerivatives d(sim.model());
-//   d.compute(sim.context());           // d.A, d.B
+//   d.compute(sim.context());           // d.A, d.B, d.C
 //
-//     x = [q, v, activation],   dx' = A dx + B du     q in the tangent space (model/configuration.hpp), at both ends
+//     x = [q, v, activation],   dx' = A dx + B du + C dtheta     q in the tangent space (model/configuration.hpp), at
+//                                                                both ends; theta: step_parameters.hpp
 //
 // Everything between is differentiated analytically: dynamics, springs, dampers, servos, the impulses of all
 // constraints where each block stays in its mode (contact_derivatives.hpp), the motion of contact points and normals,
-// and the integration on the manifold. What is held fixed is listed in docs/derivatives.md and counted in `held`.
+// the integration on the manifold and the position pass. What is held fixed is listed in docs/derivatives.md and
+// counted in `held`. A warm call allocates nothing (with theta: little).
 #pragma once
 
 #include <vector>
 
-#include "touchstone/diff/contact_derivatives.hpp"
-#include "touchstone/diff/dynamics_derivatives.hpp"
+#include "touchstone/diff/implicit_balance.hpp"
 #include "touchstone/diff/pair_motion.hpp"
+#include "touchstone/diff/step_parameters.hpp"
 #include "touchstone/sim/step_context.hpp"
 
 namespace touchstone {
 
 class StepDerivatives {
  public:
-  explicit StepDerivatives(const Model& model);
+  // Throws Error for parameters that the model does not have.
+  explicit StepDerivatives(const Model& model, StepParameters theta = {});
 
   // After a step of semi-implicit Euler with hard constraints (sim.step(), or stage::account), before anything else is
   // done to the simulator. Throws Error for other integrators and models of constraints, for solvers whose model is
   // neither NCP nor CCP, while bodies sleep, and before the first step.
   void compute(const StepContext& step);
+  // Only what vjp and jvp need, without A, B and C: much less for one gradient.
+  void linearise(const StepContext& step);
 
   int nx() const { return nx_; }
+  int nu() const { return model_.nu; }
+  int ntheta() const { return ntheta_; }
   MatrixX A;  // nx x nx
   MatrixX B;  // nx x nu
+  MatrixX C;  // nx x ntheta
 
   // What was taken to be constant although it is not: see docs/derivatives.md.
   struct Held {
     int contacts = 0;   // contacts whose point and normal were taken to move with the mean of both bodies
     int actuators = 0;  // actuators whose moment changes with the configuration, or that share a limit
-    bool pass = false;  // the position pass moved the configuration
+    bool pass = false;  // the position pass: where it moved something as far as it may, and closed loops
   };
   const Held& held() const { return held_; }
-  const ContactDerivatives& contact() const { return contact_; }
+  const ContactDerivatives& contact() const { return main_.contact(); }
+  // The position pass, if it moved the configuration.
+  bool has_pass() const { return has_pass_; }
+  const ContactDerivatives& pass_contact() const { return pass_.contact(); }
 
-  // Reverse mode: gradients by the state before the step and by the controls of a number whose gradient by the state
-  // after it is given (nx).
-  void vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, VectorRef u_bar) const;
+  // Reverse mode, after compute or linearise: gradients by the state before the step, the controls and theta of a
+  // number whose gradient by the state after it is given (nx).
+  void vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, VectorRef u_bar, VectorRef theta_bar);
+  void vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, VectorRef u_bar);
+  // Forward mode: dx' of dx, du and dtheta.
+  void jvp(const ConstVectorRef& dx, const ConstVectorRef& du, const ConstVectorRef& dtheta, VectorRef dx_next);
 
  private:
   void begin(const StepContext& step);
   void add_spin(const StepContext& step);
   void add_external(const StepContext& step);
   void add_passive(const StepContext& step);
+  // step_actuators.cpp
   void add_actuators(const StepContext& step);
   void add_actuator(const StepContext& step, int u);
   void add_activation(const StepContext& step, int u);
-  void add_pairs(const StepContext& step);
+  int servo_row(const StepContext& step, int u) const;
+  // step_rows.cpp
+  bool find_pair(const StepContext& step, const Constraint& constraint, const double* lambda, PairWrench& wrench);
+  void add_wrench(const PairWrench& wrench, double scale);
+  void add_rows(const StepContext& step);
+  bool set_motion(const StepContext& step, const Constraint& constraint, const PairWrench& wrench);
+  void row_rate(const StepContext& step, const Constraint& constraint, int k, double* values) const;
   void add_pair(const StepContext& step, int block);
   void add_bounce(const StepContext& step, int block);
-  void add_scalar_rows(const StepContext& step);
-  void add_ball_limit(const StepContext& step, int block);
-  void add_coupling(const StepContext& step, int block);
   void add_gap_rate(const StepContext& step, int row);
-  void integrate(const StepContext& step);
-  bool find_pair(const StepContext& step, int block, PairWrench& wrench);
-  int servo_row(const StepContext& step, int u) const;
+  void add_ball_limit(const StepContext& step, const Constraint& constraint, int row, double lambda, const VectorX& x,
+                      ImplicitBalance& balance);
+  void add_coupling(const StepContext& step, const Constraint& constraint, int row, double lambda, const VectorX& x,
+                    ImplicitBalance& balance);
+  void set_position_rates(const StepContext& step);
+  // step_pass.cpp
+  void linearise_pass(const StepContext& step);
+  bool match_pass(const StepContext& step);
+  bool set_metric(const StepContext& step);
+  void set_pass_slopes(const StepContext& step);
+  void add_pass_rows(const StepContext& step);
+  void add_pass_slopes(const StepContext& step);
+  // step_parameters.cpp
+  void add_parameters(const StepContext& step);
+  void add_pass_parameters(const StepContext& step);
+  int add_inertia(const StepContext& step, const VectorX& v, const VectorX& a, double scale, bool is_pass, int column);
+  void add_spin_inertia(const StepContext& step, int body, int column);
+  int add_gains(const StepContext& step, int u, int column);
+  int add_frictions(const StepContext& step, int column);
+
+  void form(const StepContext& step);
+  void require_sizes(Eigen::Index x, Eigen::Index u, Eigen::Index theta) const;
 
   const Model& model_;
-  int nx_, columns_;
+  const StepParameters theta_;
+  int nx_, ntheta_, columns_;
   Data data_;
   InverseDynamicsDerivatives dynamics_;
-  ContactDerivatives contact_;
+  ImplicitBalance main_, pass_;
   Held held_;
   VectorX a_;
   std::vector<Force> external_;
-  std::vector<Motion> V_S_;  // of the velocity after the step
+  std::vector<Motion> V_S_;  // of the velocity after the step, then of the displacement of the pass
   PairMotion motion_;
-  Matrix3X linear_rate_, angular_rate_;
-  RowMatrixX force_;       // nv x columns: of the momentum balance, then A^-1 of it
-  RowMatrixX inverse_Jt_;  // nv x nrow
-  MatrixX J_, rows_, dlambda_, G_, activation_;
-  VectorX lambda_, u_;
+  Growing<RowMatrixX> rate_;      // nrow x nv: d(J v')/dq at constant v'
+  Growing<RowMatrixX> position_;  // nrow x nv: of gaps and errors, by q
+  MatrixX activation_;            // na x columns
+  RowMatrixX dv_, dd_;            // nv x columns
+  Growing<VectorX> lambda_;       // of the step
+  double h_ = 0.0;
+  VectorX v_next_;
+
+  // The position pass.
+  struct PassRow {
+    int row = 0;              // of the step
+    double slope = 0.0;       // of its bias by the gap of that row after the step
+    int longest = -1;         // row of the step whose way is the longest, if that shortens all others
+    double by_longest = 0.0;  // slope by the gap of that one
+  };
+  bool has_pass_ = false;
+  std::vector<PassRow> pass_rows_;
+  std::vector<int> pass_block_;  // of the step, by block of the pass
+  double remaining_ = 0.0;
+  VectorX displacement_, zero_;
+  TreeFactor metric_;
+  Parameters weightless_;
+  TreeIslands pass_islands_;
+  Growing<RowMatrixX> pass_more_, row_change_;  // of the pass, of the step: x columns
+  MatrixX regressor_;
+
+  // Scratch of vjp and jvp.
+  VectorX columns_bar_, v_bar_, d_bar_, rows_vector_;
 };
 
 }  // namespace touchstone

@@ -1,16 +1,18 @@
 #include "command_line.hpp"
 
+#include <cmath>
+
 namespace {
 
 TEST_F(CommandLine, HelpTeaches) {
   const Outcome outcome = run("--help");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.error, "");
-  for (const char* part : {"info", "scenes", "demo", "decompose", "solve", "solvers", "view",
+  for (const char* part : {"info", "ik", "scenes", "demo", "decompose", "solve", "solvers", "view",
                            "Examples:", "Exit codes:", "touchstone info quadruped"}) {
     EXPECT_THAT(outcome.out, HasSubstr(part));
   }
-  for (const char* command : {"info", "scenes", "demo", "decompose", "solve", "solvers", "view"}) {
+  for (const char* command : {"info", "ik", "scenes", "demo", "decompose", "solve", "solvers", "view"}) {
     const Outcome help = run(std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.out, HasSubstr("Examples:")) << command;
@@ -42,6 +44,26 @@ TEST_F(CommandLine, UsageErrorsAreOneLine) {
   expect_error(run("view no-such-scene --html x.html"), "no-such-scene");
   expect_error(run("view pendulum --port 99999"), "--port");
   expect_error(run("view pendulum --time -1 --html x.html"), "--time");
+}
+
+TEST_F(CommandLine, InverseKinematicsSaysWhetherItReached) {
+  write("arm.xml",
+        "<mujoco><worldbody><body name='upper' pos='0 0 1'><joint name='a' axis='0 1 0'/>"
+        "<geom type='capsule' fromto='0 0 0 1 0 0' size='.05'/><body name='lower' pos='1 0 0'>"
+        "<joint name='b' axis='0 1 0' limited='true' range='5 140'/>"
+        "<geom type='capsule' fromto='0 0 0 1 0 0' size='.05'/></body></body></worldbody></mujoco>");
+  const Outcome outcome = run("ik arm.xml --body lower --point 1 0 0 --position -0.8 0 1.9 --json");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.error;
+  const nlohmann::json result = nlohmann::json::parse(outcome.out);
+  EXPECT_TRUE(result["reached"].get<bool>());
+  EXPECT_NEAR(result["q"][1].get<double>(), std::acos(0.5 * (0.8 * 0.8 + 0.9 * 0.9) - 1.0), 1e-5);
+  const Outcome far = run("ik arm.xml --body lower --position 5 0 1");
+  EXPECT_EQ(far.exit_code, 1);
+  EXPECT_THAT(far.out, HasSubstr("not reached: error 4 m"));
+  expect_error(run("ik arm.xml --body nobody --position 0 0 0"), "nobody");
+  expect_error(run("ik arm.xml --body lower --position 0 0"), "--position");
+  expect_error(run("ik arm.xml --position 0 0 0"), "--body");
+  expect_error(run("ik arm.xml"), "nothing is wanted");
 }
 
 TEST_F(CommandLine, BadModelsAreOneLine) {

@@ -1,0 +1,48 @@
+// A velocity x (or a displacement) that balances forces, with impulses of rows that obey laws,
+//     A x = f + J' lambda,     u = J x + b + R lambda,
+// differentiated by many numbers at once. The caller fills in what changes while x and lambda stay: `force` is
+// d(f + J' lambda - A x), `rows` is d(J x + b). What x and lambda do about it follows here (contact_derivatives.hpp).
+#pragma once
+
+#include "touchstone/diff/contact_derivatives.hpp"
+#include "touchstone/diff/dynamics_derivatives.hpp"
+
+namespace touchstone {
+
+class ImplicitBalance {
+ public:
+  using View = Growing<RowMatrixX>::View;
+  using ConstView = Growing<RowMatrixX>::ConstView;
+
+  // Fills in J; changes are zero.
+  void begin(const Model& model, const Constraints& constraints, int columns);
+  View force() { return force_.view(); }  // nv x columns
+  View rows() { return rows_.view(); }    // nrow x columns
+  ConstView J() const { return J_.view(); }
+  // With the factor of A. `share`: as in block_mode.
+  void close(const Model& model, const Constraints& constraints, ContactModel contact_model, const VectorX& L,
+             const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& x, double share);
+  const ContactDerivatives& contact() const { return contact_; }
+  // The law of an impulse itself changes: of the columns from `first`, by dlambda at fixed data (nrow x count).
+  View set_law_changes(int first, int count);
+
+  // dx of all columns (nv x columns). `more` (nrow x columns), if not null: changes of rows beside `rows`.
+  void columns(const Model& model, const Growing<RowMatrixX>* more, RowMatrixX& dx);
+
+  // Reverse: from x_bar the gradients by all columns (added), and those by `rows` (nrow).
+  void reverse(const Model& model, const Scope& scope, const VectorX& x_bar, VectorX& columns_bar);
+  auto rows_bar() const { return rows_bar_.view(); }
+  // Forward along one direction; `more` as above, or empty.
+  void forward(const Model& model, const Scope& scope, const VectorX& direction, const VectorX& more, VectorX& dx);
+
+ private:
+  Growing<RowMatrixX> J_, force_, rows_, inverse_Jt_, response_, seen_, law_;
+  Growing<MatrixX> G_;
+  Growing<VectorX> u_, rows_bar_, lambda_bar_;
+  VectorX solved_;
+  TreeFactor factor_;
+  ContactDerivatives contact_;
+  int first_law_ = 0;
+};
+
+}  // namespace touchstone

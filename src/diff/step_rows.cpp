@@ -1,0 +1,245 @@
+// The part of constraints in the derivatives of a step: how rows and forces change with the configuration.
+#include <algorithm>
+
+#include "touchstone/base/index.hpp"
+#include "touchstone/diff/rotations.hpp"
+#include "touchstone/diff/step_derivatives.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/math/so3.hpp"
+#include "touchstone/model/transmission.hpp"
+#include "touchstone/sim/constraints/contact.hpp"
+#include "touchstone/sim/constraints/kinds.hpp"
+
+namespace touchstone {
+namespace {
+
+bool is_weld(const Model& model, const Constraint& constraint) {
+  return constraint.kind == ConstraintKind::kEquality &&
+         model.equalities[at(constraint.index)].type == EqualityType::kWeld;
+}
+
+}  // namespace
+
+// --- pairs of bodies: contacts, connects, welds ---
+
+bool StepDerivatives::find_pair(const StepContext& step, const Constraint& constraint, const double* lambda,
+                                PairWrench& wrench) {
+  const ConstraintScene scene{model_, data_, step.contacts(), step.rules};
+  return entry_of(constraint.kind).wrench(scene, constraint, lambda, wrench);
+}
+
+void StepDerivatives::add_wrench(const PairWrench& wrench, double scale) {
+  const auto add = [&](int body, Vec3 point, double factor) {
+    const int tree = model_.body_kernels[at(body)].tree;
+    if (tree < 0) return;
+    const Vec3 force = factor * wrench.force;
+    const Vec3 arm = point - data_.reference_point[at(tree)];
+    external_[at(body)] += {factor * wrench.torque + cross(arm, force), force};
+  };
+  add(wrench.body_b, wrench.point_b, scale);
+  add(wrench.body_a, wrench.point_a, -scale);
+}
+
+void StepDerivatives::add_rows(const StepContext& step) {
+  const Constraints& c = step.constraints;
+  for (int block = 0; block < c.count(); ++block) {
+    if (c.list[at(block)].kind == ConstraintKind::kContact) add_bounce(step, block);
+  }
+  velocity_derivatives(model_, step.v_next, data_, V_S_);
+  for (int block = 0; block < c.count(); ++block) {
+    const Constraint& constraint = c.list[at(block)];
+    const int row = c.blocks.row[at(block)], size = c.blocks.size(block);
+    const double lambda = step.lambda[row];
+    add_pair(step, block);
+    switch (constraint.kind) {
+      case ConstraintKind::kContact:
+        add_gap_rate(step, row + size - 1);
+        break;
+      case ConstraintKind::kJointLimit:
+        add_ball_limit(step, constraint, row, lambda, step.v_next, main_);
+        [[fallthrough]];
+      case ConstraintKind::kTendonLimit:
+        add_gap_rate(step, row);
+        break;
+      case ConstraintKind::kTendonSpring: {
+        const double stretch =
+            tendon_stretch(step.parameters, constraint.index, step.data.tendon_length[constraint.index]);
+        const double k =
+            model_.options.springs_enabled && stretch != 0.0 ? step.parameters.tendon_stiffness[constraint.index] : 0.0;
+        main_.rows().row(row).head(model_.nv) += step.h * k * c.compliance[row] * main_.J().row(row);
+        break;
+      }
+      case ConstraintKind::kEquality:
+        add_coupling(step, constraint, row, lambda, step.v_next, main_);
+        if (step.options.stabilisation.method == Stabilisation::kBaumgarte) {  // b = erp error / h
+          const double slope = step.options.stabilisation.erp / step.h;
+          main_.rows().block(row, 0, size, model_.nv) += slope * position_.view().middleRows(row, size);
+        }
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+// How point and axes of a pair move. False if they were taken to move with the mean of both bodies.
+bool StepDerivatives::set_motion(const StepContext& step, const Constraint& constraint, const PairWrench& wrench) {
+  if (constraint.kind == ConstraintKind::kContact) {
+    return set_contact_motion(model_, data_, step.contacts()[at(constraint.index)], motion_);
+  }
+  motion_.begin(model_, data_, wrench.body_a, wrench.body_b, wrench.point_a, wrench.point_b);
+  // A weld acts at one point, that of its second body.
+  if (is_weld(model_, constraint)) std::copy_n(motion_.dp_b.begin(), motion_.count, motion_.dp_a.begin());
+  return true;
+}
+
+// Along the k-th dof of motion_: the rows' velocities at constant numbers x, with the velocities of data_ and V_S_.
+void StepDerivatives::row_rate(const StepContext& step, const Constraint& constraint, int k, double* values) const {
+  const Vec3 v = velocity_at(model_, data_, motion_.body_b, motion_.point_b) -
+                 velocity_at(model_, data_, motion_.body_a, motion_.point_a);
+  const Vec3 w = data_.velocity[at(motion_.body_b)].angular - data_.velocity[at(motion_.body_a)].angular;
+  const Vec3 turn = motion_.turn[at(k)];
+  const PairRate rate = relative_velocity_rate(model_, data_, V_S_, motion_, k);
+  const ContactImpulse turned{rate.linear - cross(turn, v), rate.angular - cross(turn, w)};
+  if (constraint.kind == ConstraintKind::kContact) {
+    to_rows(step.contacts()[at(constraint.index)], turned, values);
+    return;
+  }
+  const double scale = model_.equalities[at(constraint.index)].torque_scale;
+  for (int r = 0; r < 3; ++r) {
+    values[r] = turned.force[r];
+    values[3 + r] = scale * turned.torque[r];
+  }
+}
+
+// The rows of the new velocity, and the force of the impulses.
+void StepDerivatives::add_pair(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const Constraint& constraint = c.list[at(block)];
+  const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
+  PairWrench wrench;
+  if (!find_pair(step, constraint, step.lambda.data() + first, wrench)) return;
+  if (!set_motion(step, constraint, wrench)) ++held_.contacts;
+  add_force_derivatives(motion_, wrench.force, wrench.torque, main_.force());
+  Growing<RowMatrixX>::View rate = rate_.view();
+  ImplicitBalance::View rows = main_.rows();
+  for (int k = 0; k < motion_.count; ++k) {
+    double values[kMaxBlockSize] = {};
+    row_rate(step, constraint, k, values);
+    const int dof = motion_.dofs[at(k)];
+    for (int r = 0; r < size; ++r) {
+      rate(first + r, dof) = values[r];
+      rows(first + r, dof) += values[r];
+    }
+  }
+}
+
+// How gaps and errors change with q: as the rows say, but for welds that are open, whose error turns with their first
+// body and is no angular velocity: e = R_T log(R_T' R_B), de = w_a x e + Jl(e)^-1 (w_b - w_a).
+void StepDerivatives::set_position_rates(const StepContext& step) {
+  const Constraints& c = step.constraints;
+  Growing<RowMatrixX>::View position = position_.resize(c.rows(), model_.nv);
+  position = main_.J();
+  for (int block = 0; block < c.count(); ++block) {
+    const Constraint& constraint = c.list[at(block)];
+    if (!is_weld(model_, constraint)) continue;
+    const int row = c.blocks.row[at(block)];
+    const double scale = model_.equalities[at(constraint.index)].torque_scale;
+    const Eigen::Map<const Vector3> apart(c.position.data() + row), scaled(c.position.data() + row + 3);
+    PairWrench wrench;
+    find_pair(step, constraint, step.lambda.data() + row, wrench);
+    set_motion(step, constraint, wrench);
+    const Vector3 turn = scale > 0.0 ? Vector3(scaled / scale) : Vector3::Zero();
+    const Matrix3 rate = right_jacobian_inverse(-turn);
+    for (int k = 0; k < motion_.count; ++k) {
+      const Vector3 w_a = motion_.a_angular[at(k)].eigen(), w_b = motion_.b_angular[at(k)].eigen();
+      const int dof = motion_.dofs[at(k)];
+      position.block<3, 1>(row, dof) += w_a.cross(apart);
+      position.block<3, 1>(row + 3, dof) = scale * (w_a.cross(turn) + rate * (w_b - w_a));
+    }
+  }
+}
+
+// b of a hard row changes with its gap, unless it bounces.
+void StepDerivatives::add_gap_rate(const StepContext& step, int row) {
+  const Constraints& c = step.constraints;
+  const StabilisationOptions& s = step.options.stabilisation;
+  const double gap = c.position[at(row)], open = std::max(0.0, gap) / step.h;
+  double slope = gap > 0.0 ? 1.0 / step.h : 0.0;
+  if (c.recovers[at(row)] == 0) {
+    slope = 1.0 / step.h;  // compliant: b = gap / h
+  } else if (c.bias[row] != open + c.recovery[row]) {
+    return;  // bounces
+  } else if (s.method == Stabilisation::kBaumgarte && c.recovery[row] < 0.0 && c.recovery[row] > -s.recovery_speed) {
+    slope += s.erp / step.h;
+  }
+  if (slope != 0.0) main_.rows().row(row).head(model_.nv) += slope * main_.J().row(row);
+}
+
+// b = e J v of a contact that bounces, e taken to be constant. With the velocities of the start in data_ and dynamics_.
+void StepDerivatives::add_bounce(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const int row = c.blocks.row[at(block + 1)] - 1;
+  const double open = std::max(0.0, c.position[at(row)]) / step.h;
+  if (c.recovers[at(row)] == 0 || c.bias[row] == open + c.recovery[row] || c.velocity[row] == 0.0) return;
+  const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
+  const double share = c.bias[row] / c.velocity[row];
+  set_contact_motion(model_, data_, contact, motion_);
+  const Vec3 v = velocity_at(model_, data_, motion_.body_b, contact.position) -
+                 velocity_at(model_, data_, motion_.body_a, contact.position);
+  const Vec3 n = contact.normal(), across = cross(n, v);
+  for (int k = 0; k < motion_.count; ++k) {
+    const PairRate rate = relative_velocity_rate(model_, data_, dynamics_.V_S, motion_, k);
+    main_.rows()(row, motion_.dofs[at(k)]) += share * (dot(n, rate.linear) + dot(across, motion_.turn[at(k)]));
+  }
+  main_.rows().row(row).segment(model_.nv, model_.nv) += share * main_.J().row(row);
+}
+
+// --- rows of joints and tendons ---
+
+// The row is minus the axis of the turn, which changes with the turn. `row`: of the balance.
+void StepDerivatives::add_ball_limit(const StepContext& step, const Constraint& constraint, int row, double lambda,
+                                     const VectorX& x, ImplicitBalance& balance) {
+  const int j = constraint.index, dof = model_.joint_dof[at(j)];
+  if (model_.joints[at(j)].type != JointType::kBall) return;
+  const Vector3 turn = so3_log(quaternion_at(step.before.q, model_.joint_q[at(j)]).normalized());
+  const double angle = turn.norm();
+  const Vector3 axis = turn / angle;
+  const Matrix3 axis_rate = (Matrix3::Identity() - axis * axis.transpose()) * right_jacobian_inverse(turn) / angle;
+  const Eigen::RowVector3d rate = -x.segment<3>(dof).transpose() * axis_rate;
+  balance.force().block<3, 3>(dof, dof) -= lambda * axis_rate;
+  balance.rows().row(row).segment<3>(dof) += rate;
+  if (&balance == &main_) rate_.view().row(row).segment<3>(dof) = rate;
+}
+
+// The slope of the polynomial of a coupling changes with the second coordinate.
+void StepDerivatives::add_coupling(const StepContext& step, const Constraint& constraint, int row, double lambda,
+                                   const VectorX& x, ImplicitBalance& balance) {
+  const Equality& e = model_.equalities[at(constraint.index)];
+  if (e.b < 0 || (e.type != EqualityType::kJoint && e.type != EqualityType::kTendon)) return;
+  const Tendon::Term alone{e.b, 1.0};
+  const bool is_joint = e.type == EqualityType::kJoint;
+  const Tendon::Term* terms = is_joint ? &alone : model_.tendons[at(e.b)].terms.data();
+  const std::size_t count = is_joint ? 1 : model_.tendons[at(e.b)].terms.size();
+  double value = 0.0, velocity = 0.0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int q = model_.joint_q[at(terms[i].joint)];
+    value += terms[i].coefficient * (step.before.q[q] - model_.reference_q[q]);
+    velocity += terms[i].coefficient * x[model_.joint_dof[at(terms[i].joint)]];
+  }
+  const auto& p = e.polynomial;
+  const double curvature = 2.0 * p[2] + value * (6.0 * p[3] + value * 12.0 * p[4]);
+  if (curvature == 0.0) return;
+  for (std::size_t j = 0; j < count; ++j) {
+    const int dof = model_.joint_dof[at(terms[j].joint)];
+    const double rate = -curvature * velocity * terms[j].coefficient;
+    balance.rows()(row, dof) += rate;
+    if (&balance == &main_) rate_.view()(row, dof) += rate;
+    for (std::size_t i = 0; i < count; ++i) {
+      balance.force()(model_.joint_dof[at(terms[i].joint)], dof) -=
+          lambda * curvature * terms[i].coefficient * terms[j].coefficient;
+    }
+  }
+}
+
+}  // namespace touchstone
