@@ -10,166 +10,17 @@
 #include "touchstone/dynamics/gyroscopic.hpp"
 #include "touchstone/gpu/boxes.hpp"
 #include "touchstone/model/impedance.hpp"
+#include "touchstone/sim/backend_features.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
 #include "touchstone/sim/constraints/loop.hpp"
-#include "touchstone/sim/detection/collision_model.hpp"
 #include "touchstone/sim/detection/material.hpp"
 #include "touchstone/sim/reference_weights.hpp"
 
 namespace touchstone {
 namespace {
 
-constexpr int kMostDofs = 128;
-constexpr int kMostEqualityRows = 64;
 constexpr double kImmovable = 1e-9;       // see sim/constraints/contact.cpp
 constexpr double kLoopCompliance = 1e-9;  // see sim/models/hard.cpp
-
-// --- what is not supported ---
-
-class Complaints {
- public:
-  template <typename... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    list_.push_back(fmt::format(format, std::forward<Args>(args)...));
-  }
-  std::vector<std::string> take() { return std::move(list_); }
-
- private:
-  std::vector<std::string> list_;
-};
-
-bool bounces(const Impedance& impedance) { return reference_spring(impedance.solref).is_underdamped(); }
-
-int shape_kind(ShapeType type) {
-  switch (type) {
-    case ShapeType::kPlane:
-      return gpu::kPlaneShape;
-    case ShapeType::kSphere:
-      return gpu::kSphereShape;
-    case ShapeType::kCapsule:
-      return gpu::kCapsuleShape;
-    case ShapeType::kBox:
-      return gpu::kBoxShape;
-    case ShapeType::kEllipsoid:
-      return gpu::kEllipsoidShape;
-    default:
-      return -1;
-  }
-}
-
-struct Pair {
-  int shape_a, shape_b;
-  ContactMaterial material;
-  double margin, gap;
-};
-
-// All pairs of shapes that may touch, in the order in which the simulator lists contacts.
-std::vector<Pair> find_pairs(const Model& model, const CollisionModel& shapes) {
-  std::vector<Pair> pairs;
-  if (!model.options.contacts_enabled) return pairs;
-  const std::vector<Collider>& colliders = shapes.colliders();
-  for (int i = 0; i < static_cast<int>(colliders.size()); ++i) {
-    for (int j = i + 1; j < static_cast<int>(colliders.size()); ++j) {
-      const Collider &a = colliders[at(i)], &b = colliders[at(j)];
-      if (model.body_last_dof[at(a.body)] < 0 && model.body_last_dof[at(b.body)] < 0) continue;
-      if (!shapes.wanted(i, j)) continue;
-      const int given = shapes.contact_pair(a.shape, b.shape);
-      const auto& materials = model.defaults.shape_material;
-      const ContactMaterial material =
-          given >= 0 ? material_of(model.contact_pairs[at(given)])
-                     : combine({materials[at(a.shape)], model.shapes[at(a.shape)].contact_dimension, a.curvature},
-                               {materials[at(b.shape)], model.shapes[at(b.shape)].contact_dimension, b.curvature});
-      pairs.push_back({a.shape, b.shape, material, shapes.margin(a.shape, b.shape), shapes.gap(a.shape, b.shape)});
-    }
-  }
-  return pairs;
-}
-
-void check_options(const Model& model, const SimulatorOptions& options, Complaints& complaints) {
-  if (options.integrator != Integrator::kSemiImplicitEuler) complaints.add("integrators other than euler");
-  if (options.constraints != ConstraintModel::kRigid) complaints.add("softened constraints (constraints = mujoco)");
-  if (options.substeps != 1) complaints.add("substeps");
-  if (options.accuracy > 0.0) complaints.add("steps in parts (accuracy)");
-  if (options.sleep.mode == SleepMode::kOn || (options.sleep.mode == SleepMode::kModel && model.options.sleep_enabled))
-    complaints.add("sleep");
-  if (model.nv > kMostDofs) complaints.add("{} dofs; at most {}", model.nv, kMostDofs);
-  if (model.nv == 0) complaints.add("models in which nothing moves");
-  if (model.nmocap > 0) complaints.add("mocap bodies");
-  for (const LoopJoint& joint : model.loop_joints) complaints.add("loop joint '{}'", joint.name);
-  for (const ShapeElement& shape : model.shapes) {
-    if ((shape.surface_velocity.array() != 0.0).any()) complaints.add("the moving surface of shape '{}'", shape.name);
-    if (shape.material.hertz) complaints.add("Hertz' law of shape '{}'", shape.name);
-  }
-}
-
-void check_joints(const Model& model, Complaints& complaints) {
-  for (int b = 0; b < model.nbody; ++b) {
-    if (model.defaults.body_gravity_compensation[b] != 0.0)
-      complaints.add("gravity compensation of body '{}'", model.bodies[at(b)].name);
-  }
-  for (const Joint& joint : model.joints) {
-    if (joint.actuator_force_limited) complaints.add("the limit of actuator forces of joint '{}'", joint.name);
-    if (joint.limited && model.options.limits_enabled && bounces(joint.limit_impedance))
-      complaints.add("the underdamped limit of joint '{}'", joint.name);
-  }
-  for (int t = 0; t < model.ntendon; ++t) {
-    const Tendon& tendon = model.tendons[at(t)];
-    const Parameters& p = model.defaults;
-    const bool is_passive = p.tendon_stiffness[t] == 0.0 && p.tendon_damping[t] == 0.0 && p.tendon_armature[t] == 0.0 &&
-                            p.tendon_friction[t] == 0.0;
-    if (!is_passive) complaints.add("spring, damper, friction or armature of tendon '{}'", tendon.name);
-    if (tendon.limited && model.options.limits_enabled && bounces(tendon.limit_impedance))
-      complaints.add("the underdamped limit of tendon '{}'", tendon.name);
-  }
-}
-
-void check_actuators(const Model& model, Complaints& complaints) {
-  for (const Actuator& actuator : model.actuators) {
-    const bool at_joint =
-        actuator.transmission == TransmissionType::kJoint || actuator.transmission == TransmissionType::kJointInParent;
-    if (!at_joint || !is_scalar(model.joints[at(actuator.target)]))
-      complaints.add("actuator '{}', which does not act at a hinge, slide or screw", actuator.name);
-  }
-}
-
-void check_equalities(const Model& model, Complaints& complaints) {
-  if (!model.options.equalities_enabled) return;
-  int rows = 0;
-  for (const Equality& equality : model.equalities) {
-    if (!equality.active) continue;
-    if (equality.type == EqualityType::kTendon) complaints.add("equality '{}' of tendons", equality.name);
-    rows += equality.type == EqualityType::kWeld ? 6 : (equality.type == EqualityType::kConnect ? 3 : 1);
-  }
-  if (rows > kMostEqualityRows) complaints.add("{} rows of equalities; at most {}", rows, kMostEqualityRows);
-}
-
-void check_pairs(const Model& model, const std::vector<Pair>& pairs, Complaints& complaints) {
-  for (const Pair& pair : pairs) {
-    const ShapeElement &a = model.shapes[at(pair.shape_a)], &b = model.shapes[at(pair.shape_b)];
-    const auto complain = [&](std::string_view what) { complaints.add("{} of '{}' and '{}'", what, a.name, b.name); };
-    const int kind_a = shape_kind(a.shape.type), kind_b = shape_kind(b.shape.type);
-    if (kind_a < 0 || kind_b < 0 || !gpu::is_known_pair(kind_a, kind_b))
-      complain(fmt::format("contact {} against {}", to_string(a.shape.type), to_string(b.shape.type)));
-    const ContactMaterial& m = pair.material;
-    if (m.dimension != 1 && m.dimension != 3) complain(fmt::format("contact dimension {}", m.dimension));
-    if (m.dimension == 3 && m.friction[0] != m.friction[1]) complain("anisotropic friction");
-    if (m.stiffness > 0.0) complain("compliant contact");
-    if (bounces(m.impedance)) complain("the underdamped contact");
-  }
-}
-
-std::vector<std::string> complaints_of(const Model& model, const SimulatorOptions& options,
-                                       const std::vector<Pair>& pairs) {
-  Complaints complaints;
-  check_options(model, options, complaints);
-  check_joints(model, complaints);
-  check_actuators(model, complaints);
-  check_equalities(model, complaints);
-  check_pairs(model, pairs, complaints);
-  return complaints.take();
-}
-
-// --- the arrays ---
 
 void push(std::vector<double>& to, const Vector3& v) { to.insert(to.end(), {v.x(), v.y(), v.z()}); }
 void push(std::vector<double>& to, const Vector2& v) { to.insert(to.end(), {v.x(), v.y()}); }
@@ -437,7 +288,7 @@ double free_mobility(const Model& model, const ReferenceWeights& weights, int bo
   return model.joints[at(model.dof_joint[at(dof)])].type == JointType::kFree ? weights.dof[dof] : 0.0;
 }
 
-void fill_pairs(const Model& model, const std::vector<Pair>& pairs, const ReferenceWeights& weights,
+void fill_pairs(const Model& model, const std::vector<BackendPair>& pairs, const ReferenceWeights& weights,
                 gpu::ModelArrays& a) {
   std::vector<int> index(at(model.nshape), -1);
   const auto shape_of = [&](int element) {
@@ -445,7 +296,7 @@ void fill_pairs(const Model& model, const std::vector<Pair>& pairs, const Refere
     if (known >= 0) return known;
     const ShapeElement& shape = model.shapes[at(element)];
     known = a.sizes.shapes++;
-    a.shape_type.push_back(shape_kind(shape.shape.type));
+    a.shape_type.push_back(backend_shape(shape.shape.type));
     a.shape_body.push_back(shape.body);
     a.shape_element.push_back(element);
     push(a.shape_pose, shape.pose);
@@ -458,7 +309,7 @@ void fill_pairs(const Model& model, const std::vector<Pair>& pairs, const Refere
     const double length = weights.body_length[at(body)];
     return weights.body[at(body)][0] + length * length * weights.body[at(body)][1];
   };
-  for (const Pair& pair : pairs) {
+  for (const BackendPair& pair : pairs) {
     a.pair_a.push_back(shape_of(pair.shape_a));
     a.pair_b.push_back(shape_of(pair.shape_b));
     a.pair_dimension.push_back(pair.material.dimension);
@@ -494,11 +345,11 @@ int count_single_rows(const gpu::ModelArrays& a) {
 }  // namespace
 
 std::vector<std::string> unsupported_features(const Model& model, const SimulatorOptions& options) {
-  return complaints_of(model, options, find_pairs(model, CollisionModel(model)));
+  return complaints_of(model, options, find_backend_pairs(model));
 }
 
 gpu::ModelArrays make_model_arrays(const Model& model, const SimulatorOptions& options) {
-  const std::vector<Pair> pairs = find_pairs(model, CollisionModel(model));
+  const std::vector<BackendPair> pairs = find_backend_pairs(model);
   const std::vector<std::string> complaints = complaints_of(model, options, pairs);
   if (!complaints.empty()) {
     constexpr std::size_t kNamed = 5;

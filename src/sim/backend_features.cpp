@@ -1,0 +1,159 @@
+#include "touchstone/sim/backend_features.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "touchstone/base/index.hpp"
+#include "touchstone/gpu/boxes.hpp"
+#include "touchstone/model/impedance.hpp"
+#include "touchstone/sim/detection/collision_model.hpp"
+
+namespace touchstone {
+namespace {
+
+constexpr int kMostDofs = 128;
+constexpr int kMostEqualityRows = 64;
+
+class Complaints {
+ public:
+  template <typename... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    list_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+  std::vector<std::string> take() { return std::move(list_); }
+
+ private:
+  std::vector<std::string> list_;
+};
+
+bool bounces(const Impedance& impedance) { return reference_spring(impedance.solref).is_underdamped(); }
+
+void check_options(const Model& model, const SimulatorOptions& options, Complaints& complaints) {
+  if (options.integrator != Integrator::kSemiImplicitEuler) complaints.add("integrators other than euler");
+  if (options.constraints != ConstraintModel::kRigid) complaints.add("softened constraints (constraints = mujoco)");
+  if (options.substeps != 1) complaints.add("substeps");
+  if (options.accuracy > 0.0) complaints.add("steps in parts (accuracy)");
+  if (options.sleep.mode == SleepMode::kOn || (options.sleep.mode == SleepMode::kModel && model.options.sleep_enabled))
+    complaints.add("sleep");
+  if (model.nv > kMostDofs) complaints.add("{} dofs; at most {}", model.nv, kMostDofs);
+  if (model.nv == 0) complaints.add("models in which nothing moves");
+  if (model.nmocap > 0) complaints.add("mocap bodies");
+  for (const LoopJoint& joint : model.loop_joints) complaints.add("loop joint '{}'", joint.name);
+  for (const ShapeElement& shape : model.shapes) {
+    if ((shape.surface_velocity.array() != 0.0).any()) complaints.add("the moving surface of shape '{}'", shape.name);
+    if (shape.material.hertz) complaints.add("Hertz' law of shape '{}'", shape.name);
+  }
+}
+
+void check_joints(const Model& model, Complaints& complaints) {
+  for (int b = 0; b < model.nbody; ++b) {
+    if (model.defaults.body_gravity_compensation[b] != 0.0)
+      complaints.add("gravity compensation of body '{}'", model.bodies[at(b)].name);
+  }
+  for (const Joint& joint : model.joints) {
+    if (joint.actuator_force_limited) complaints.add("the limit of actuator forces of joint '{}'", joint.name);
+    if (joint.limited && model.options.limits_enabled && bounces(joint.limit_impedance))
+      complaints.add("the underdamped limit of joint '{}'", joint.name);
+  }
+  for (int t = 0; t < model.ntendon; ++t) {
+    const Tendon& tendon = model.tendons[at(t)];
+    const Parameters& p = model.defaults;
+    const bool is_passive = p.tendon_stiffness[t] == 0.0 && p.tendon_damping[t] == 0.0 && p.tendon_armature[t] == 0.0 &&
+                            p.tendon_friction[t] == 0.0;
+    if (!is_passive) complaints.add("spring, damper, friction or armature of tendon '{}'", tendon.name);
+    if (tendon.limited && model.options.limits_enabled && bounces(tendon.limit_impedance))
+      complaints.add("the underdamped limit of tendon '{}'", tendon.name);
+  }
+}
+
+void check_actuators(const Model& model, Complaints& complaints) {
+  for (const Actuator& actuator : model.actuators) {
+    const bool at_joint =
+        actuator.transmission == TransmissionType::kJoint || actuator.transmission == TransmissionType::kJointInParent;
+    if (!at_joint || !is_scalar(model.joints[at(actuator.target)]))
+      complaints.add("actuator '{}', which does not act at a hinge, slide or screw", actuator.name);
+  }
+}
+
+void check_equalities(const Model& model, Complaints& complaints) {
+  if (!model.options.equalities_enabled) return;
+  int rows = 0;
+  for (const Equality& equality : model.equalities) {
+    if (!equality.active) continue;
+    if (equality.type == EqualityType::kTendon) complaints.add("equality '{}' of tendons", equality.name);
+    rows += equality.type == EqualityType::kWeld ? 6 : (equality.type == EqualityType::kConnect ? 3 : 1);
+  }
+  if (rows > kMostEqualityRows) complaints.add("{} rows of equalities; at most {}", rows, kMostEqualityRows);
+}
+
+void check_pairs(const Model& model, const std::vector<BackendPair>& pairs, Complaints& complaints) {
+  for (const BackendPair& pair : pairs) {
+    const ShapeElement &a = model.shapes[at(pair.shape_a)], &b = model.shapes[at(pair.shape_b)];
+    const auto complain = [&](std::string_view what) { complaints.add("{} of '{}' and '{}'", what, a.name, b.name); };
+    const int kind_a = backend_shape(a.shape.type), kind_b = backend_shape(b.shape.type);
+    if (kind_a < 0 || kind_b < 0 || !gpu::is_known_pair(kind_a, kind_b))
+      complain(fmt::format("contact {} against {}", to_string(a.shape.type), to_string(b.shape.type)));
+    const ContactMaterial& m = pair.material;
+    if (m.dimension != 1 && m.dimension != 3) complain(fmt::format("contact dimension {}", m.dimension));
+    if (m.dimension == 3 && m.friction[0] != m.friction[1]) complain("anisotropic friction");
+    if (m.stiffness > 0.0) complain("compliant contact");
+    if (bounces(m.impedance)) complain("the underdamped contact");
+  }
+}
+
+}  // namespace
+
+int backend_shape(ShapeType type) {
+  switch (type) {
+    case ShapeType::kPlane:
+      return gpu::kPlaneShape;
+    case ShapeType::kSphere:
+      return gpu::kSphereShape;
+    case ShapeType::kCapsule:
+      return gpu::kCapsuleShape;
+    case ShapeType::kBox:
+      return gpu::kBoxShape;
+    case ShapeType::kEllipsoid:
+      return gpu::kEllipsoidShape;
+    default:
+      return -1;
+  }
+}
+
+std::vector<BackendPair> find_backend_pairs(const Model& model) {
+  const CollisionModel shapes(model);
+  std::vector<BackendPair> pairs;
+  if (!model.options.contacts_enabled) return pairs;
+  const std::vector<Collider>& colliders = shapes.colliders();
+  for (int i = 0; i < static_cast<int>(colliders.size()); ++i) {
+    for (int j = i + 1; j < static_cast<int>(colliders.size()); ++j) {
+      const Collider &a = colliders[at(i)], &b = colliders[at(j)];
+      if (model.body_last_dof[at(a.body)] < 0 && model.body_last_dof[at(b.body)] < 0) continue;
+      if (!shapes.wanted(i, j)) continue;
+      const int given = shapes.contact_pair(a.shape, b.shape);
+      const auto& materials = model.defaults.shape_material;
+      const ContactMaterial material =
+          given >= 0 ? material_of(model.contact_pairs[at(given)])
+                     : combine({materials[at(a.shape)], model.shapes[at(a.shape)].contact_dimension, a.curvature},
+                               {materials[at(b.shape)], model.shapes[at(b.shape)].contact_dimension, b.curvature});
+      pairs.push_back({a.shape, b.shape, material, shapes.margin(a.shape, b.shape), shapes.gap(a.shape, b.shape)});
+    }
+  }
+  return pairs;
+}
+
+std::vector<std::string> complaints_of(const Model& model, const SimulatorOptions& options,
+                                       const std::vector<BackendPair>& pairs) {
+  Complaints complaints;
+  check_options(model, options, complaints);
+  check_joints(model, complaints);
+  check_actuators(model, complaints);
+  check_equalities(model, complaints);
+  check_pairs(model, pairs, complaints);
+  return complaints.take();
+}
+
+}  // namespace touchstone

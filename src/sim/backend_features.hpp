@@ -1,0 +1,29 @@
+// What of a model the batched backend can do: pairs of shapes that may touch, and what it does not support.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "touchstone/model/model.hpp"
+#include "touchstone/sim/detection/material.hpp"
+#include "touchstone/sim/options.hpp"
+
+namespace touchstone {
+
+struct BackendPair {
+  int shape_a, shape_b;
+  ContactMaterial material;
+  double margin, gap;
+};
+
+// gpu::ShapeKind, or -1.
+int backend_shape(ShapeType type);
+
+// All pairs of shapes that may touch, in the order in which the simulator lists contacts.
+std::vector<BackendPair> find_backend_pairs(const Model& model);
+
+// One phrase for each thing that is not supported.
+std::vector<std::string> complaints_of(const Model& model, const SimulatorOptions& options,
+                                       const std::vector<BackendPair>& pairs);
+
+}  // namespace touchstone
