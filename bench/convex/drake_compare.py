@@ -21,6 +21,7 @@ TIMES = {  # step, steps of ours until both begin, steps a turn, turns
     "convex/clutter:n=2000": (2e-3, 400, 5, 3),
     "convex/grasp:frequency=1": (2e-3, 0, 500, 4),
 }
+LARGE = "convex/clutter:n=2000"  # Drake takes many minutes to make it
 BELT_AMPLITUDE, BELT_RATE = 0.2, 2.0 * np.pi
 
 
@@ -163,7 +164,7 @@ def statistics(ours, _options):
 def times(ours, options):
     rows = []
     for scene, (step, settle, steps, turns) in TIMES.items():
-        if options.quick and scene == "convex/clutter:n=2000":
+        if scene == LARGE and not options.large:
             continue
         if options.scene and scene != options.scene:
             continue
@@ -184,6 +185,7 @@ def main():
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--large", action="store_true", help=f"times of {LARGE} too")
     parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS), help="the others are kept")
     parser.add_argument("--scene", help="times of this scene alone")
     options = parser.parse_args()
