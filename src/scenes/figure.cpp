@@ -71,6 +71,7 @@ Base fixed_base(std::string_view choice) { return choice == "joint" ? Base::kJoi
 Figure::Figure(const std::string& name, double lightest, double heaviest, bool layered, int seed)
     : a_(name), lightest_(lightest), heaviest_(heaviest), layered_(layered), random_(static_cast<std::uint64_t>(seed)) {
   a_.builder().options().exclude_overlaps = layered;
+  a_.builder().options().integrator = "implicitfast";  // MuJoCo's model: its servos are too stiff for Euler's rule
 }
 
 int Figure::base(Base kind, const Vector3& center, const Vector3& half) {

