@@ -1,9 +1,10 @@
 """Rows of a fresh run of the benchmark that became slower than those of another run.
 
-    python bench/robots/compare.py BEFORE [AFTER]
+    python bench/robots/compare.py [BEFORE [AFTER]]
 
-Both are JSON files of `./run bench robots`; AFTER is by default what it has written last. Ratios to MuJoCo in the same
-run are compared where both have them, since machines differ; times else.
+Both are JSON files of `./run bench robots`. BEFORE is by default the run whose table is in docs/benchmarks.md
+(measured.json beside this file), AFTER what was written last. Ratios to MuJoCo in the same run are compared where both
+have them, since machines differ; times else.
 Exit code 1 if a row is more than a tenth slower.
 """
 
@@ -26,9 +27,14 @@ def figures(path):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
+    given = sys.argv[1:]
+    if len(given) > 2 or any(word.startswith("-") for word in given):
         sys.exit(__doc__)
-    paths = [sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else ROOT / "build/bench/robots/robots.json"]
+    paths = [Path(word) for word in given]
+    paths += [Path(__file__).with_name("measured.json"), ROOT / "build/bench/robots/robots.json"][len(given) :]
+    missing = [str(path) for path in paths if not path.exists()]
+    if missing:
+        sys.exit(f"no {' and no '.join(missing)}; ./run bench robots writes {paths[1]}")
     before, after = (figures(path) for path in paths)
     slower = 0
     for key in before:

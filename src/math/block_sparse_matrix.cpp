@@ -116,13 +116,21 @@ void add_panel_product(const double* panel, int m, int n, const double* x, doubl
     }
     return;
   }
-  Lanes low{0.0, 0.0, 0.0, 0.0}, high{0.0, 0.0, 0.0, 0.0};
-  for (int c = 0; c < n; ++c, panel += m) {
-    const Lanes factor = broadcast(x[c]);
-    low += load_lanes(panel) * factor;
-    if (m > 4) high += load_lanes(panel + 4) * factor;
+  // Three chains of additions each hide the latency of the others.
+  Lanes low[3] = {}, high[3] = {};
+  const auto add = [&](int chain, double value, const double* column) {
+    const Lanes factor = broadcast(value);
+    low[chain] += load_lanes(column) * factor;
+    if (m > 4) high[chain] += load_lanes(column + 4) * factor;
+  };
+  int c = 0;
+  for (; c + 3 <= n; c += 3, panel += 3 * m) {
+    for (int chain = 0; chain < 3; ++chain) add(chain, x[c + chain], panel + chain * m);
   }
-  for (int r = 0; r < m; ++r) y[r] += r < 4 ? low[r] : high[r - 4];
+  for (; c < n; ++c, panel += m) add(0, x[c], panel);
+  low[0] += low[1] + low[2];
+  high[0] += high[1] + high[2];
+  for (int r = 0; r < m; ++r) y[r] += r < 4 ? low[0][r] : high[0][r - 4];
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   }
   work.workspace->primal_source = nullptr;
   bool is_replaced = false;
-  if (step.minimum_norm && work.status == SolveStatus::kSolved) {
+  if (step.minimum_norm && work.status == SolveStatus::kSolved && work.minimum_norm.prepare(island.problem)) {
     work.found = local;
     is_replaced = work.minimum_norm.apply(island.problem, local);
   }

@@ -11,6 +11,11 @@ namespace {
 constexpr double kShare = 1e-9;      // e, of the largest diagonal of G in metres
 constexpr double kFelt = 1e-7;       // of the largest free velocity: what the change may move
 constexpr double kCompliant = 1e-6;  // R over G: above it the compliance is one of the model
+constexpr int kFewRows = 48;         // up to here they are factored as a dense matrix
+// A row repeats none before it if its pivot is more than this share of its diagonal (bodies of a mechanism may differ
+// by 1e5 in mass, so that other rows are no measure), and so many times e W that the projection would take away
+// nothing.
+constexpr double kOwn = 1e-6, kClear = 100.0;
 
 }  // namespace
 
@@ -36,8 +41,62 @@ bool MinimumNorm::choose(const ContactProblem& problem) {
   return !blocks_.empty();
 }
 
-// G_EE without the compliance that a solver has seen, with e W instead.
-void MinimumNorm::fill(const ContactProblem& problem) {
+// e W, and the diagonal of G_EE in metres without the compliance that a solver has seen.
+void MinimumNorm::weigh(const ContactProblem& problem) {
+  const BlockSparseMatrix& G = problem.dual.G_sparse;
+  weight_.resize(row_.back());
+  largest_ = 0.0;
+  for (std::size_t own = 0; own < blocks_.size(); ++own) {
+    const int i = blocks_[own];
+    const auto diagonal = G.block(i, G.find(i, i));
+    for (int r = 0; r < diagonal.rows(); ++r) {
+      const int row = problem.blocks.row[at(i)] + r;
+      const double compliance = problem.R.size() > 0 ? problem.R[row] : 0.0, length = problem.length(row);
+      largest_ = std::max(largest_, (diagonal(r, r) - compliance) * length * length);
+      weight_[row_[own] + r] = 1.0 / (length * length);
+    }
+  }
+  weight_ *= kShare * largest_;
+}
+
+// e W instead of the compliance, on the diagonal of a block: what is added to row r of it.
+double MinimumNorm::shift(const ContactProblem& problem, std::size_t own, int r) const {
+  const int row = problem.blocks.row[at(blocks_[own])] + r;
+  return weight_[row_[own] + r] - (problem.R.size() > 0 ? problem.R[row] : 0.0);
+}
+
+// False also where no row repeats others.
+bool MinimumNorm::factor_dense(const ContactProblem& problem) {
+  const BlockSparseMatrix& G = problem.dual.G_sparse;
+  const int n = row_.back();
+  dense_.resize(n);
+  x_.resize(n);  // the diagonal
+  for (int c = 0; c < n; ++c) std::fill(dense_.column(c) + c, dense_.column(c) + n, 0.0);
+  for (std::size_t own = 0; own < blocks_.size(); ++own) {
+    const int i = blocks_[own];
+    for (int k = G.start[at(i)]; k < G.start[at(i + 1)]; ++k) {
+      const int j = local_[at(G.col[at(k)])];
+      if (j < 0 || j > static_cast<int>(own)) continue;
+      const auto block = G.block(i, k);
+      for (int c = 0; c < block.cols(); ++c) {
+        for (int r = 0; r < block.rows(); ++r) dense_.column(row_[at(j)] + c)[row_[own] + r] = block(r, c);
+      }
+    }
+    for (int r = 0; r < problem.blocks.size(i); ++r) {
+      const int row = row_[own] + r;
+      dense_.column(row)[row] += shift(problem, own, r);
+      x_[row] = dense_.column(row)[row];
+    }
+  }
+  if (!dense_.eliminate(n) || !dense_.factorize()) return false;
+  for (int k = 0; k < n; ++k) {
+    const double root = dense_.column(k)[k];
+    if (!(root * root > kOwn * x_[k] + kClear * weight_[k])) return true;
+  }
+  return false;
+}
+
+bool MinimumNorm::factor_sparse(const ContactProblem& problem) {
   const BlockSparseMatrix& G = problem.dual.G_sparse;
   pattern_.clear();
   for (const int i : blocks_) {
@@ -47,35 +106,27 @@ void MinimumNorm::fill(const ContactProblem& problem) {
     }
   }
   G_.set_pattern(row_, row_, pattern_);
-  weight_.resize(row_.back());
-  double largest = 0.0;
-  for (const int i : blocks_) {
-    const int own = local_[at(i)];
-    int entry = G_.start[at(own)];
-    for (int k = G.start[at(i)]; k < G.start[at(i + 1)]; ++k) {
-      if (local_[at(G.col[at(k)])] >= 0) G_.block(own, entry++) = G.block(i, k);
-    }
-    auto diagonal = G_.block(own, G_.find(own, own));
-    for (int r = 0; r < diagonal.rows(); ++r) {
-      const int row = problem.blocks.row[at(i)] + r;
-      if (problem.R.size() > 0) diagonal(r, r) -= problem.R[row];
-      const double length = problem.length(row);
-      largest = std::max(largest, diagonal(r, r) * length * length);
-      weight_[row_[at(own)] + r] = 1.0 / (length * length);
-    }
-  }
-  weight_ *= kShare * largest;
   for (std::size_t own = 0; own < blocks_.size(); ++own) {
-    const int i = static_cast<int>(own);
-    auto diagonal = G_.block(i, G_.find(i, i));
-    for (int r = 0; r < diagonal.rows(); ++r) diagonal(r, r) += weight_[row_[own] + r];
+    const int i = blocks_[own];
+    int entry = G_.start[own];
+    for (int k = G.start[at(i)]; k < G.start[at(i + 1)]; ++k) {
+      if (local_[at(G.col[at(k)])] >= 0) G_.block(static_cast<int>(own), entry++) = G.block(i, k);
+    }
+    auto diagonal = G_.block(static_cast<int>(own), G_.find(static_cast<int>(own), static_cast<int>(own)));
+    for (int r = 0; r < diagonal.rows(); ++r) diagonal(r, r) += shift(problem, own, r);
   }
+  return factor_.factorize(G_);
+}
+
+bool MinimumNorm::prepare(const ContactProblem& problem) {
+  if (problem.dual.form != DualData::Form::kSparse || !choose(problem)) return false;
+  weigh(problem);
+  if (!(largest_ > 0.0) || !(weight_.minCoeff() > 0.0)) return false;
+  is_dense_ = row_.back() <= kFewRows;
+  return is_dense_ ? factor_dense(problem) : factor_sparse(problem);
 }
 
 bool MinimumNorm::apply(const ContactProblem& problem, VectorX& lambda) {
-  if (problem.dual.form != DualData::Form::kSparse || !choose(problem)) return false;
-  fill(problem);
-  if (!(weight_.minCoeff() > 0.0) || !factor_.factorize(G_)) return false;
   x_.resize(row_.back());
   const auto for_rows = [&](auto&& visit) {
     for (std::size_t own = 0; own < blocks_.size(); ++own) {
@@ -86,7 +137,7 @@ bool MinimumNorm::apply(const ContactProblem& problem, VectorX& lambda) {
   for_rows([&](int own, int row) { x_[own] = lambda[row]; });
   for (int k = 0; k < 2; ++k) {
     x_.array() *= weight_.array();
-    factor_.solve(x_);
+    is_dense_ ? dense_.solve(x_.data()) : factor_.solve(x_);
   }
   // What is taken away moves rows by at most e W lambda: too much only where impulses are huge.
   double motion = 0.0;

@@ -106,31 +106,51 @@ void NewtonSystem::order_moving() {
   }
 }
 
-// The rows of G that move, row by row; of a symmetric G only the entries on and below the diagonal.
+// Three columns of a symmetric G from row `first` on, out of its block row.
+void NewtonSystem::fill_columns_3(int k, int first, const double* panel) {
+  double *a = dense_.column(k), *b = dense_.column(k + 1), *c = dense_.column(k + 2);
+  const int n = static_cast<int>(moving_.size());
+  for (int other = first; other < n; ++other) {
+    const double* entries = panel + 3 * static_cast<std::ptrdiff_t>(moving_[other].row);
+    a[other] = entries[0];
+    b[other] = entries[1];
+    c[other] = entries[2];
+  }
+}
+
+// The rows of G that move, row by row; of a symmetric G they are columns, and `lower` asks for entries on and below the
+// diagonal only.
 void NewtonSystem::fill_dense(bool lower, double shift) {
   const BlockSparseMatrix& G = dual_->G;
   const int n = static_cast<int>(moving_.size());
+  const bool is_symmetric = dual_->symmetric;
   dense_.resize(n);
   for (int k = 0; k < n; ++k) {
     const auto [row, i] = moving_[k];
-    const int m = dual_->blocks.size(i), own = row - dual_->blocks.row[i];
-    // Symmetric: the entries of this row are those of column k.
-    const auto entry = [&](int other) -> double& { return lower ? dense_.column(k)[other] : dense_.column(other)[k]; };
+    const int m = dual_->blocks.size(i), own = row - dual_->blocks.row[i], begin = lower ? k : 0;
+    const auto entry = [&](int other) -> double& {
+      return is_symmetric ? dense_.column(k)[other] : dense_.column(other)[k];
+    };
     if (G.start[i + 1] - G.start[i] == dual_->nblock()) {  // a full row is one panel
       const double* panel = G.data(G.start[i]) + own;
-      for (int other = lower ? k : 0; other < n; ++other) entry(other) = panel[m * moving_[other].row];
+      if (is_symmetric && m == 3 && own == 0 && k + 2 < n && moving_[k + 2].row == row + 2) {
+        fill_columns_3(k, begin, panel);
+        k += 2;
+        continue;
+      }
+      for (int other = begin; other < n; ++other) entry(other) = panel[m * moving_[other].row];
     } else {
-      for (int other = lower ? k : 0; other < n; ++other) entry(other) = 0.0;
+      for (int other = begin; other < n; ++other) entry(other) = 0.0;
       for (int e = G.start[i]; e < G.start[i + 1]; ++e) {
         const int j = G.col[e], first = dual_->blocks.row[j], width = dual_->blocks.size(j);
         for (int c = 0; c < width; ++c) {
           const int other = position_[first + c];
-          if (other >= (lower ? k : 0)) entry(other) = G.data(e)[c * m + own];
+          if (other >= begin) entry(other) = G.data(e)[c * m + own];
         }
       }
     }
-    dense_.column(k)[k] += shift;
   }
+  for (int k = 0; k < n; ++k) dense_.column(k)[k] += shift;
 }
 
 // Adds Lambda of the rows [first, end).

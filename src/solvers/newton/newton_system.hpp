@@ -53,6 +53,7 @@ class NewtonSystem {
   bool factorize_dense(double shift);
   void order_moving();
   void fill_dense(bool lower, double shift);
+  void fill_columns_3(int k, int first, const double* panel);
   void add_lambda(int first, int end);
   void solve_dense(VectorX& x);
   bool factorize_in_contact_space();
