@@ -245,8 +245,8 @@ std::string model_tree(const Model& model) {
 }
 
 std::string model_lists(const Model& model, bool verbose) {
-  return actuators_text(model) + tendons_text(model) + equalities_text(model) + loop_joints_text(model) + sensors_text(model, verbose) +
-         keyframes_text(model) + contact_rules_text(model);
+  return actuators_text(model) + tendons_text(model) + equalities_text(model) + loop_joints_text(model) +
+         sensors_text(model, verbose) + keyframes_text(model) + contact_rules_text(model);
 }
 
 std::string model_mobility(const ModelPtr& model) {

@@ -6,10 +6,10 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/base/input_file.hpp"
 #include "touchstone/io/load.hpp"
+#include "touchstone/io/yaml.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/builder.hpp"
 #include "touchstone/scenes/scenes.hpp"
-#include "touchstone/io/yaml.hpp"
 #include "touchstone/sim/option_fields.hpp"
 
 namespace touchstone {

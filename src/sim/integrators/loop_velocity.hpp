@@ -8,7 +8,7 @@
 
 namespace touchstone {
 
-inline bool has_loops(const Model& model) { return !model.equalities.empty() || !model.loop_joints.empty(); }
+inline bool may_have_loops(const Model& model) { return !model.equalities.empty() || !model.loop_joints.empty(); }
 
 // Subtracts a share of the alternation from a velocity; nothing before there were four of one motion.
 inline void damp_alternation(const StepContext& s, VectorX& velocity) {

@@ -27,13 +27,13 @@ void MoreauMidpoint::step(StepContext& s) {
   stage::assemble(s);
   stage::solve(s);
   stage::bound_servos(s);
-  if (s.loop_velocity != nullptr && has_loops(s.model)) settle_bias(s);
+  if (s.loop_velocity != nullptr && may_have_loops(s.model)) settle_bias(s);
   stage::integrate(s);
   stage::account(s);
 }
 
 void MoreauMidpoint::hold_loops(StepContext& s) {
-  if (s.loop_velocity == nullptr || !has_loops(s.model)) return;
+  if (s.loop_velocity == nullptr || !may_have_loops(s.model)) return;
   loop_velocity_ = s.state.v;
   damp_alternation(s, loop_velocity_);
   s.loop_velocity = &loop_velocity_;

@@ -29,7 +29,8 @@ void VariationalMidpoint::step(StepContext& s) {
   stage::bound_servos(s, [&] {
     if (is_refined) refine(s);
   });
-  if (is_refined && free_step_.given_up() == 0 && s.loop_velocity != nullptr && has_loops(s.model)) settle_impulses(s);
+  if (is_refined && free_step_.given_up() == 0 && s.loop_velocity != nullptr && may_have_loops(s.model))
+    settle_impulses(s);
   is_refined ? integrate(s) : stage::integrate(s);
   stage::account(s);
 }
@@ -43,7 +44,7 @@ bool VariationalMidpoint::refine(StepContext& s) {
   stage::hold_resting(s, s.data.v_free);
   if (solved && s.loop_velocity != nullptr) {
     loop_velocity_ = 2.0 * free_step_.velocity() - s.data.v_free;
-    if (has_loops(s.model)) damp_alternation(s, loop_velocity_);
+    if (may_have_loops(s.model)) damp_alternation(s, loop_velocity_);
     s.loop_velocity = &loop_velocity_;
   }
   if (solved) {
