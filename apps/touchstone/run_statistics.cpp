@@ -175,6 +175,22 @@ void add_warnings(const RunStatistics& s, const Row& row) {
   }
 }
 
+// Of which parts steps were made.
+template <typename Row>
+void add_parts(const RunStatistics& s, const Row& row) {
+  if (s.accuracy.parts > 0) {
+    row("accuracy", fmt::format("{:.1e} m", s.accuracy.error),
+        fmt::format("largest estimate of a part; {:.1f} parts a step, {} tried again, shortest {:.1e} s",
+                    static_cast<double>(s.accuracy.parts) / std::max(1, s.steps), s.accuracy.rejected,
+                    s.accuracy.smallest));
+  }
+  if (s.events.smooth_steps > 0) {
+    row("events", fmt::format("{}", s.events.events),
+        fmt::format("{} impacts; {} smooth steps, {} tried again", s.events.impacts, s.events.smooth_steps,
+                    s.events.rejected));
+  }
+}
+
 template <typename Row>
 void add_energy(const RunStatistics& s, const Row& row) {
   row("energy", fmt::format("{:+.4g} J", s.last_energy - s.first_energy),
@@ -225,17 +241,7 @@ std::string statistics_table(const RunStatistics& s) {
     row("position pass", fmt::format("{:.3g} %", 100.0 * s.recoveries / std::max(1, s.steps)),
         fmt::format("of steps left violations; certificate of the pass, worst: {:.1e} m", s.recovery_residual));
   }
-  if (s.accuracy.parts > 0) {
-    row("accuracy", fmt::format("{:.1e} m", s.accuracy.error),
-        fmt::format("largest estimate of a part; {:.1f} parts a step, {} tried again, shortest {:.1e} s",
-                    static_cast<double>(s.accuracy.parts) / std::max(1, s.steps), s.accuracy.rejected,
-                    s.accuracy.smallest));
-  }
-  if (s.events.smooth_steps > 0) {
-    row("events", fmt::format("{}", s.events.events),
-        fmt::format("{} impacts; {} smooth steps, {} tried again", s.events.impacts, s.events.smooth_steps,
-                    s.events.rejected));
-  }
+  add_parts(s, row);
   add_energy(s, row);
   add_warnings(s, row);
   row("iterations", fmt::format("{:.1f}", static_cast<double>(s.iterations) / std::max(1, s.steps)),

@@ -34,6 +34,35 @@ void keep_solver_option(SimulatorOptions& options, std::string_view name, std::s
   list.push_back(start + std::string(value));
 }
 
+void add_event_options(OptionList& list, EventOptions& events) {
+  list.add("event_rule", events.rule, {"dopri", "rk4", "midpoint"},
+           "event: Dormand-Prince 5(4), the classical Runge-Kutta or the implicit midpoint rule between events");
+  list.add("event_root", events.root, {"brent", "bisection"}, "event: how the times of events are found");
+  list.add("impact_law", events.impact_law, {"newton", "poisson"}, "event: restitution of velocities or of impulses");
+  list.add("impact_order", events.impact_order, {"together", "sequence"},
+           "event: impacts of one moment are one problem, or are solved one by one");
+  list.add("event_tolerance", events.tolerance, 1e-14, 1.0,
+           "m and m/s; event: error that a smooth step of dopri may make");
+  list.add("tangential_restitution", events.tangential_restitution, 0.0, 1.0,
+           "event: impacts that stick leave with this share of their slip, reversed");
+  list.add("max_events", events.max_events, 1, 1'000'000,
+           "event: more in one step, and the rest of it is made by time stepping");
+}
+
+void add_law_options(OptionList& list, ContactLawOptions& laws) {
+  constexpr double kLarge = std::numeric_limits<double>::max();
+  list.add("stiction_tolerance", laws.stiction_tolerance, 1e-12, 1.0,
+           "m/s; lagged, similar: friction holds up to about this slip");
+  list.add("friction_sigma", laws.sigma, 0.0, 1.0,
+           "sap, lagged, similar: how much friction of strong impacts is softened");
+  list.add("near_rigid", laws.near_rigid, 1e-3, 1e3,
+           "sap, lagged, similar: period in steps of contacts without stiffness");
+  list.add("near_rigid_dissipation", laws.dissipation, 0.0, kLarge,
+           "s/m; lagged, similar: of contacts without stiffness");
+  list.add("linear_damping", laws.linear_damping,
+           "lagged, similar: relaxation times of materials in place of dissipations");
+}
+
 }  // namespace
 
 std::vector<OptionField> list_options(SimulatorOptions& options) {
@@ -76,29 +105,8 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
            "m/s; slower bodies rest, turns by the body's length; 0: 0.01, or the sleep_tolerance of a model that asks "
            "for sleep");
   list.add("sleep_time", options.sleep.time, 0.0, kLarge, "s; how long they must");
-  list.add("event_rule", options.events.rule, {"dopri", "rk4", "midpoint"},
-           "event: Dormand-Prince 5(4), the classical Runge-Kutta or the implicit midpoint rule between events");
-  list.add("event_root", options.events.root, {"brent", "bisection"}, "event: how the times of events are found");
-  list.add("impact_law", options.events.impact_law, {"newton", "poisson"},
-           "event: restitution of velocities or of impulses");
-  list.add("impact_order", options.events.impact_order, {"together", "sequence"},
-           "event: impacts of one moment are one problem, or are solved one by one");
-  list.add("event_tolerance", options.events.tolerance, 1e-14, 1.0,
-           "m and m/s; event: error that a smooth step of dopri may make");
-  list.add("tangential_restitution", options.events.tangential_restitution, 0.0, 1.0,
-           "event: impacts that stick leave with this share of their slip, reversed");
-  list.add("max_events", options.events.max_events, 1, 1'000'000,
-           "event: more in one step, and the rest of it is made by time stepping");
-  list.add("stiction_tolerance", options.laws.stiction_tolerance, 1e-12, 1.0,
-           "m/s; lagged, similar: friction holds up to about this slip");
-  list.add("friction_sigma", options.laws.sigma, 0.0, 1.0,
-           "sap, lagged, similar: how much friction of strong impacts is softened");
-  list.add("near_rigid", options.laws.near_rigid, 1e-3, 1e3,
-           "sap, lagged, similar: period in steps of contacts without stiffness");
-  list.add("near_rigid_dissipation", options.laws.dissipation, 0.0, kLarge,
-           "s/m; lagged, similar: of contacts without stiffness");
-  list.add("linear_damping", options.laws.linear_damping,
-           "lagged, similar: relaxation times of materials in place of dissipations");
+  add_event_options(list, options.events);
+  add_law_options(list, options.laws);
   list.add("watch_energy", options.watch.energy, "keep an account of energy");
   list.add("energy_jump", options.watch.energy_jump, 0.0, kLarge,
            "share of the kinetic energy that is worth a warning");
