@@ -117,9 +117,10 @@ void add_scene_options(Command command, SceneOptions& options) {
   command.add_option("--solver", options.solver, "Contact solver; 'touchstone solvers' lists them")
       .option_text("NAME [auto]");
   command
-      .add_option("--integrator", options.integrator,
-                  "Semi-implicit Euler, Moreau's or the variational midpoint rule, from event to event, or the variational "
-                  "rule with constraints where a step ends")
+      .add_option(
+          "--integrator", options.integrator,
+          "Semi-implicit Euler, Moreau's or the variational midpoint rule, from event to event, or the variational "
+          "rule with constraints where a step ends")
       .option_text("euler|midpoint|variational|event|contact-implicit [euler]");
   command
       .add_option("--option", options.options,
