@@ -23,6 +23,7 @@ void bind_all(nb::module_& m) {
   bind_viewer(m);
   bind_stages(m);
   bind_mechanism(m);
+  bind_maximal(m);
   bind_simulator(m);
   bind_batch(m);
   bind_recording(m);

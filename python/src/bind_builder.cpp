@@ -107,6 +107,7 @@ void bind_builder(nb::module_& m) {
   bind_builder_bodies(builder);
   bind_builder_actuators(builder);
   bind_builder_relations(builder);
+  bind_builder_loop_joints(builder);
   bind_builder_sensors(builder);
   builder
       .def(

@@ -32,11 +32,12 @@ int add_tendon(ModelBuilder& b, const std::string& name, const nb::mapping& join
   return b.add_tendon(std::move(tendon));
 }
 
-// What an actuator acts on: one of a joint, a tendon and a site.
+// What an actuator acts on: one of a joint, a tendon, a site and a loop joint.
 struct Target {
   const MaybeReference& joint;
   const MaybeReference& tendon;
   const MaybeReference& site;
+  const MaybeReference& loop_joint;
 };
 
 // What all actuators have.
@@ -44,14 +45,18 @@ Actuator make_actuator(const ModelBuilder& b, const std::string& name, const Tar
                        const MaybeNumbers& control_range, const MaybeNumbers& force_range) {
   Actuator actuator;
   actuator.name = name;
-  if (target.joint.has_value() + target.tendon.has_value() + target.site.has_value() != 1) {
-    throw Error("actuator '{}': give one of joint, tendon and site", name);
+  if (target.joint.has_value() + target.tendon.has_value() + target.site.has_value() + target.loop_joint.has_value() !=
+      1) {
+    throw Error("actuator '{}': give one of joint, tendon, site and loop_joint", name);
   }
   if (target.joint) {
     actuator.target = resolve(b.joints(), *target.joint, "joint");
   } else if (target.tendon) {
     actuator.transmission = TransmissionType::kTendon;
     actuator.target = resolve(b.tendons(), *target.tendon, "tendon");
+  } else if (target.loop_joint) {
+    actuator.transmission = TransmissionType::kLoopJoint;
+    actuator.target = resolve(b.loop_joints(), *target.loop_joint, "loop joint");
   } else {
     actuator.transmission = TransmissionType::kSite;
     actuator.target = resolve(b.sites(), *target.site, "site");
@@ -68,15 +73,15 @@ Actuator make_actuator(const ModelBuilder& b, const std::string& name, const Tar
 }
 
 int add_motor(ModelBuilder& b, const std::string& name, const MaybeReference& joint, const MaybeReference& tendon,
-              const MaybeReference& site, const MaybeNumbers& gear, const MaybeNumbers& control_range,
-              const MaybeNumbers& force_range) {
-  return b.add_actuator(make_actuator(b, name, {joint, tendon, site}, gear, control_range, force_range));
+              const MaybeReference& site, const MaybeReference& loop_joint, const MaybeNumbers& gear,
+              const MaybeNumbers& control_range, const MaybeNumbers& force_range) {
+  return b.add_actuator(make_actuator(b, name, {joint, tendon, site, loop_joint}, gear, control_range, force_range));
 }
 
 int add_position_servo(ModelBuilder& b, const std::string& name, const MaybeReference& joint, double kp, double kv,
-                       double damping_ratio, const MaybeReference& tendon, const MaybeNumbers& gear,
-                       const MaybeNumbers& control_range, const MaybeNumbers& force_range) {
-  Actuator actuator = make_actuator(b, name, {joint, tendon, {}}, gear, control_range, force_range);
+                       double damping_ratio, const MaybeReference& tendon, const MaybeReference& loop_joint,
+                       const MaybeNumbers& gear, const MaybeNumbers& control_range, const MaybeNumbers& force_range) {
+  Actuator actuator = make_actuator(b, name, {joint, tendon, {}, loop_joint}, gear, control_range, force_range);
   actuator.bias_type = ActuatorBias::kAffine;
   actuator.gain = {kp, 0.0, 0.0};
   actuator.bias = {0.0, -kp, -kv};
@@ -85,9 +90,9 @@ int add_position_servo(ModelBuilder& b, const std::string& name, const MaybeRefe
 }
 
 int add_velocity_servo(ModelBuilder& b, const std::string& name, const MaybeReference& joint, double kv,
-                       const MaybeReference& tendon, const MaybeNumbers& gear, const MaybeNumbers& control_range,
-                       const MaybeNumbers& force_range) {
-  Actuator actuator = make_actuator(b, name, {joint, tendon, {}}, gear, control_range, force_range);
+                       const MaybeReference& tendon, const MaybeReference& loop_joint, const MaybeNumbers& gear,
+                       const MaybeNumbers& control_range, const MaybeNumbers& force_range) {
+  Actuator actuator = make_actuator(b, name, {joint, tendon, {}, loop_joint}, gear, control_range, force_range);
   actuator.bias_type = ActuatorBias::kAffine;
   actuator.gain = {kv, 0.0, 0.0};
   actuator.bias = {0.0, 0.0, -kv};
@@ -129,12 +134,12 @@ void set_transmission(const ModelBuilder& b, Actuator& actuator, const MaybeRefe
 }
 
 int add_actuator(ModelBuilder& b, const std::string& name, const MaybeReference& joint, const MaybeReference& tendon,
-                 const MaybeReference& site, const MaybeReference& reference_site, const MaybeReference& slider_site,
-                 double crank_length, bool in_parent, const MaybeNumbers& gear, const MaybeNumbers& gain,
-                 const MaybeNumbers& bias, const std::string& dynamics, double time_constant,
+                 const MaybeReference& site, const MaybeReference& loop_joint, const MaybeReference& reference_site,
+                 const MaybeReference& slider_site, double crank_length, bool in_parent, const MaybeNumbers& gear,
+                 const MaybeNumbers& gain, const MaybeNumbers& bias, const std::string& dynamics, double time_constant,
                  const MaybeNumbers& control_range, const MaybeNumbers& force_range,
                  const MaybeNumbers& activation_range, bool early_activation) {
-  Actuator actuator = make_actuator(b, name, {joint, tendon, site}, gear, control_range, force_range);
+  Actuator actuator = make_actuator(b, name, {joint, tendon, site, loop_joint}, gear, control_range, force_range);
   set_transmission(b, actuator, reference_site, slider_site, crank_length, in_parent);
   if (gain) {
     actuator.gain = affine_argument(*gain, "gain");
@@ -172,32 +177,32 @@ void bind_tendons(nb::class_<ModelBuilder>& builder) {
 
 void bind_simple_actuators(nb::class_<ModelBuilder>& builder) {
   builder
-      .def(
-          "add_motor", &add_motor, nb::arg("name"), nb::arg("joint") = nb::none(), nb::kw_only(),
-          nb::arg("tendon") = nb::none(), nb::arg("site") = nb::none(), nb::arg("gear") = nb::none(),
-          nb::arg("control_range") = nb::none(), nb::arg("force_range") = nb::none(),
-          "Force = gear * control on a joint (N m or N), a tendon (N) or a site, where gear has six numbers: force and "
-          "torque in the axes of the site.")
+      .def("add_motor", &add_motor, nb::arg("name"), nb::arg("joint") = nb::none(), nb::kw_only(),
+           nb::arg("tendon") = nb::none(), nb::arg("site") = nb::none(), nb::arg("loop_joint") = nb::none(),
+           nb::arg("gear") = nb::none(), nb::arg("control_range") = nb::none(), nb::arg("force_range") = nb::none(),
+           "Force = gear * control on a joint (N m or N), a tendon (N), a loop joint (one gear for each coordinate) or "
+           "a site, where gear has six numbers: force and torque in the axes of the site.")
       .def("add_position_servo", &add_position_servo, nb::arg("name"), nb::arg("joint") = nb::none(), nb::kw_only(),
            nb::arg("kp"), nb::arg("kv") = 0.0, nb::arg("damping_ratio") = 0.0, nb::arg("tendon") = nb::none(),
-           nb::arg("gear") = nb::none(), nb::arg("control_range") = nb::none(), nb::arg("force_range") = nb::none(),
+           nb::arg("loop_joint") = nb::none(), nb::arg("gear") = nb::none(), nb::arg("control_range") = nb::none(),
+           nb::arg("force_range") = nb::none(),
            "Force = kp (control - position) - kv velocity; kp: N m/rad or N/m, kv: N m s/rad or N s/m. damping_ratio "
            "(-): instead of kv, from the inertia at the reference configuration.")
       .def("add_velocity_servo", &add_velocity_servo, nb::arg("name"), nb::arg("joint") = nb::none(), nb::kw_only(),
-           nb::arg("kv"), nb::arg("tendon") = nb::none(), nb::arg("gear") = nb::none(),
-           nb::arg("control_range") = nb::none(), nb::arg("force_range") = nb::none(),
+           nb::arg("kv"), nb::arg("tendon") = nb::none(), nb::arg("loop_joint") = nb::none(),
+           nb::arg("gear") = nb::none(), nb::arg("control_range") = nb::none(), nb::arg("force_range") = nb::none(),
            "Force = kv (control - velocity); kv: N m s/rad or N s/m.");
 }
 
 void bind_general_actuator(nb::class_<ModelBuilder>& builder) {
   builder.def(
       "add_actuator", &add_actuator, nb::arg("name"), nb::arg("joint") = nb::none(), nb::kw_only(),
-      nb::arg("tendon") = nb::none(), nb::arg("site") = nb::none(), nb::arg("reference_site") = nb::none(),
-      nb::arg("slider_site") = nb::none(), nb::arg("crank_length") = 0.0, nb::arg("in_parent") = false,
-      nb::arg("gear") = nb::none(), nb::arg("gain") = nb::none(), nb::arg("bias") = nb::none(),
-      nb::arg("dynamics") = "none", nb::arg("time_constant") = 1.0, nb::arg("control_range") = nb::none(),
-      nb::arg("force_range") = nb::none(), nb::arg("activation_range") = nb::none(),
-      nb::arg("early_activation") = false,
+      nb::arg("tendon") = nb::none(), nb::arg("site") = nb::none(), nb::arg("loop_joint") = nb::none(),
+      nb::arg("reference_site") = nb::none(), nb::arg("slider_site") = nb::none(), nb::arg("crank_length") = 0.0,
+      nb::arg("in_parent") = false, nb::arg("gear") = nb::none(), nb::arg("gain") = nb::none(),
+      nb::arg("bias") = nb::none(), nb::arg("dynamics") = "none", nb::arg("time_constant") = 1.0,
+      nb::arg("control_range") = nb::none(), nb::arg("force_range") = nb::none(),
+      nb::arg("activation_range") = nb::none(), nb::arg("early_activation") = false,
       "Force = gain * (control or activation) + bias; gain and bias are numbers or [constant, per length, per "
       "velocity]. "
       "It acts on a joint (in_parent: a ball or free joint in the axes of the parent), a tendon or a site (against "

@@ -1,4 +1,7 @@
 // ModelBuilder: equalities and the rules of contact.
+#include <algorithm>
+#include <charconv>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
@@ -7,15 +10,6 @@
 
 namespace touchstone::python {
 namespace {
-
-// The pose of a body in the world at the reference configuration.
-Transform world_pose(const ModelBuilder& builder, int body) {
-  Transform X;
-  for (int i = body; i > 0; i = builder.bodies()[static_cast<std::size_t>(i)].parent) {
-    X = builder.bodies()[static_cast<std::size_t>(i)].pose * X;
-  }
-  return X;
-}
 
 Equality make_equality(EqualityType type, const std::string& name, bool active, const MaybeNumbers& softness) {
   Equality equality;
@@ -55,11 +49,38 @@ std::array<double, 5> polynomial_argument(const Numbers& polynomial) {
   return coefficients;
 }
 
+// A joint of a tree, or a coordinate of a loop joint: "pin", or "pin[1]" for its second one.
+void set_side(const ModelBuilder& b, const Reference& reference, int& index, int& coordinate) {
+  const std::string* name = std::get_if<std::string>(&reference);
+  const auto is_joint = [&](const Joint& joint) { return joint.name == *name; };
+  if (name == nullptr || std::any_of(b.joints().begin(), b.joints().end(), is_joint)) {
+    index = resolve(b.joints(), reference, "joint");
+    return;
+  }
+  std::string base = *name;
+  int k = 0;
+  const std::size_t open = base.rfind('[');
+  if (open != std::string::npos && base.back() == ']') {
+    const char* last = base.data() + base.size() - 1;
+    if (std::from_chars(base.data() + open + 1, last, k).ptr != last) {
+      throw Error("'{}': write the number of a coordinate between the brackets, from 0", *name);
+    }
+    base.resize(open);
+  }
+  for (std::size_t i = 0; i < b.loop_joints().size(); ++i) {
+    if (b.loop_joints()[i].name != base) continue;
+    index = static_cast<int>(i);
+    coordinate = k;
+    return;
+  }
+  throw Error("there is no joint or loop joint '{}'", *name);
+}
+
 int add_joint_coupling(ModelBuilder& b, const Reference& joint, const MaybeReference& driver, const Numbers& polynomial,
                        const std::string& name, bool active, const MaybeNumbers& softness) {
   Equality equality = make_equality(EqualityType::kJoint, name, active, softness);
-  equality.a = resolve(b.joints(), joint, "joint");
-  if (driver) equality.b = resolve(b.joints(), *driver, "joint");
+  set_side(b, joint, equality.a, equality.coordinate_a);
+  if (driver) set_side(b, *driver, equality.b, equality.coordinate_b);
   equality.polynomial = polynomial_argument(polynomial);
   return b.add_equality(std::move(equality));
 }
@@ -120,7 +141,7 @@ void bind_equalities(nb::class_<ModelBuilder>& builder) {
       .def("add_joint_coupling", &add_joint_coupling, nb::arg("joint"), nb::arg("driver").none(), nb::arg("polynomial"),
            nb::kw_only(), nb::arg("name") = "", nb::arg("active") = true, nb::arg("softness") = nb::none(),
            "joint = sum c_k driver^k (up to c_4), both from their references, rad or m. Without a driver (None) the "
-           "joint is held at c_0.")
+           "joint is held at c_0. Either may be a coordinate of a loop joint: 'pin', or 'pin[1]' for its second one.")
       .def("add_tendon_coupling", &add_tendon_coupling, nb::arg("tendon"), nb::arg("driver").none(),
            nb::arg("polynomial"), nb::kw_only(), nb::arg("name") = "", nb::arg("active") = true,
            nb::arg("softness") = nb::none(), "The same for the lengths of tendons, m.");
@@ -138,6 +159,14 @@ void bind_contact_rules(nb::class_<ModelBuilder>& builder) {
 }
 
 }  // namespace
+
+Transform world_pose(const ModelBuilder& builder, int body) {
+  Transform X;
+  for (int i = body; i > 0; i = builder.bodies()[static_cast<std::size_t>(i)].parent) {
+    X = builder.bodies()[static_cast<std::size_t>(i)].pose * X;
+  }
+  return X;
+}
 
 void bind_builder_relations(nb::class_<ModelBuilder>& builder) {
   bind_equalities(builder);

@@ -22,6 +22,7 @@ using TendonView = ElementView<Tendon>;
 using ActuatorView = ElementView<Actuator>;
 using SensorView = ElementView<Sensor>;
 using EqualityView = ElementView<Equality>;
+using LoopJointView = ElementView<LoopJoint>;
 using KeyframeView = ElementView<Keyframe>;
 using Range = std::optional<std::pair<double, double>>;
 
@@ -37,6 +38,7 @@ const Tendon& get(const TendonView& e) { return pick(e.model->tendons, e.index);
 const Actuator& get(const ActuatorView& e) { return pick(e.model->actuators, e.index); }
 const Sensor& get(const SensorView& e) { return pick(e.model->sensors, e.index); }
 const Equality& get(const EqualityView& e) { return pick(e.model->equalities, e.index); }
+const LoopJoint& get(const LoopJointView& e) { return pick(e.model->loop_joints, e.index); }
 const Keyframe& get(const KeyframeView& e) { return pick(e.model->keyframes, e.index); }
 
 Range range_of(bool limited, const Vector2& range) {
@@ -199,10 +201,10 @@ void bind_actuation(nb::module_& m) {
   bind_element<ActuatorView>(m, "Actuator", "force = gain * (control or activation) + bias, times gear.")
       .def_prop_ro(
           "transmission", [](const ActuatorView& e) { return to_string(get(e).transmission); },
-          "'joint', 'joint in parent', 'tendon', 'site' or 'slider-crank'.")
+          "'joint', 'joint in parent', 'tendon', 'site', 'slider-crank' or 'loop joint'.")
       .def_prop_ro(
           "target", [](const ActuatorView& e) { return transmission_target(*e.model, get(e)); },
-          "Name of the joint, tendon or site it acts on.")
+          "Name of the joint, tendon, site or loop joint it acts on.")
       .def_prop_ro("gear", [](const ActuatorView& e) { return copy(get(e).gear.data(), 6); })
       .def_prop_ro(
           "gain", [](const ActuatorView& e) { return copy(get(e).gain.data(), 3); },
@@ -247,6 +249,38 @@ void bind_rest(nb::module_& m) {
           "between", [](const EqualityView& e) { return equality_sides(*e.model, get(e)); },
           "The names of the bodies, joints or tendons that it joins.")
       .def_prop_ro("active", [](const EqualityView& e) { return get(e).active; });
+  bind_element<LoopJointView>(m, "LoopJoint", "A joint that closes a loop, or holds a body to the world.")
+      .def_prop_ro(
+          "type", [](const LoopJointView& e) { return to_string(get(e).type); }, "See ModelBuilder.add_loop_joint.")
+      .def_prop_ro(
+          "between",
+          [](const LoopJointView& e) {
+            return std::pair(pick(e.model->bodies, get(e).body_a).name, pick(e.model->bodies, get(e).body_b).name);
+          },
+          "The names of body a and body b.")
+      .def_prop_ro("active", [](const LoopJointView& e) { return get(e).active; })
+      .def_prop_ro(
+          "frame_a", [](const LoopJointView& e) { return get(e).frame_a; }, "The joint's frame in body a.")
+      .def_prop_ro(
+          "frame_b", [](const LoopJointView& e) { return get(e).frame_b; }, "And in body b.")
+      .def_prop_ro(
+          "length", [](const LoopJointView& e) { return get(e).length; }, "Of a distance, m.")
+      .def_prop_ro(
+          "pitch", [](const LoopJointView& e) { return get(e).pitch; }, "Of a screw, m/rad.")
+      .def_prop_ro(
+          "loop_q_slice",
+          [](const LoopJointView& e) {
+            return slice(pick(e.model->loop_coordinate, e.index), coordinate_count(get(e).type));
+          },
+          nb::sig("def loop_q_slice(self) -> slice"), "Its coordinates in State.loop_q.")
+      .def_prop_ro(
+          "limits",
+          [](const LoopJointView& e) {
+            std::vector<Range> limits;
+            for (const LoopCoordinate& c : get(e).coordinates) limits.push_back(range_of(c.limited, c.range));
+            return limits;
+          },
+          "Of each coordinate: (lower, upper) in m or rad, or None.");
   bind_element<KeyframeView>(m, "Keyframe", "A named state.")
       .def_prop_ro(
           "time", [](const KeyframeView& e) { return get(e).time; }, "s")

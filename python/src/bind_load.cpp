@@ -21,13 +21,14 @@ namespace touchstone::python {
 namespace {
 
 LoadOptions load_options(bool allow_ignored, const std::vector<std::filesystem::path>& search_paths, bool floating_base,
-                         bool merge_fixed, const std::string& mesh_collision) {
+                         bool merge_fixed, const std::string& mesh_collision, const std::filesystem::path& loops) {
   LoadOptions o;
   o.names = {.allow_ignored = "allow_ignored=True", .search_paths = "search_paths=[...]", .max_elements = ""};
   o.allow_ignored = allow_ignored;
   o.search_paths = search_paths;
   o.floating_base = floating_base;
   o.merge_fixed = merge_fixed;
+  o.loops = loops;
   if (mesh_collision == "triangles") {
     o.mesh_collision = MeshCollision::kTriangles;
   } else if (mesh_collision == "pieces") {
@@ -47,14 +48,14 @@ PyModel with_collision_warnings(ModelPtr model) {
 
 PyModel load_file(const std::filesystem::path& file, bool allow_ignored,
                   const std::vector<std::filesystem::path>& search_paths, bool floating_base, bool merge_fixed,
-                  const std::string& mesh_collision) {
-  const LoadOptions o = load_options(allow_ignored, search_paths, floating_base, merge_fixed, mesh_collision);
+                  const std::string& mesh_collision, const std::filesystem::path& loops) {
+  const LoadOptions o = load_options(allow_ignored, search_paths, floating_base, merge_fixed, mesh_collision, loops);
   const nb::gil_scoped_release release;
   return with_collision_warnings(load_model(file, o));
 }
 
-PyModel load_text(const std::string& text, bool allow_ignored, bool floating_base) {
-  const LoadOptions o = load_options(allow_ignored, {}, floating_base, true, "hull");
+PyModel load_text(const std::string& text, bool allow_ignored, bool floating_base, const std::filesystem::path& loops) {
+  const LoadOptions o = load_options(allow_ignored, {}, floating_base, true, "hull", loops);
   if (text.find("<robot") != std::string::npos && text.find("<mujoco") == std::string::npos) {
     return with_collision_warnings(load_urdf_string(text, std::filesystem::current_path(), o));
   }
@@ -124,9 +125,9 @@ void bind_load(nb::module_& m) {
   bind_scenes(m);
   m.def("load_file", &load_file, nb::arg("file"), nb::kw_only(), nb::arg("allow_ignored") = false,
         nb::arg("search_paths") = std::vector<std::filesystem::path>(), nb::arg("floating_base") = false,
-        nb::arg("merge_fixed") = true, nb::arg("mesh_collision") = "hull");
+        nb::arg("merge_fixed") = true, nb::arg("mesh_collision") = "hull", nb::arg("loops") = std::filesystem::path());
   m.def("load_text", &load_text, nb::arg("text"), nb::kw_only(), nb::arg("allow_ignored") = false,
-        nb::arg("floating_base") = false);
+        nb::arg("floating_base") = false, nb::arg("loops") = std::filesystem::path());
 }
 
 }  // namespace touchstone::python

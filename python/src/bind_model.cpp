@@ -251,6 +251,7 @@ void bind_model(nb::module_& m) {
   bind_kind<Actuator>(model, ElementKind::kActuator, "actuator", "actuators");
   bind_kind<Sensor>(model, ElementKind::kSensor, "sensor", "sensors");
   bind_kind<Equality>(model, ElementKind::kEquality, "equality", "equalities");
+  bind_kind<LoopJoint>(model, ElementKind::kLoopJoint, "loop_joint", "loop_joints");
   bind_kind<Keyframe>(model, ElementKind::kKeyframe, "keyframe", "keyframes");
   bind_configurations(model);
   model

@@ -364,6 +364,7 @@ void bind_simulator(nb::module_& m) {
   bind_input(c);
   bind_results(c);
   bind_mechanism_of(c);
+  bind_loop_joint_of(c);
   bind_sleep_of(c);
   bind_kinematics(c);
   bind_stages_of(c);

@@ -63,6 +63,10 @@ void bind_state(nb::module_& m) {
           "activation", &get<&State::activation>,
           [](State& s, const Numbers& value) { assign(s.activation, value, "activation"); },
           "Of actuators with dynamics, na numbers.")
+      .def_prop_rw(
+          "loop_q", &get<&State::loop_q>, [](State& s, const Numbers& value) { assign(s.loop_q, value, "loop_q"); },
+          "Coordinates of all loop joints when a step last read them: they hold the turns of angles. Read coordinates "
+          "with Simulator.loop_joint.")
       .def_rw("time", &State::time, "s")
       .def_prop_ro("mocap_positions", &mocap_positions, "nmocap x 3, m; a copy, see set_mocap.")
       .def(
@@ -78,6 +82,7 @@ void bind_state(nb::module_& m) {
             require_size("q", other.q.size(), s.q.size());
             require_size("v", other.v.size(), s.v.size());
             require_size("activation", other.activation.size(), s.activation.size());
+            require_size("loop_q", other.loop_q.size(), s.loop_q.size());
             require_size("mocap", static_cast<std::ptrdiff_t>(other.mocap.size()),
                          static_cast<std::ptrdiff_t>(s.mocap.size()));
             s = other;

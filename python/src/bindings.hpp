@@ -78,6 +78,7 @@ void bind_recording(nb::module_& m);
 void bind_dynamics(nb::module_& m);
 void bind_derivatives(nb::module_& m);
 void bind_mechanism(nb::module_& m);
+void bind_maximal(nb::module_& m);
 void bind_layout(nb::module_& m);
 void bind_load(nb::module_& m);
 

@@ -40,9 +40,13 @@ Eigen::Vector4d color_argument(const Numbers& numbers);
 // A range that may be absent.
 void set_range(bool& limited, Vector2& range, const MaybeNumbers& given, const char* name);
 
+// The pose of a body in the world at the reference configuration.
+Transform world_pose(const ModelBuilder& builder, int body);
+
 void bind_builder_bodies(nb::class_<ModelBuilder>& builder);     // bodies, joints, shapes, sites, looks
 void bind_builder_actuators(nb::class_<ModelBuilder>& builder);  // tendons and actuators
 void bind_builder_relations(nb::class_<ModelBuilder>& builder);  // equalities, rules of contact
 void bind_builder_sensors(nb::class_<ModelBuilder>& builder);    // sensors and keyframes
+void bind_builder_loop_joints(nb::class_<ModelBuilder>& builder);
 
 }  // namespace touchstone::python

@@ -32,6 +32,8 @@ void bind_stages_of(nanobind::class_<PySimulator>& c);
 void bind_jacobians_of(nanobind::class_<PySimulator>& c);
 // Its part about loops.
 void bind_mechanism_of(nanobind::class_<PySimulator>& c);
+// Its loop joints.
+void bind_loop_joint_of(nanobind::class_<PySimulator>& c);
 // Its part about sleep.
 void bind_sleep_of(nanobind::class_<PySimulator>& c);
 

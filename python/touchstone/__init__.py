@@ -31,6 +31,8 @@ from ._core import (
     InternalError,
     Joint,
     Keyframe,
+    LoopJoint,
+    LoopReading,
     Mechanism,
     Mobility,
     Model,
@@ -79,6 +81,9 @@ from ._core import (
     simulator_options,
     solvers,
     to_log_cholesky,
+    to_maximal,
+    to_maximal_state,
+    to_reduced_state,
     version,
 )
 from ._load import ModelWarning, load, load_string
@@ -105,6 +110,8 @@ __all__ = [
     "InternalError",
     "Joint",
     "Keyframe",
+    "LoopJoint",
+    "LoopReading",
     "Mechanism",
     "Mobility",
     "Model",
@@ -164,6 +171,9 @@ __all__ = [
     "solve",
     "solvers",
     "to_log_cholesky",
+    "to_maximal",
+    "to_maximal_state",
+    "to_reduced_state",
 ]
 
 

@@ -30,6 +30,7 @@ def load(
     floating_base: bool = False,
     merge_fixed: bool = True,
     mesh_collision: str = "hull",
+    loops: StrPath | None = None,
 ) -> _core.Model:
     """Loads a robot or scene: an MJCF, URDF or scene file, or the name of a scene. A file wins if both exist.
 
@@ -38,6 +39,7 @@ def load(
     floating_base: URDF: the root link moves freely.
     merge_fixed: URDF: links behind fixed joints become part of their parent.
     mesh_collision: "hull", "triangles" or "pieces" (convex pieces made by `touchstone decompose`).
+    loops: URDF: the file that describes loops, instead of NAME.loops.yaml beside NAME.urdf; "none": no file.
 
     Raises InputError with file, line, element and remedy. For scenes with their start and controls see `scene`.
     """
@@ -53,6 +55,7 @@ def load(
         floating_base=floating_base,
         merge_fixed=merge_fixed,
         mesh_collision=mesh_collision,
+        loops=_loops(loops),
     )
     return _warn(model, 2)
 
@@ -64,6 +67,13 @@ def _is_scene_name(name: str) -> bool:
     return not os.path.splitext(stem)[1]
 
 
-def load_string(text: str, *, allow_ignored: bool = False, floating_base: bool = False) -> _core.Model:
+def _loops(path: StrPath | None) -> str:
+    return "" if path is None else os.fspath(path)
+
+
+def load_string(
+    text: str, *, allow_ignored: bool = False, floating_base: bool = False, loops: StrPath | None = None
+) -> _core.Model:
     """Loads MJCF or URDF from a string. MJCF finds no other files; URDF meshes are relative to the working folder."""
-    return _warn(_core.load_text(text, allow_ignored=allow_ignored, floating_base=floating_base), 2)
+    model = _core.load_text(text, allow_ignored=allow_ignored, floating_base=floating_base, loops=_loops(loops))
+    return _warn(model, 2)
