@@ -25,8 +25,8 @@ FIGURES = [
         "Fig. 1",
         "contact-implicit",
         0.01,
-        "Time stepping, h = 0.01 s: a ballistic flight, several impacts that reorient the cube, then sliding that slows "
-        "down.",
+        "Time stepping, h = 0.01 s: a ballistic flight, several impacts that reorient the cube, then sliding that "
+        "slows down.",
     ),
     (
         "Fig. 2",
@@ -190,10 +190,11 @@ def page(data):
     return f"""<!doctype html>
 <html lang="en"><head>{META}<title>Touchstone: integrators</title><style>{STYLE}</style></head>
 <body><h1>Integrators</h1>
-<p>The comparison of "Comparing time-stepping and event-based simulation for nonsmooth dynamics with frictional impacts"
-(Boussema), with our integrators: a cube tossed with a velocity in all six directions, friction 0.3, inelastic. The paper
-does not give mass, size and velocity; here 1 kg, 0.2 m, (1, 0.5, 1) m/s and (1, 2, 1.5) rad/s, from 1 m. Its friction is
-a linearised cone, ours the full one. "Time stepping" of the paper is the contact-implicit variational rule. Times are wall times on the machine of this run.</p>
+<p>The comparison of "Comparing time-stepping and event-based simulation for nonsmooth dynamics with frictional
+impacts" (Boussema), with our integrators: a cube tossed with a velocity in all six directions, friction 0.3,
+inelastic. The paper does not give mass, size and velocity; here 1 kg, 0.2 m, (1, 0.5, 1) m/s and (1, 2, 1.5)
+rad/s, from 1 m. Its friction is a linearised cone, ours the full one. "Time stepping" of the paper is the
+contact-implicit variational rule. Times are wall times on the machine of this run.</p>
 <h2>The tossed cube</h2>{cube(data["cube"])}
 <h2>Order, and error against effort</h2><p>Errors against event-driven runs with a tolerance of 1e-13. Steps from 20 to
 1.25 ms; accuracies from 1e-3 to 1e-6 m (event: 1e-4 to 1e-10).</p>{precision(data["precision"])}
