@@ -174,9 +174,7 @@ def precision(systems):
 
 
 def energies(runs):
-    curves = {
-        f"{run['name']}, h = {run['h']}": (list(range(1, len(run["errors"]) + 1)), run["errors"]) for run in runs
-    }
+    curves = {f"{run['name']}, h = {run['h']}": (list(range(1, len(run["errors"]) + 1)), run["errors"]) for run in runs}
     rows = [
         [escape(run["name"]), run["h"], f"{max(run['errors'][:10]):.1e}", f"{max(run['errors'][-10:]):.1e}"]
         for run in runs
