@@ -8,7 +8,6 @@ namespace {
 
 constexpr int kBatch = 8;                          // sweeps between two looks at the rate
 constexpr int kModeSteps = 10, kFewModeSteps = 3;  // usually, and from a cold start where factorisations are dear
-constexpr double kModeDamping = 1e-4;              // largest epsilon of Newton with guessed modes
 constexpr double kPromising = 1e-2;                // natv relative to the velocity scale: the modes are nearly right
 constexpr double kLarge = 1e5;                     // scaled impulse that is looked at more closely
 constexpr double kRayShare = 0.02;  // of lambda'Glambda to -g'lambda on a ray along which the energy falls for ever
@@ -114,12 +113,12 @@ void PipelineMoves::sweep_accelerated(double newton_steps, bool patient) {
   }
 }
 
-void PipelineMoves::try_modes(bool minimum_norm) {
+void PipelineMoves::try_modes(bool minimum_norm, double damping) {
   if (exhausted()) return;
   const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
                                     .max_steps = small() || settings_.warm ? kModeSteps : kFewModeSteps,
                                     .minimum_norm = minimum_norm && !settings_.warm,
-                                    .damping = kModeDamping,
+                                    .damping = damping,
                                     .patience = small() ? kInfinity : 1.0,
                                     .deadline = settings_.deadline};
   compute_velocity(dual_, w_.lambda, w_.u);

@@ -8,6 +8,8 @@ namespace touchstone {
 
 class PipelineMoves {
  protected:
+  static constexpr double kModeDamping = 1e-4;  // largest epsilon of Newton with guessed modes, usually
+
   PipelineMoves(const PipelineSettings& settings, PipelineWorkspace& workspace, DualProblem& dual)
       : settings_(settings), w_(workspace), dual_(dual) {}
 
@@ -26,7 +28,7 @@ class PipelineMoves {
   // With Anderson's acceleration, from the best point, for the cost of at most so many Newton steps. Unless patient
   // only while their rate says that this suffices.
   void sweep_accelerated(double newton_steps, bool patient);
-  void try_modes(bool minimum_norm);
+  void try_modes(bool minimum_norm, double damping = kModeDamping);
   void try_smoothing(double barrier, int steps);
   void try_interior(double shift, int steps);
   // After try_interior: whether its impulses show that there is no solution.

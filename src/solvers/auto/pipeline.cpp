@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "touchstone/solvers/auto/moves.hpp"
 
@@ -27,6 +28,10 @@ constexpr int kSweptSweeps = 2, kZeroSweeps = 10, kPathSweeps = 10, kRestartSwee
 // The proximal loop: shift of the scaled diagonal, and the steps that a problem with it may take.
 constexpr double kFirstShift = 1e-2, kMostShift = 1e3, kShiftUp = 5.0, kShiftDown = 0.5;
 constexpr int kProximalRounds = 100, kProximalSteps = 200, kProximalSmoothing = 15, kProximalInterior = 40, kQuick = 6;
+// Many starts of a small problem.
+constexpr int kStarts = 16;
+constexpr double kSpread = 0.5;  // of the largest impulse, around a start
+constexpr double kStartDampings[] = {1e-4, 1e-2, 1e-9, 1e-6};
 constexpr int kLastRounds = 5, kLastSweeps = 1000;
 constexpr int kSweepsOfCoupled = 6;  // at least so many sweeps before internal forces are looked for
 constexpr int kMostRefreshed = 30;   // blocks: above, the extra factorisation is not worth it
@@ -65,6 +70,7 @@ class Pipeline : PipelineMoves {
   void restart();
   void proximal_loop();
   void last_sweeps();
+  void many_starts();
   // When they apply.
   bool always() const { return true; }
   bool is_small() const { return small(); }
@@ -298,6 +304,24 @@ void Pipeline::last_sweeps() {
   }
 }
 
+// A few contacts at the border between modes can hide their solution from every path. They are cheap: tried from many
+// points around zero and around the best one, with epsilons of all sizes.
+void Pipeline::many_starts() {
+  const double size = w_.best.lpNorm<Eigen::Infinity>();
+  std::minstd_rand draw;  // the same numbers each time
+  for (int k = 0; k < kStarts && !exhausted(); ++k) {
+    w_.lambda = w_.best;
+    if (k % 2 != 0) w_.lambda.setZero();
+    for (double& x : w_.lambda) x += kSpread * size * (2.0 * draw() / std::minstd_rand::max() - 1.0);
+    for (int i = 0; i < dual_.nblock(); ++i) {
+      double* x = w_.lambda.data() + dual_.blocks.row[i];
+      project_block(dual_.blocks, i, x, x);
+    }
+    sweep(1 + k);
+    from_here([&] { try_modes(false, kStartDampings[k % std::size(kStartDampings)]); });
+  }
+}
+
 // What `auto` does, in this order, until natv is small enough, steps or time are used up, or there is no solution.
 const Pipeline::Stage Pipeline::kStages[] = {
     {"sweeps", &Pipeline::always, &Pipeline::first_sweeps},
@@ -313,6 +337,7 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"swept interior point", &Pipeline::is_small, &Pipeline::interior_after_sweeps},
     {"from zero", &Pipeline::warm, &Pipeline::from_zero},
     {"smoothing", &Pipeline::always, &Pipeline::smoothing},
+    {"many starts", &Pipeline::thorough_and_small, &Pipeline::many_starts},
     {"rounds", &Pipeline::cold, &Pipeline::try_rounds},
     {"restart", &Pipeline::thorough, &Pipeline::restart},
     {"last sweeps", &Pipeline::thorough_and_small, &Pipeline::last_sweeps},

@@ -11,7 +11,7 @@ constexpr double kPenalty = 1e6;
 constexpr double kDamping = 3.0;     // epsilon for each unit of natv relative to the velocity scale
 constexpr double kPullShare = 1e-2;  // of that epsilon in a step with theta = 0, which is not exact
 // Steps in a row that do not halve the smallest natv, after which it is given up.
-constexpr int kSlowSteps = 3;
+constexpr int kSlowSteps = 4;
 // Of epsilon, with ModeNewtonSettings::monotone: after a step that was taken back, and after one that was not.
 constexpr double kRaise = 30.0, kLower = 0.1;
 constexpr double kSmallImpulse = 1e-12;  // a sliding contact without impulse keeps its direction
