@@ -225,30 +225,7 @@ void bind_actuation(nb::module_& m) {
           "(lower, upper) in N or N m, or None.");
 }
 
-void bind_rest(nb::module_& m) {
-  bind_element<SensorView>(m, "Sensor", "A sensor that the model declares.")
-      .def_prop_ro(
-          "type", [](const SensorView& e) { return to_string(get(e).type); }, "MJCF's name of it.")
-      .def_prop_ro(
-          "dimension", [](const SensorView& e) { return sensor_dimension(get(e).type); }, "How many numbers it gives.")
-      .def_prop_ro(
-          "object", [](const SensorView& e) { return frame_of(e, get(e).object_type, get(e).object); },
-          nb::sig("def object(self) -> tuple[str, str] | None"),
-          "What it is attached to: kind ('joint', 'site', ...) and name.")
-      .def_prop_ro(
-          "reference", [](const SensorView& e) { return frame_of(e, get(e).reference_type, get(e).reference); },
-          nb::sig("def reference(self) -> tuple[str, str] | None"), "The frame it is measured in; None: the world.")
-      .def_prop_ro("noise", [](const SensorView& e) { return get(e).noise; })
-      .def_prop_ro(
-          "cutoff", [](const SensorView& e) { return get(e).cutoff; }, "Larger readings are cut; 0: none.");
-  bind_element<EqualityView>(m, "Equality", "A constraint that closes a loop or couples joints or tendons.")
-      .def_prop_ro(
-          "type", [](const EqualityView& e) { return to_string(get(e).type); },
-          "'connect', 'weld', 'joint' or 'tendon'.")
-      .def_prop_ro(
-          "between", [](const EqualityView& e) { return equality_sides(*e.model, get(e)); },
-          "The names of the bodies, joints or tendons that it joins.")
-      .def_prop_ro("active", [](const EqualityView& e) { return get(e).active; });
+void bind_loops(nb::module_& m) {
   bind_element<LoopJointView>(m, "LoopJoint", "A joint that closes a loop, or holds a body to the world.")
       .def_prop_ro(
           "type", [](const LoopJointView& e) { return to_string(get(e).type); }, "See ModelBuilder.add_loop_joint.")
@@ -281,6 +258,32 @@ void bind_rest(nb::module_& m) {
             return limits;
           },
           "Of each coordinate: (lower, upper) in m or rad, or None.");
+}
+
+void bind_rest(nb::module_& m) {
+  bind_element<SensorView>(m, "Sensor", "A sensor that the model declares.")
+      .def_prop_ro(
+          "type", [](const SensorView& e) { return to_string(get(e).type); }, "MJCF's name of it.")
+      .def_prop_ro(
+          "dimension", [](const SensorView& e) { return sensor_dimension(get(e).type); }, "How many numbers it gives.")
+      .def_prop_ro(
+          "object", [](const SensorView& e) { return frame_of(e, get(e).object_type, get(e).object); },
+          nb::sig("def object(self) -> tuple[str, str] | None"),
+          "What it is attached to: kind ('joint', 'site', ...) and name.")
+      .def_prop_ro(
+          "reference", [](const SensorView& e) { return frame_of(e, get(e).reference_type, get(e).reference); },
+          nb::sig("def reference(self) -> tuple[str, str] | None"), "The frame it is measured in; None: the world.")
+      .def_prop_ro("noise", [](const SensorView& e) { return get(e).noise; })
+      .def_prop_ro(
+          "cutoff", [](const SensorView& e) { return get(e).cutoff; }, "Larger readings are cut; 0: none.");
+  bind_element<EqualityView>(m, "Equality", "A constraint that closes a loop or couples joints or tendons.")
+      .def_prop_ro(
+          "type", [](const EqualityView& e) { return to_string(get(e).type); },
+          "'connect', 'weld', 'joint' or 'tendon'.")
+      .def_prop_ro(
+          "between", [](const EqualityView& e) { return equality_sides(*e.model, get(e)); },
+          "The names of the bodies, joints or tendons that it joins.")
+      .def_prop_ro("active", [](const EqualityView& e) { return get(e).active; });
   bind_element<KeyframeView>(m, "Keyframe", "A named state.")
       .def_prop_ro(
           "time", [](const KeyframeView& e) { return get(e).time; }, "s")
@@ -297,6 +300,7 @@ void bind_elements(nb::module_& m) {
   bind_joints(m);
   bind_geometry(m);
   bind_actuation(m);
+  bind_loops(m);
   bind_rest(m);
 }
 

@@ -42,6 +42,15 @@ std::string repr(const State& s) {
   return fmt::format("<State at {:.6g} s: q {}, v {}>", s.time, text(s.q), text(s.v));
 }
 
+void assign_state(State& s, const State& other) {
+  require_size("q", other.q.size(), s.q.size());
+  require_size("v", other.v.size(), s.v.size());
+  require_size("activation", other.activation.size(), s.activation.size());
+  require_size("loop_q", other.loop_q.size(), s.loop_q.size());
+  require_size("mocap", static_cast<std::ptrdiff_t>(other.mocap.size()), static_cast<std::ptrdiff_t>(s.mocap.size()));
+  s = other;
+}
+
 }  // namespace
 
 void bind_state(nb::module_& m) {
@@ -76,18 +85,7 @@ void bind_state(nb::module_& m) {
           "set_mocap", [](State& s, int index, const Transform& pose) { mocap_entry(s, index) = pose; },
           nb::arg("index"), nb::arg("pose"), "Moves a mocap body; index counts mocap bodies.")
       .def("copy", [](const State& s) { return State(s); })
-      .def(
-          "assign",
-          [](State& s, const State& other) {
-            require_size("q", other.q.size(), s.q.size());
-            require_size("v", other.v.size(), s.v.size());
-            require_size("activation", other.activation.size(), s.activation.size());
-            require_size("loop_q", other.loop_q.size(), s.loop_q.size());
-            require_size("mocap", static_cast<std::ptrdiff_t>(other.mocap.size()),
-                         static_cast<std::ptrdiff_t>(s.mocap.size()));
-            s = other;
-          },
-          nb::arg("other"), "Copies the numbers of another state of the same model.")
+      .def("assign", &assign_state, nb::arg("other"), "Copies the numbers of another state of the same model.")
       .def(
           "validate", [](const State& s, const PyModel& model) { s.validate(*model); }, nb::arg("model"),
           "Raises Error naming the entry that is not finite or does not fit the model.")
