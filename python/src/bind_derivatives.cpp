@@ -1,21 +1,114 @@
-// Derivatives: of dynamics, and of the last step of a simulator.
+// Derivatives: of dynamics, and of the last step of a simulator; inverse kinematics on the same Jacobians.
 #include <memory>
+#include <optional>
 
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "simulator.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/diff/inertial_parameters.hpp"
+#include "touchstone/diff/inverse_kinematics.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 
 namespace touchstone::python {
 namespace {
 
 struct StepJacobians {
-  MatrixX A, B;
+  MatrixX A, B, C;
   StepDerivatives::Held held;
+};
+
+using References = std::vector<Reference>;
+
+// What a step is differentiated by beside x and u, by names and numbers.
+struct Theta {
+  bool gravity = false;
+  References inertias, frictions, gains;
+  std::vector<int> dampings, armatures, joint_frictions;
+
+  StepParameters of(const Model& model) const {
+    const auto find = [&](ElementKind kind, const References& references) {
+      std::vector<int> numbers;
+      for (const Reference& reference : references) numbers.push_back(find_index(model, kind, reference));
+      return numbers;
+    };
+    return {gravity,
+            find(ElementKind::kBody, inertias),
+            find(ElementKind::kShape, frictions),
+            find(ElementKind::kActuator, gains),
+            dampings,
+            armatures,
+            joint_frictions};
+  }
+};
+
+// Derivatives of the last step of a simulator, by turns with its steps.
+class StepGradient {
+ public:
+  StepGradient(PySimulator& simulator, bool gravity, References inertias, References frictions, References gains,
+               std::vector<int> dampings, std::vector<int> armatures, std::vector<int> joint_frictions)
+      : simulator_(simulator),
+        theta_(Theta{gravity, std::move(inertias), std::move(frictions), std::move(gains), std::move(dampings),
+                     std::move(armatures), std::move(joint_frictions)}
+                   .of(simulator.sim.model())),
+        derivatives_(simulator.sim.model(), theta_) {}
+  StepGradient(const StepGradient&) = delete;
+  StepGradient& operator=(const StepGradient&) = delete;
+
+  void linearise() {
+    const Guard guard(simulator_.busy, "simulator");
+    const nb::gil_scoped_release release;
+    derivatives_.linearise(simulator_.sim.context());
+    known_ = true;
+  }
+
+  StepJacobians jacobians() {
+    const Guard guard(simulator_.busy, "simulator");
+    const nb::gil_scoped_release release;
+    derivatives_.compute(simulator_.sim.context());
+    known_ = true;
+    return {derivatives_.A, derivatives_.B, derivatives_.C, derivatives_.held()};
+  }
+
+  nb::tuple vjp(const Numbers& x_next_bar) {
+    require_known();
+    VectorX x_bar(derivatives_.nx()), u_bar(derivatives_.nu()), theta_bar(derivatives_.ntheta());
+    derivatives_.vjp(x_next_bar.vector("x_next_bar", derivatives_.nx()), x_bar, u_bar, theta_bar);
+    return nb::make_tuple(copy(x_bar), copy(u_bar), copy(theta_bar));
+  }
+
+  Copy1 jvp(const Numbers& dx, const std::optional<Numbers>& du, const std::optional<Numbers>& dtheta) {
+    require_known();
+    VectorX result(derivatives_.nx());
+    const auto part = [](const char* what, const std::optional<Numbers>& numbers, int size) {
+      return numbers ? VectorX(numbers->vector(what, size)) : VectorX(VectorX::Zero(size));
+    };
+    derivatives_.jvp(dx.vector("dx", derivatives_.nx()), part("du", du, derivatives_.nu()),
+                     part("dtheta", dtheta, derivatives_.ntheta()), result);
+    return copy(result);
+  }
+
+  Copy1 theta() const { return copy(theta_.read(simulator_.sim.context().parameters)); }
+  void set_theta(const Numbers& theta) {
+    const Guard guard(simulator_.busy, "simulator");
+    theta_.write(theta.vector("theta", theta_.size()), simulator_.sim.parameters());
+  }
+
+ private:
+  void require_known() const {
+    if (!known_) throw Error("there are no derivatives yet: call linearise() after a step");
+  }
+
+  PySimulator& simulator_;
+  StepParameters theta_;
+  StepDerivatives derivatives_;
+  bool known_ = false;
 };
 
 StepJacobians jacobians(PySimulator& self) {
@@ -23,12 +116,99 @@ StepJacobians jacobians(PySimulator& self) {
   const nb::gil_scoped_release release;
   StepDerivatives d(self.sim.model());
   d.compute(self.sim.context());
-  return {std::move(d.A), std::move(d.B), d.held()};
+  return {std::move(d.A), std::move(d.B), std::move(d.C), d.held()};
 }
 
 nb::tuple vjp(const StepJacobians& j, const Numbers& x_next_bar) {
   const VectorX bar = x_next_bar.vector("x_next_bar", static_cast<int>(j.A.rows()));
   return nb::make_tuple(copy(VectorX(j.A.transpose() * bar)), copy(VectorX(j.B.transpose() * bar)));
+}
+
+// --- inverse kinematics ---
+
+struct IkTarget {
+  Reference body;
+  std::optional<Vector3> position;
+  std::optional<Quaternion> rotation;
+  Vector3 point = Vector3::Zero();
+  double weight = 1.0, turn_weight = 1.0;
+};
+
+IkTarget make_target(const Reference& body, const std::optional<Numbers>& position,
+                     const std::optional<Numbers>& rotation, const std::optional<Numbers>& point, double weight,
+                     double turn_weight) {
+  IkTarget target{body, {}, {}, Vector3::Zero(), weight, turn_weight};
+  if (position) target.position = position->vector3("position");
+  if (point) target.point = point->vector3("point");
+  if (rotation) {
+    const VectorX q = rotation->vector("rotation", 4);
+    target.rotation = Quaternion(q[0], q[1], q[2], q[3]);
+  }
+  if (!position && !rotation) throw Error("a target needs a position, a rotation or both");
+  return target;
+}
+
+IkResult solve_kinematics(const PyModel& model, const std::vector<IkTarget>& targets, const std::optional<Numbers>& q,
+                          const std::optional<Numbers>& centre_of_mass, const std::vector<int>& fixed_dofs,
+                          const IkOptions& options) {
+  IkProblem problem;
+  for (const IkTarget& t : targets) {
+    const int body = find_index(*model, ElementKind::kBody, t.body);
+    if (t.position) problem.points.push_back({body, t.point, *t.position, t.weight});
+    if (t.rotation) problem.turns.push_back({body, *t.rotation, t.turn_weight});
+  }
+  if (centre_of_mass) {
+    const VectorX wanted = *centre_of_mass->shape().begin() == 2 ? centre_of_mass->vector("centre_of_mass", 2)
+                                                                 : centre_of_mass->vector("centre_of_mass", 3);
+    problem.centre_of_mass.weight = 1.0;
+    problem.centre_of_mass.position.head(wanted.size()) = wanted;
+    problem.centre_of_mass.axes[2] = wanted.size() == 3;
+  }
+  problem.fixed_dofs = fixed_dofs;
+  const VectorX start = q ? VectorX(q->vector("q", model->nq)) : model->reference_q;
+  const nb::gil_scoped_release release;
+  InverseKinematics ik(*model);
+  return ik.solve(problem, start, options);
+}
+
+void bind_inverse_kinematics(nb::module_& m) {
+  nb::class_<IkTarget>(m, "IkTarget", "Where a body shall be (inverse_kinematics).")
+      .def(
+          "__init__",
+          [](IkTarget* self, const Reference& body, const std::optional<Numbers>& position,
+             const std::optional<Numbers>& rotation, const std::optional<Numbers>& point, double weight,
+             double turn_weight) {
+            new (self) IkTarget(make_target(body, position, rotation, point, weight, turn_weight));
+          },
+          nb::arg("body"), nb::arg("position") = nb::none(), nb::arg("rotation") = nb::none(), nb::kw_only(),
+          nb::arg("point") = nb::none(), nb::arg("weight") = 1.0, nb::arg("turn_weight") = 1.0,
+          "The point (body frame, its origin unless given) of a body (name or index) at a position of the world, and "
+          "the body turned as the quaternion w x y z says; either or both.");
+  nb::class_<IkResult>(m, "IkResult", "What inverse_kinematics found.")
+      .def_prop_ro(
+          "q", [](const IkResult& r) { return copy(r.q); }, "The configuration, within the limits.")
+      .def_ro("reached", &IkResult::reached, "All targets are reached within the tolerance.")
+      .def_ro("position_error", &IkResult::position_error, "m, the largest.")
+      .def_ro("angle_error", &IkResult::angle_error, "rad, the largest.")
+      .def_ro("iterations", &IkResult::iterations)
+      .def_ro("attempts", &IkResult::attempts, "1: from the given configuration; more: from random ones.")
+      .def("__repr__", [](const IkResult& r) {
+        return fmt::format("<IkResult {}, {:.3g} m, {:.3g} rad, {} attempts>", r.reached ? "reached" : "not reached",
+                           r.position_error, r.angle_error, r.attempts);
+      });
+  m.def(
+      "inverse_kinematics",
+      [](const PyModel& model, const std::vector<IkTarget>& targets, const std::optional<Numbers>& q,
+         const std::optional<Numbers>& centre_of_mass, const std::vector<int>& fixed_dofs, bool limits,
+         double tolerance, int max_iterations, int restarts, std::uint64_t seed) {
+        return solve_kinematics(model, targets, q, centre_of_mass, fixed_dofs,
+                                {tolerance, max_iterations, restarts, seed, limits});
+      },
+      nb::arg("model"), nb::arg("targets"), nb::arg("q") = nb::none(), nb::kw_only(),
+      nb::arg("centre_of_mass") = nb::none(), nb::arg("fixed_dofs") = std::vector<int>(), nb::arg("limits") = true,
+      nb::arg("tolerance") = 1e-6, nb::arg("max_iterations") = 100, nb::arg("restarts") = 20, nb::arg("seed") = 1,
+      "A configuration in which targets are reached, from q (the reference configuration unless given), within the "
+      "limits of joints; the nearest one found if there is none. centre_of_mass: x y or x y z of all that moves.");
 }
 
 nb::tuple inverse_derivatives(const PyModel& model, const Numbers& q, const Numbers& v, const Numbers& a) {
@@ -71,12 +251,41 @@ void bind_jacobians_of(nb::class_<PySimulator>& c) {
         "Integrator euler, hard contacts, solvers of the NCP or CCP. Ask before anything else is changed.");
 }
 
+namespace {
+
+void bind_gradient(nb::module_& m) {
+  nb::class_<StepGradient>(m, "StepGradient",
+                           "Derivatives of a simulator's last step by state, controls and parameters theta: after "
+                           "sim.step() call linearise(), then vjp or jvp; or jacobians(). touchstone.autograd makes "
+                           "rollouts of it.")
+      .def(nb::init<PySimulator&, bool, References, References, References, std::vector<int>, std::vector<int>,
+                    std::vector<int>>(),
+           nb::arg("simulator"), nb::kw_only(), nb::arg("gravity") = false, nb::arg("inertias") = References(),
+           nb::arg("frictions") = References(), nb::arg("gains") = References(),
+           nb::arg("dampings") = std::vector<int>(), nb::arg("armatures") = std::vector<int>(),
+           nb::arg("joint_frictions") = std::vector<int>(), nb::keep_alive<1, 2>(),
+           "theta, in this order: gravity (3), inertial parameters of bodies (10 each, as in regressor), sliding "
+           "friction of shapes, gain and bias of actuators (6 each), damping, armature and dry friction of dofs.")
+      .def("linearise", &StepGradient::linearise, "For vjp and jvp of the last step.")
+      .def("jacobians", &StepGradient::jacobians, "A, B and C of the last step.")
+      .def("vjp", &StepGradient::vjp, nb::arg("x_next_bar"),
+           "Gradients (by x, by u, by theta) of a number whose gradient by the state after the step is given.")
+      .def("jvp", &StepGradient::jvp, nb::arg("dx"), nb::arg("du") = nb::none(), nb::arg("dtheta") = nb::none(),
+           "How the state after the step moves along dx, du, dtheta.")
+      .def_prop_rw("theta", &StepGradient::theta, &StepGradient::set_theta, "Of the simulator's parameters.");
+}
+
+}  // namespace
+
 void bind_derivatives(nb::module_& m) {
   nb::class_<StepJacobians>(m, "StepJacobians", "Derivatives of a step (Simulator.jacobians).")
       .def_prop_ro(
           "A", [](const StepJacobians& j) { return copy_matrix(j.A); }, "dx'/dx, 2 nv + na square.")
       .def_prop_ro(
           "B", [](const StepJacobians& j) { return copy_matrix(j.B); }, "dx'/du, by the controls: 2 nv + na x nu.")
+      .def_prop_ro(
+          "C", [](const StepJacobians& j) { return copy_matrix(j.C); },
+          "dx'/dtheta, by the parameters of a StepGradient; no columns without.")
       .def_prop_ro(
           "held_contacts", [](const StepJacobians& j) { return j.held.contacts; },
           "Contacts whose point and normal were taken to move with the mean of both bodies.")
@@ -85,9 +294,12 @@ void bind_derivatives(nb::module_& m) {
           "Actuators whose moment was taken to be constant, or that share a force limit.")
       .def_prop_ro(
           "held_recovery", [](const StepJacobians& j) { return j.held.pass; },
-          "The configuration was moved out of violations after the step; that motion is taken to be constant.")
+          "The configuration was moved out of violations as far as it may, or loops were closed in every step; that "
+          "motion is taken to be constant.")
       .def("vjp", &vjp, nb::arg("x_next_bar"),
            "Gradients (by x, by u) of a number whose gradient by the state after the step is given.");
+  bind_gradient(m);
+  bind_inverse_kinematics(m);
   m.def("inverse_dynamics_derivatives", &inverse_derivatives, nb::arg("model"), nb::arg("q"), nb::arg("v"),
         nb::arg("a"),
         "(dtau/dq, dtau/dv, dtau/da), nv x nv each, of Dynamics.inverse_dynamics; q in the tangent space.");

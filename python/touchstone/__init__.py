@@ -27,6 +27,8 @@ from ._core import (
     EnergyAccount,
     Equality,
     Error,
+    IkResult,
+    IkTarget,
     InputError,
     InternalError,
     Joint,
@@ -59,6 +61,7 @@ from ._core import (
     Stages,
     StageTimes,
     State,
+    StepGradient,
     StepJacobians,
     StepReport,
     Tendon,
@@ -70,6 +73,7 @@ from ._core import (
     forward_dynamics_derivatives,
     from_log_cholesky,
     inverse_dynamics_derivatives,
+    inverse_kinematics,
     load_problem,
     overlaps,
     raycast,
@@ -106,6 +110,8 @@ __all__ = [
     "EnergyAccount",
     "Equality",
     "Error",
+    "IkResult",
+    "IkTarget",
     "InputError",
     "InternalError",
     "Joint",
@@ -139,6 +145,7 @@ __all__ = [
     "StageTimes",
     "Stages",
     "State",
+    "StepGradient",
     "StepJacobians",
     "StepReport",
     "Tendon",
@@ -153,6 +160,7 @@ __all__ = [
     "forward_dynamics_derivatives",
     "from_log_cholesky",
     "inverse_dynamics_derivatives",
+    "inverse_kinematics",
     "load",
     "load_problem",
     "load_string",
@@ -178,6 +186,7 @@ __all__ = [
 
 
 if TYPE_CHECKING:
+    from . import autograd as autograd
     from . import convert as convert
     from . import gym as gym
     from . import plot as plot
@@ -185,6 +194,6 @@ else:
 
     def __getattr__(name: str) -> object:
         """`plot` and `gym` need optional packages, so they are imported when they are used."""
-        if name in ("convert", "gym", "plot"):
+        if name in ("autograd", "convert", "gym", "plot"):
             return importlib.import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
