@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <fstream>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include <fmt/core.h>
@@ -55,7 +56,11 @@ void export_arrays(const Scene& scene, const ArrayFiles& files) {
   SimulatorOptions options = scene.options;
   options.stabilisation.method = Stabilisation::kBaumgarte;  // what the backend does
   const gpu::ModelArrays arrays = make_model_arrays(*scene.model, options);
-  gpu::write_model_arrays(arrays, files.arrays);
+  try {
+    gpu::write_model_arrays(arrays, files.arrays);
+  } catch (const std::runtime_error& error) {  // the backend knows no Error of ours
+    throw Error("export: {}", error.what());
+  }
   print(fmt::format("{} dofs, {} pairs of shapes: {}\n", arrays.sizes.nv, arrays.sizes.pairs, files.arrays));
   if (files.states.empty()) return;
   const std::vector<double> states = collect_states(scene, options, files);

@@ -30,9 +30,10 @@ class BlockSparseLu {
 
   const BlockSparseSymbolic& symbolic() const { return symbolic_; }
 
- private:
+  // Memory for a factor of the analysed pattern; factorize() takes it otherwise.
   void allocate(int rows);
 
+ private:
   BlockSparseSymbolic symbolic_;
   bool allocated_ = false;
   FrontStack stack_;

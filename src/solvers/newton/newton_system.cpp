@@ -31,6 +31,7 @@ void NewtonSystem::prepare(const DualProblem& dual, const JointSpace& space) {
   joint_.prepare(dual, space);
   lu_.analyze(dual.G);
   in_joint_space_ = joint_.symbolic().multiplications() < kWorthJointSpace * lu_.symbolic().multiplications();
+  if (in_joint_space_) lu_.allocate(dual.G.rows());  // where joint space fails, in whatever step: memory is there
 }
 
 double NewtonSystem::cost() const {
