@@ -66,7 +66,7 @@ void visit_theta(const StepParameters& theta, Parameters& p, const Use& use) {
   if (theta.gravity) use(p.gravity.data(), 3);
   for (const int b : theta.inertias) {
     const Vector10 before = inertial_parameters(p.body_inertia[at(b)]);
-    Vector10 pi = before;
+    Vector10 pi = 1.0 * before;  // changed through its address
     use(pi.data(), kInertialParameters);
     if (pi != before) p.body_inertia[at(b)] = body_inertia(pi);
   }

@@ -155,7 +155,7 @@ TOUCHSTONE_BOTH std::size_t carve_stage(const ModelSizes& n, const Pool& local_p
   s.stride = stride;
 #define TOUCHSTONE_FIELD(type, name, count)           \
   {                                                   \
-    type* kept = nullptr;                             \
+    auto kept = static_cast<type*>(nullptr);          \
     if constexpr (kRecordUse.name == Use::kKept) {    \
       [[maybe_unused]] const Pool& pool = room;       \
       kept = there.template take<type>(count);        \
@@ -203,7 +203,7 @@ TOUCHSTONE_LANE void copy_arrays(const Team& team, const ModelSizes& n, const Po
   Carver there(record);
 #define TOUCHSTONE_FIELD(type, name, count)                                                                 \
   if constexpr (kRecordUse.name == Use::kKept) {                                                            \
-    type* kept = [&]([[maybe_unused]] const Pool& pool) { return there.template take<type>(count); }(room); \
+    auto* kept = [&]([[maybe_unused]] const Pool& pool) { return there.template take<type>(count); }(room); \
     const auto bytes = [&]([[maybe_unused]] const Pool& pool) {                                             \
       return static_cast<std::size_t>(count) * sizeof(type);                                                \
     };                                                                                                      \

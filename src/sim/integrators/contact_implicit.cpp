@@ -17,10 +17,10 @@ namespace {
 
 constexpr int kMostIterations = 40;
 constexpr int kUndamped = 10;
-constexpr double kSolved = 1e-7;    // m: certificate of positions with which a step is accepted
-constexpr double kAgreed = 1e-11;   // m: change of the configuration in an iteration
-constexpr double kTouching = 1e-7;  // m: gaps that are closed where a step ends
-constexpr double kNever = 1e6;      // m/s: a bias with which a row stays open
+constexpr double kSolved = 1e-7;       // m: certificate of positions with which a step is accepted
+constexpr double kAgreed = 1e-11;      // m: change of the configuration in an iteration
+constexpr double kClosedAtEnd = 1e-7;  // m: gaps that are closed where a step ends
+constexpr double kNever = 1e6;         // m/s: a bias with which a row stays open
 
 // Zero, with room to spare, so that a few more rows than ever before do not allocate each time.
 void clear(VectorX& v, int size) {
@@ -173,7 +173,7 @@ bool ContactImplicit::find_velocity(StepContext& s) {
   w.end.v = s.data.v_free;
   w.work = 0.0;
   if (!w.ahead.look(s, w.end, s.h)) return false;
-  w.ahead.take_touching(s, kTouching);
+  w.ahead.take_touching(s, kClosedAtEnd);
   Constraints& c = w.ahead.c;
   clear(w.lambda_end, c.rows());
   if (c.count() > 0) {
@@ -185,7 +185,7 @@ bool ContactImplicit::find_velocity(StepContext& s) {
         c.blocks.hi[at(row)] *= 0.5 * s.h;
       } else if (type == BlockType::kEquality) {
         for (int r = w.ahead.first(block); r <= row; ++r) c.bias[r] = 0.0;
-      } else if (c.position[at(row)] > kTouching) {
+      } else if (c.position[at(row)] > kClosedAtEnd) {
         c.bias[row] = kNever;
       } else {
         c.bias[row] = std::min(0.0, c.bias[row]);

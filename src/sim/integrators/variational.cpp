@@ -8,8 +8,8 @@
 namespace touchstone {
 namespace {
 
-constexpr int kMostRounds = 6;     // each brings the impulses nearer by about the angle that bodies turn in a step
-constexpr double kSettled = 1e-9;  // of the largest velocity
+constexpr int kImpulseRounds = 6;  // each brings the impulses nearer by about the angle that bodies turn in a step
+constexpr double kImpulsesSettled = 1e-9;  // of the largest velocity
 
 }  // namespace
 
@@ -64,14 +64,14 @@ void VariationalMidpoint::solve_again(StepContext& s) {
 }
 
 void VariationalMidpoint::settle_impulses(StepContext& s) {
-  for (int round = 0; round < kMostRounds && s.v_next.allFinite(); ++round) {
+  for (int round = 0; round < kImpulseRounds && s.v_next.allFinite(); ++round) {
     impulse_.setZero();
     add_constraint_force(s.model, s.constraints, s.lambda, impulse_);
     scratch_ = moved_;
     moved_ = impulse_;
     solve(s.model, s.data, moved_);
     const double change = (moved_ - scratch_).lpNorm<Eigen::Infinity>();
-    if (!(change > kSettled * s.v_next.lpNorm<Eigen::Infinity>())) {
+    if (!(change > kImpulsesSettled * s.v_next.lpNorm<Eigen::Infinity>())) {
       moved_ = scratch_;
       return;
     }
