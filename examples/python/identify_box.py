@@ -47,7 +47,8 @@ def identify(measured: Array, guess: tuple[float, float], iterations: int = 12) 
         way, slope = simulate(*np.exp(x))
         step = np.linalg.lstsq(slope * np.exp(x), measured - way, rcond=None)[0]
         x = x + np.clip(step, -0.5, 0.5)
-    return np.exp(x)
+    found: Array = np.exp(x)
+    return found
 
 
 def main() -> None:

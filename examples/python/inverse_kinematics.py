@@ -4,7 +4,8 @@ import numpy as np
 
 import touchstone as ts
 
-ARM = """<mujoco><compiler angle="degree"/><default><joint limited="true" range="-150 150"/></default><worldbody>
+ARM = """<mujoco><compiler angle="degree"/>
+  <default><joint limited="true" range="-150 150"/><geom contype="0" conaffinity="0"/></default><worldbody>
   <body pos="0 0 0.3"><joint axis="0 0 1"/><geom type="capsule" fromto="0 0 0 0 0 0.2" size="0.05"/>
   <body pos="0 0 0.2"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.04"/>
   <body pos="0.3 0 0"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.04"/>

@@ -112,7 +112,7 @@ void bind_scenes(nb::module_& m) {
   m.def(
       "scene",
       [](const std::string& source) {
-        return is_scene_file(source) ? load_scene_file(source, load_options(false, {}, false, true, "hull"))
+        return is_scene_file(source) ? load_scene_file(source, load_options(false, {}, false, true, "hull", {}))
                                      : make_scene(source);
       },
       nb::arg("source"),

@@ -81,7 +81,7 @@ class Rollout:
         self.simulator, self.steps = simulator, steps
         self.model = simulator.model
         self._every = max(1, math.isqrt(steps))
-        self._make = lambda: StepGradient(
+        self._make: Callable[[], StepGradient] = lambda: StepGradient(
             simulator,
             gravity=gravity,
             inertias=list(inertias),

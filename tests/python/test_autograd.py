@@ -14,7 +14,7 @@ ARM = """<mujoco><option timestep="0.002"/><worldbody>
   <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/>
   <body name="lower" pos="0.3 0 0"><joint name="b" axis="0 0 1" damping="0.1"/>
   <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/>
-  </body></body></worldbody><actuator><position joint="a" kp="20"/><motor joint="b"/></actuator></mujoco>"""
+  </body></body></worldbody><actuator><position joint="a" kp="20" kv="0.3"/><motor joint="b"/></actuator></mujoco>"""
 
 
 def exact(xml):

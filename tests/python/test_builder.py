@@ -186,9 +186,9 @@ def test_general_actuators() -> None:
 def test_bad_actuators_are_refused() -> None:
     b = two_slides()
     b.add_site("handle", "a")
-    with pytest.raises(ts.Error, match="one of joint, tendon and site"):
+    with pytest.raises(ts.Error, match="one of joint, tendon, site and loop_joint"):
         b.add_motor("m")
-    with pytest.raises(ts.Error, match="one of joint, tendon and site"):
+    with pytest.raises(ts.Error, match="one of joint, tendon, site and loop_joint"):
         b.add_motor("m", "a", site="handle")
     with pytest.raises(ts.Error, match="there is no tendon 'rope'; the builder has: none"):
         b.add_motor("m", tendon="rope")
