@@ -139,11 +139,11 @@ describe("a replay", () => {
 
   test("toggles what is shown, by keys and by buttons", async () => {
     const before = (await stateOf(view.page)).toggles;
-    for (const key of "0123456789g") await view.page.keyboard.press(key);
+    for (const key of "0123456789gl") await view.page.keyboard.press(key);
     const flipped = (await stateOf(view.page)).toggles;
     for (const name of Object.keys(before)) assert.equal(flipped[name], !before[name], name);
-    await view.page.keyboard.press("0"); // has no button where nothing is hidden
-    const buttons = Object.keys(before).filter((name) => name !== "hidden");
+    for (const key of "0l") await view.page.keyboard.press(key); // no buttons where nothing is hidden and no loops are
+    const buttons = Object.keys(before).filter((name) => name !== "hidden" && name !== "loops");
     for (const name of buttons) await view.page.locator(`[data-toggle=${name}]`).click();
     assert.deepEqual((await stateOf(view.page)).toggles, before);
   });
