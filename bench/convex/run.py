@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import figures
+from environment import interpreter_with
 from look import LOOK, META
 
 HERE = Path(__file__).resolve().parent
@@ -36,27 +37,9 @@ PARTS = {
 DRAKE_ENVIRONMENT = ROOT / "build" / "venv-drake"
 
 
-def drake_python():
-    """The interpreter of an environment with Drake, made at the first use; or why there is none."""
-    requirements = HERE / "requirements.txt"
-    python, stamp = DRAKE_ENVIRONMENT / "bin" / "python", DRAKE_ENVIRONMENT / "installed"
-    if stamp.exists() and stamp.read_text() == requirements.read_text():
-        return python, ""
-    commands = [
-        [sys.executable, "-m", "venv", str(DRAKE_ENVIRONMENT)],
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)],
-    ]
-    for command in commands:
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            return None, (result.stderr.strip().splitlines() or ["no message"])[-1]
-    stamp.write_text(requirements.read_text())
-    return python, ""
-
-
 def compare_with_drake(options, out):
     """The section about Drake, and a line for the terminal if there is none."""
-    python, reason = drake_python()
+    python, reason = interpreter_with(HERE / "requirements.txt", DRAKE_ENVIRONMENT)
     if python is None:
         line = f"Drake could not be installed ({reason}): the comparison is left out."
         print(line)

@@ -3,9 +3,10 @@
 import json
 import statistics
 import subprocess
-import sys
 import time
 from pathlib import Path
+
+from environment import interpreter_with
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = HERE.parents[1] / "build" / "venv-kamino"
@@ -68,26 +69,8 @@ def compare_mujoco(program, systems, ask):
     return rows
 
 
-def kamino_python():
-    """The interpreter of an environment with Newton, made at the first use; or why there is none."""
-    requirements = HERE / "requirements.txt"
-    python, stamp = ENVIRONMENT / "bin" / "python", ENVIRONMENT / "installed"
-    if stamp.exists() and stamp.read_text() == requirements.read_text():
-        return python, ""
-    commands = [
-        [sys.executable, "-m", "venv", str(ENVIRONMENT)],
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)],
-    ]
-    for command in commands:
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            return None, (result.stderr.strip().splitlines() or ["no message"])[-1]
-    stamp.write_text(requirements.read_text())
-    return python, ""
-
-
 def compare_kamino(program, ask):
-    python, reason = kamino_python()
+    python, reason = interpreter_with(HERE / "requirements.txt", ENVIRONMENT)
     if python is None:
         return {"note": f"The wheel of Newton could not be installed ({reason}): Kamino is left out."}
     try:
