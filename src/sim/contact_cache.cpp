@@ -1,6 +1,7 @@
 #include "touchstone/sim/contact_cache.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/sim/constraints/contact.hpp"
@@ -9,18 +10,25 @@
 namespace touchstone {
 
 ContactCache::Entry ContactCache::entry_of_block(const Constraints& c, std::span<const Contact> contacts,
-                                                 const VectorX& lambda, int block) {
+                                                 const VectorX& lambda, const VectorX& u, int block) {
   const Constraint& constraint = c.list[at(block)];
   const double* rows = lambda.data() + c.blocks.row[at(block)];
+  const double* speeds = u.data() + c.blocks.row[at(block)];
   Entry entry;
   entry.key = entry_of(constraint.kind).key(contacts, constraint);
   if (constraint.kind == ConstraintKind::kContact) {
     const ContactImpulse world = to_world(contacts[at(constraint.index)], rows);
     entry.impulse = world.force;
     entry.moment = world.torque;
+    const ContactImpulse motion = to_world(contacts[at(constraint.index)], speeds);
+    entry.velocity = motion.force;
+    entry.spin = motion.torque;
     entry.position = contacts[at(constraint.index)].position;
   } else {
-    for (int r = 0; r < c.blocks.size(block); ++r) (r < 3 ? entry.impulse : entry.moment).lanes[r % 3] = rows[r];
+    for (int r = 0; r < c.blocks.size(block); ++r) {
+      (r < 3 ? entry.impulse : entry.moment).lanes[r % 3] = rows[r];
+      (r < 3 ? entry.velocity : entry.spin).lanes[r % 3] = speeds[r];
+    }
   }
   return entry;
 }
@@ -31,16 +39,17 @@ void ContactCache::sort() {
   if (!std::is_sorted(entries_.begin(), entries_.end(), before)) std::sort(entries_.begin(), entries_.end(), before);
 }
 
-void ContactCache::store(const Constraints& c, std::span<const Contact> contacts, const VectorX& lambda) {
+void ContactCache::store(const Constraints& c, std::span<const Contact> contacts, const VectorX& lambda,
+                         const VectorX& u) {
   entries_.clear();
-  for (int block = 0; block < c.count(); ++block) entries_.push_back(entry_of_block(c, contacts, lambda, block));
+  for (int block = 0; block < c.count(); ++block) entries_.push_back(entry_of_block(c, contacts, lambda, u, block));
   sort();
 }
 
 void ContactCache::keep(const Constraints& c, std::span<const Contact> contacts, const VectorX& lambda,
-                        std::span<const int> blocks, int owner) {
+                        const VectorX& u, std::span<const int> blocks, int owner) {
   if (!released_.empty()) take_back();  // of an earlier owner with this number
-  for (const int block : blocks) kept_.push_back({entry_of_block(c, contacts, lambda, block), owner});
+  for (const int block : blocks) kept_.push_back({entry_of_block(c, contacts, lambda, u, block), owner});
 }
 
 void ContactCache::take_back() {
@@ -58,7 +67,7 @@ void ContactCache::take_back() {
   sort();
 }
 
-int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts, VectorX& lambda) {
+int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts, VectorX& lambda, VectorX& u) {
   if (!released_.empty()) take_back();
   for (Entry& entry : entries_) entry.taken = false;
   unknown_.clear();
@@ -66,12 +75,17 @@ int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts
   const auto use = [&](int block, Entry& entry) {
     const Constraint& constraint = c.list[at(block)];
     double* rows = lambda.data() + c.blocks.row[at(block)];
+    double* speeds = u.data() + c.blocks.row[at(block)];
     entry.taken = true;
     ++known;
     if (constraint.kind == ConstraintKind::kContact) {
       to_rows(contacts[at(constraint.index)], {entry.impulse, entry.moment}, rows);
+      to_rows(contacts[at(constraint.index)], {entry.velocity, entry.spin}, speeds);
     } else {
-      for (int r = 0; r < c.blocks.size(block); ++r) rows[r] = (r < 3 ? entry.impulse : entry.moment)[r % 3];
+      for (int r = 0; r < c.blocks.size(block); ++r) {
+        rows[r] = (r < 3 ? entry.impulse : entry.moment)[r % 3];
+        speeds[r] = (r < 3 ? entry.velocity : entry.spin)[r % 3];
+      }
     }
   };
   auto next = entries_.begin();
@@ -79,6 +93,7 @@ int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts
     const Constraint& constraint = c.list[at(block)];
     double* rows = lambda.data() + c.blocks.row[at(block)];
     std::fill(rows, rows + c.blocks.size(block), 0.0);
+    std::fill_n(u.data() + c.blocks.row[at(block)], c.blocks.size(block), std::numeric_limits<double>::quiet_NaN());
     const WarmStartKey key = entry_of(constraint.kind).key(contacts, constraint);
     // From step to step most blocks follow each other as they did.
     if (next == entries_.end() || !(next->key == key)) {

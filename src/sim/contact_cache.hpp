@@ -1,8 +1,8 @@
-// Impulses of the last step, to start the next solve from.
+// Impulses of the last step, and the velocities u that belonged to them, to start the next solve from.
 //
 // Contacts are known by their shapes and the feature that touches, limits and the rest by what they belong to. A
 // contact with a new feature, as when a corner slides over an edge, takes the nearest impulse of its pair that no other
-// contact wants. Impulses of contacts are kept in world axes, since contact frames turn.
+// contact wants. What belongs to contacts is kept in world axes, since contact frames turn.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@ namespace touchstone {
 
 class ContactCache {
  public:
-  void store(const Constraints& constraints, std::span<const Contact> contacts, const VectorX& lambda);
-  // Fills lambda (nrow) with what is known, zero elsewhere. Returns how many blocks were known.
-  int recall(const Constraints& constraints, std::span<const Contact> contacts, VectorX& lambda);
+  void store(const Constraints& constraints, std::span<const Contact> contacts, const VectorX& lambda,
+             const VectorX& u);
+  // Fills lambda and u (nrow) with what is known, zero and not a number elsewhere. Returns how many blocks were known.
+  int recall(const Constraints& constraints, std::span<const Contact> contacts, VectorX& lambda, VectorX& u);
   // Keeps the impulses of some blocks until they are asked for, however many steps that takes. `owner`: any number, to
   // ask by.
-  void keep(const Constraints& constraints, std::span<const Contact> contacts, const VectorX& lambda,
+  void keep(const Constraints& constraints, std::span<const Contact> contacts, const VectorX& lambda, const VectorX& u,
             std::span<const int> blocks, int owner);
   // They count as those of the last step.
   void release(int owner) { released_.push_back(owner); }
@@ -37,6 +38,7 @@ class ContactCache {
   struct Entry {
     WarmStartKey key;
     Vec3 impulse, moment;  // contacts: in world axes; else the first and the last three rows
+    Vec3 velocity, spin;   // u, in the same way
     Vec3 position;         // of a contact, world
     bool taken = false;
   };
@@ -45,7 +47,7 @@ class ContactCache {
     int owner = 0;
   };
   static Entry entry_of_block(const Constraints& c, std::span<const Contact> contacts, const VectorX& lambda,
-                              int block);
+                              const VectorX& u, int block);
   void sort();
   void take_back();
   Entry* nearest_free(std::uint64_t owner, Vec3 position);

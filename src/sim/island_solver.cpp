@@ -104,6 +104,10 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   TreeIsland& island = islands_[index];
   TreePrimal primal(islands_, index, step, scratch);
   work.workspace->primal_source = &primal;
+  if (step.u != nullptr) {
+    read_rows(c, island, *step.u, work.known_velocity);
+    work.workspace->known_velocity = &work.known_velocity;
+  }
   const Blocks& blocks = island.problem.blocks;
   VectorX& local = work.solution.lambda;
   work.times.assembly = clock.lap();
@@ -118,6 +122,7 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
     if (options == strict) work.conflict = work.solution.infeasible && give_up_recovery(c, island);
   }
   work.workspace->primal_source = nullptr;
+  work.workspace->known_velocity = nullptr;
   bool is_replaced = false;
   if (step.minimum_norm && work.status == SolveStatus::kSolved && work.minimum_norm.prepare(island.problem)) {
     work.found = local;
@@ -126,6 +131,7 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   work.times.solve = clock.lap();
   if (work.status == SolveStatus::kInvalidProblem || work.status == SolveStatus::kUnsupported) {
     local.setZero(blocks.rows());
+    work.solution.u.setZero(blocks.rows());
   } else {
     work.residuals = certify(island.problem, local, work.certificate, entry_->certificate);
     if (is_replaced &&
@@ -137,7 +143,9 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   }
   for (int k = 0; k < blocks.count(); ++k) {
     const double* from = local.data() + blocks.row[at(k)];
-    std::copy_n(from, blocks.size(k), step.lambda.data() + c.blocks.row[at(island.blocks[at(k)])]);
+    const int to = c.blocks.row[at(island.blocks[at(k)])];
+    std::copy_n(from, blocks.size(k), step.lambda.data() + to);
+    if (step.u != nullptr) std::copy_n(work.solution.u.data() + blocks.row[at(k)], blocks.size(k), step.u->data() + to);
   }
   work.times.certify = clock.lap();
 }

@@ -25,7 +25,7 @@ class IslandSolver {
   explicit IslandSolver(const SimulatorOptions& options);
 
   // What the problems of a step are made of. Needs solve_constraint_rows; lambda holds the warm start and gets the
-  // answer.
+  // answer; so does u, if it is there, with entries that are not numbers where nothing is known.
   struct Step {
     const Model& model;
     const Data& data;
@@ -34,6 +34,7 @@ class IslandSolver {
     VectorX& lambda;
     const VectorX* velocity = nullptr;  // nv: before the step, to start from
     bool minimum_norm = false;          // of the impulses of equalities
+    VectorX* u = nullptr;
   };
   // Finds the islands. Then solve_island for each of them, in any order and thread, then finish.
   int begin(const Step& step, StepReport& report);
@@ -59,7 +60,8 @@ class IslandSolver {
     std::unique_ptr<SolverWorkspace> workspace;
     Solution solution;
     MinimumNorm minimum_norm;
-    VectorX found;  // what the solver found, if impulses of least norm are tried instead
+    VectorX known_velocity;  // u of the warm start
+    VectorX found;           // what the solver found, if impulses of least norm are tried instead
     CertificateWorkspace certificate;
     LawCertificateWorkspace law_certificate;
     SolveStatus status = SolveStatus::kSolved;

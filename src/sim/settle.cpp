@@ -166,7 +166,7 @@ void keep_step(StepContext& s, SleepTrial& c) {
     const int owner = c.owner[at(c.groups.root(s.constraints.parts[at(constraint.first_part)].tree))];
     if (owner < 0) continue;
     keep_block(s, block, s.sleep.island(owner));
-    s.cache.keep(s.constraints, s.contacts(), s.lambda, {&block, 1}, owner);
+    s.cache.keep(s.constraints, s.contacts(), s.lambda, s.u, {&block, 1}, owner);
   }
   const TreeIslands& islands = s.solver.islands();
   for (int i = 0; s.constraints.count() > 0 && i < islands.count(); ++i) {

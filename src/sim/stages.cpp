@@ -109,10 +109,13 @@ void assemble(StepContext& s) {
   assemble_constraints(s.constraint_step(), s.constraints);
   solve_constraint_rows(s.model, s.data.scope, s.data.L, s.data.D_inverse, s.constraints);
   if (s.lambda.size() < s.constraints.rows()) s.lambda.resize(2 * s.constraints.rows());
-  if (s.options.warm_start)
-    s.cache.recall(s.constraints, s.contacts(), s.lambda);
-  else
+  if (s.u.size() < s.lambda.size()) s.u.resize(s.lambda.size());
+  if (s.options.warm_start) {
+    s.cache.recall(s.constraints, s.contacts(), s.lambda, s.u);
+  } else {
     s.lambda.setZero();
+    s.u.setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
   s.report.constraints = s.constraints.count();
   s.report.rows = s.constraints.rows();
   s.report.times.assembly += s.clock.lap();
@@ -121,7 +124,7 @@ void assemble(StepContext& s) {
 void solve(StepContext& s) {
   s.clock.start();
   if (s.constraints.count() > 0) {
-    const IslandSolver::Step step{s.model, s.data, s.constraints, s.h, s.lambda, &s.work.v, s.rules.is_exact};
+    const IslandSolver::Step step{s.model, s.data, s.constraints, s.h, s.lambda, &s.work.v, s.rules.is_exact, &s.u};
     const int islands = s.solver.begin(step, s.report);
     s.report.times.assembly += s.clock.lap();
     double wall_seconds = 0.0;
@@ -301,7 +304,7 @@ void account(StepContext& s) {
     s.meter.move_to(s.model, s.parameters, s.state);
     report.times.dynamics += s.clock.lap();
   }
-  s.cache.store(s.constraints, contacts, s.lambda);
+  s.cache.store(s.constraints, contacts, s.lambda, s.u);
   report.time = s.state.time;
   for (int block = 0; block < s.constraints.count(); ++block) {
     const bool is_contact = s.constraints.list[at(block)].kind == ConstraintKind::kContact;

@@ -83,6 +83,7 @@ struct StepContext {
   // --- solve ---
   IslandSolver solver;
   VectorX lambda;   // at least nrow: impulses
+  VectorX u;        // at least nrow: what the constraints see, of the same solution
   VectorX v_next;   // nv: the velocity after the step
   VectorX impulse;  // nv: scratch
 

@@ -54,6 +54,10 @@ class SolverWorkspace {
   // Of the problem of the next solve, if it has more than it says; the caller's. Solvers that need the dual view alone
   // do not look.
   PrimalSource* primal_source = nullptr;
+  // nrow: u of a similar problem, which goes with the warm start in Solution::lambda; not a number where nothing is
+  // known; the caller's, none if nothing is known at all. It tells a slow slip from sticking where G lambda + g cannot:
+  // a small error of lambda is a large one of u.
+  const VectorX* known_velocity = nullptr;
 };
 
 class ContactSolver {

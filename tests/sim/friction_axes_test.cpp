@@ -195,14 +195,19 @@ TEST(FrictionAxes, ImpulsesOutliveAJumpOfTheFrame) {
   Constraints constraints;
   constraints.list.push_back({.kind = ConstraintKind::kContact});
   constraints.blocks.add_coulomb(before.material.friction.data(), 5);
-  VectorX impulse(6), recalled(6);
+  VectorX impulse(6), velocity(6), recalled(6), recalled_velocity(6);
   impulse << 1, 2, 3, 4, 5, 6;
+  velocity = 0.1 * impulse;
   ContactCache cache;
-  cache.store(constraints, {&before, 1}, impulse);
-  EXPECT_EQ(cache.recall(constraints, {&after, 1}, recalled), 1);
+  EXPECT_EQ(cache.recall(constraints, {&after, 1}, recalled, recalled_velocity), 0);
+  EXPECT_TRUE(recalled.isZero());
+  EXPECT_TRUE(recalled_velocity.array().isNaN().all()) << "nothing is known";
+  cache.store(constraints, {&before, 1}, impulse, velocity);
+  EXPECT_EQ(cache.recall(constraints, {&after, 1}, recalled, recalled_velocity), 1);
   VectorX expected(6);
   expected << -1, -2, 3, -4, -5, 6;
   EXPECT_LT((recalled - expected).norm(), 1e-4) << recalled.transpose();
+  EXPECT_LT((recalled_velocity - 0.1 * expected).norm(), 1e-5) << recalled_velocity.transpose();
 }
 
 }  // namespace

@@ -196,6 +196,53 @@ TEST(Auto, PerturbedSequence) {
   }
 }
 
+// Impulses that are off by a per cent and the velocities of the solution: these tell modes and slips, and a few
+// steps are enough.
+TEST(Auto, KnownVelocitiesTellTheModes) {
+  const auto solver = make_solver("auto");
+  const auto options = solver->make_options();
+  options->warm_start = true;
+  options->relative_tolerance = 1e-6;
+  const auto workspace = solver->make_workspace();
+  std::mt19937 random(2);
+  std::normal_distribution<double> normal;
+  int factorizations = 0;
+  for (const std::uint32_t seed : {3u, 5u, 7u, 9u, 11u}) {
+    const ContactProblem problem = make_pile(40, seed);
+    Solution exact, solution;
+    ASSERT_EQ(solver->solve(problem, *options, *workspace, exact), SolveStatus::kSolved) << seed;
+    solution.lambda = exact.lambda;
+    for (double& x : solution.lambda) x *= 1.0 + 1e-2 * normal(random);
+    workspace->known_velocity = &exact.u;
+    EXPECT_EQ(solver->solve(problem, *options, *workspace, solution), SolveStatus::kSolved) << seed;
+    workspace->known_velocity = nullptr;
+    EXPECT_LE(certify(problem, solution.lambda).natv_relative, 1.0001e-6) << seed;
+    EXPECT_STREQ(solution.stage.name, "known modes") << seed;
+    factorizations += solution.factorizations;
+  }
+  EXPECT_LE(factorizations, 3 * 5);
+}
+
+TEST(Auto, VelocitiesThatAreWrongDoNoHarm) {
+  const auto solver = make_solver("auto");
+  const auto options = solver->make_options();
+  options->warm_start = true;
+  const auto workspace = solver->make_workspace();
+  for (const double value : {std::nan(""), kInfinity, -1e300, 1e3, 0.0}) {
+    const ContactProblem problem = make_pile(60, 5);
+    const VectorX known = VectorX::Constant(problem.nrow(), value);
+    Solution solution;
+    solution.lambda.setConstant(problem.nrow(), 1e-3);
+    workspace->known_velocity = &known;
+    EXPECT_EQ(solver->solve(problem, *options, *workspace, solution), SolveStatus::kSolved) << value;
+    EXPECT_LE(certify(problem, solution.lambda).natv_relative, 1.0001e-8) << value;
+  }
+  const VectorX other_size = VectorX::Zero(2);
+  workspace->known_velocity = &other_size;
+  Solution solution;
+  EXPECT_EQ(solver->solve(make_pile(60, 5), *options, *workspace, solution), SolveStatus::kSolved);
+}
+
 // A resting box on four contacts: about half of the impulse of Gauss-Seidel is internal; here next to none.
 TEST(Auto, ImpulsesOfAnOffCentreBoxAreOfMinimumNorm) {
   SceneBuilder scene;

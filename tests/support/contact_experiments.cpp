@@ -157,7 +157,7 @@ std::optional<std::vector<ContactProblem>> robot_problems(const std::string& rob
   ContactCache cache;
   TreeIslands islands;
   TreeIslands::Scratch scratch;
-  VectorX warm;
+  VectorX warm, velocity;
   const int steps = static_cast<int>(seconds / options.time_step), settling = steps / 2;
   for (int i = 0; i < steps; ++i) {
     if (i == settling && push > 0.0) sim.input().applied_wrench[1][1] = push;
@@ -166,7 +166,8 @@ std::optional<std::vector<ContactProblem>> robot_problems(const std::string& rob
     const std::span<const Contact> contacts = sim.detector().contacts();
     if (i >= settling && i % every == 0 && c.count() > 0) {
       warm.setZero(c.rows());
-      cache.recall(c, contacts, warm);
+      velocity.setZero(c.rows());
+      cache.recall(c, contacts, warm, velocity);
       islands.find(sim.model(), c, false);
       islands.build_problem(0, sim.model(), c, sim.time_step(), scratch);
       problems.push_back(islands[0].problem);
@@ -177,7 +178,8 @@ std::optional<std::vector<ContactProblem>> robot_problems(const std::string& rob
       }
       warm_starts.push_back(own);
     }
-    cache.store(c, contacts, sim.impulses());
+    velocity.setZero(c.rows());
+    cache.store(c, contacts, sim.impulses(), velocity);
   }
   return problems;
 }

@@ -73,6 +73,8 @@ void solve_parts(const AutoOptions& options, const PipelineSettings& settings, A
     part.space = {w.space.problem, &part.space_blocks, w.space.source};
     extract_part(w.dual, blocks, size, w.position, part.dual);
     gather_part(w.dual, blocks, size, w.whole, part.lambda);
+    part.knows_u = w.knows_u;
+    if (w.knows_u) gather_part(w.dual, blocks, size, w.known_u, part.known_u);
     solve_part(options, settings, part, solution, outcome);
     scatter_part(w.dual, blocks, size, part.lambda, w.whole);
   }
@@ -173,6 +175,7 @@ bool raise_friction(const ContactProblem& problem, const AutoOptions& options, P
   AutoOptions strict = options;
   strict.allow_compliance = false;
   settings.warm = false;
+  w.knows_u = false;
   w.start.setZero(w.dual.nrow());
   bool solved = false;
   for (const double most : kFrictions) {
@@ -242,6 +245,8 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
       return finish(w.lambda, {.natv = value});
     }
   }
+  w.knows_u = settings.warm && w.known_velocity != nullptr && w.known_velocity->size() == dual.nrow();
+  if (w.knows_u) w.known_u = w.known_velocity->cwiseQuotient(dual.u_scale);
   Outcome outcome = solve_dual(problem, options, settings, w, solution);
   const bool slippery =
       std::none_of(dual.blocks.mu.begin(), dual.blocks.mu.end(), [](double mu) { return mu > kLargeFriction; });

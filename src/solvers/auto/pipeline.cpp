@@ -11,6 +11,7 @@ namespace touchstone {
 namespace {
 
 constexpr int kWarmSweeps = 1, kColdSweeps = 4;
+constexpr int kKnownSteps = 6;         // with the modes of the similar problem that a warm start is from
 constexpr double kRetryDamping = 1.0;  // of Newton with guessed modes
 constexpr int kRetrySweeps = 4, kRetrySteps = 12;
 constexpr double kGoodEnough = 1e-3;  // natv relative to the velocity scale: the splitting method hands over to modes
@@ -54,6 +55,7 @@ class Pipeline : PipelineMoves {
   void remove_internal_forces();
   bool begin();
   // The procedures of the table, in its order.
+  void known_modes();
   void first_sweeps();
   void first_modes() { try_modes(true); }
   void more_sweeps();
@@ -74,6 +76,8 @@ class Pipeline : PipelineMoves {
   // When they apply.
   bool always() const { return true; }
   bool is_small() const { return small(); }
+  bool is_small_and_new() const { return small() && !w_.knows_u; }
+  bool knows_modes() const { return settings_.warm && w_.knows_u; }
   bool is_hopeless() { return diverges(); }
   bool is_sparse() const { return !w_.system.is_dense(); }
   bool warm() const { return settings_.warm; }
@@ -263,6 +267,24 @@ void Pipeline::proximal_loop() {
   }
 }
 
+// As a rule most modes are those of the similar problem that the warm start is from. Of contacts that creep nothing
+// else knows them: their slips are smaller than what the error of the warm impulses makes of u.
+void Pipeline::known_modes() {
+  w_.system.prepare(dual_, w_.space);
+  for (int r = 0; r < dual_.nrow(); ++r) {
+    if (!std::isfinite(w_.known_u[r])) w_.known_u[r] = w_.best_u[r];
+  }
+  const ModeNewtonSettings settings{.tolerance = settings_.tolerance,
+                                    .max_steps = kKnownSteps,
+                                    .damping = kModeDamping,
+                                    .patience = kInfinity,
+                                    .known_slip = true,
+                                    .deadline = settings_.deadline};
+  w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.known_u, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.modes.steps();
+  w_.lambda = w_.best;
+}
+
 void Pipeline::first_sweeps() {
   w_.prepare_equalities();
   w_.contacts.prepare(dual_);
@@ -324,10 +346,11 @@ void Pipeline::many_starts() {
 
 // What `auto` does, in this order, until natv is small enough, steps or time are used up, or there is no solution.
 const Pipeline::Stage Pipeline::kStages[] = {
+    {"known modes", &Pipeline::knows_modes, &Pipeline::known_modes},
     {"sweeps", &Pipeline::always, &Pipeline::first_sweeps},
     {"modes", &Pipeline::nearly_right, &Pipeline::first_modes},
     {"more sweeps", &Pipeline::cold, &Pipeline::more_sweeps},
-    {"damped modes", &Pipeline::is_small, &Pipeline::damped_modes},
+    {"damped modes", &Pipeline::is_small_and_new, &Pipeline::damped_modes},
     {"splitting", &Pipeline::cold, &Pipeline::try_splitting},
     {"long sweeps", &Pipeline::cold, &Pipeline::sweep_where_steps_are_dear},
     {"accelerated sweeps", &Pipeline::is_sparse, &Pipeline::accelerated_sweeps},
@@ -403,6 +426,7 @@ double run_shifted(const PipelineSettings& settings, double shift, PipelineWorks
   };
   add(shift);
   workspace.space = {};  // the shifted matrix is not that of the problem
+  workspace.knows_u = false;
   const int steps = workspace.steps;
   workspace.steps = 0;
   workspace.lambda.setZero(dual.nrow());

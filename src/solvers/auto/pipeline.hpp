@@ -1,13 +1,13 @@
 // The pipeline of `auto` for one prepared dual problem whose blocks are coupled.
 //
 // Methods from cheap to safe, each from the best point so far, until natv is small enough: the table kStages in
-// pipeline.cpp, in its order, each where it applies. Exact-local Gauss-Seidel sweeps come first, as long as the
-// observed rate says that they are cheaper than Newton; then Newton with guessed modes, damped, from a cold start
-// towards impulses of minimum norm; where G is mostly empty accelerated sweeps, before and after the first path; paths
-// (splitting, interior point, smoothing Newton), polished by modes, from a warm start also from zero; then restarts
-// from further away, and proximal points: G + eps I, g - eps lambda, solved by the paths again and again. The number of
-// Newton steps is limited, and with it the work. Costs are counted, not timed, so that the same problem takes the same
-// way on every machine.
+// pipeline.cpp, in its order, each where it applies. Newton with the modes of a warm start that comes with its
+// velocities is first; then exact-local Gauss-Seidel sweeps, as long as the observed rate says that they are cheaper
+// than Newton; then Newton with guessed modes, damped, from a cold start towards impulses of minimum norm; where G is
+// mostly empty accelerated sweeps, before and after the first path; paths (splitting, interior point, smoothing
+// Newton), polished by modes, from a warm start also from zero; then restarts from further away, and proximal points: G
+// + eps I, g - eps lambda, solved by the paths again and again. The number of Newton steps is limited, and with it the
+// work. Costs are counted, not timed, so that the same problem takes the same way on every machine.
 #pragma once
 
 #include "touchstone/solvers/admm/splitting.hpp"
@@ -37,6 +37,8 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
   Splitting splitting;
   Anderson anderson;
   RegionRepair repair;
+  bool knows_u = false;        // the warm start comes with velocities:
+  VectorX known_u;             // nrow, scaled; not finite where they are not known
   VectorX best, best_u;        // scaled
   VectorX kept;                // the answer before a compliance is tried
   VectorX earlier, earlier_u;  // the best point before a start from elsewhere

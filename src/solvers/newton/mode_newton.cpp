@@ -88,8 +88,9 @@ bool ModeNewton::guess(const DualProblem& dual, const VectorX& lambda, const Vec
   return changed;
 }
 
-// Lambda and the right-hand side for a step from point_, whose velocity is point_u_.
-void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double theta) {
+// Lambda and the right-hand side for a step from point_, whose velocity is point_u_; `slip` is the velocity of which
+// sliding contacts are known to have about the size.
+void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double theta, const VectorX& slip) {
   const Blocks& blocks = dual.blocks;
   held_.clear();
   for (int i = 0; i < dual.nblock(); ++i) {
@@ -116,9 +117,12 @@ void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double th
     // With y = lambda_t / mu, e the direction: e'dy = dlambda_n; across it (G dlambda) mu + |mu u_t| / |y| dy = -mu
     // u_t.
     const ConeView cone(blocks, i);
-    double along = 0.0;
-    for (int k = 1; k <= cone.n; ++k) along -= direction_[cone.index[k]] * cone.mu[k] * point_u_[cone.index[k]];
-    const double stiffness = std::max(along, 0.0) / std::max(point_[last], kSmallImpulse) + epsilon;
+    double along = 0.0, speed = 0.0;
+    for (int k = 1; k <= cone.n; ++k) {
+      along -= direction_[cone.index[k]] * cone.mu[k] * point_u_[cone.index[k]];
+      speed -= direction_[cone.index[k]] * cone.mu[k] * slip[cone.index[k]];
+    }
+    const double stiffness = std::max(speed, 0.0) / std::max(point_[last], kSmallImpulse) + epsilon;
     if (system.in_joint_space()) hold(i, cone, stiffness, system.Lambda);
     for (int a = 1; a <= cone.n; ++a) {
       const int row = cone.index[a];
@@ -186,7 +190,7 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
     const double relative = before / dual.velocity_scale;
     epsilon_ = std::clamp(raised * kDamping * relative, kEpsilon, std::max(kEpsilon, settings.damping));
     if (pull) epsilon_ = std::max(kEpsilon, kPullShare * epsilon_);
-    set_up(dual, system, pull ? 0.0 : 1.0);
+    set_up(dual, system, pull ? 0.0 : 1.0, k == 0 && settings.known_slip ? mode_u : point_u_);
     if (!system.factorize(held_)) break;
     system.solve(step_);
     if (!step_.allFinite()) break;

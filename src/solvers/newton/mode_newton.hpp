@@ -32,7 +32,8 @@ struct ModeNewtonSettings {
   double damping = 0.0;       // largest epsilon; 0: it is kEpsilon
   // Give up when natv after a step is above this times natv before it.
   double patience = 1.0;
-  bool monotone = false;  // a step that increases natv is taken back, and tried again with a larger epsilon
+  bool monotone = false;    // a step that increases natv is taken back, and tried again with a larger epsilon
+  bool known_slip = false;  // mode_u has the size of slips too, and not only their direction
   Deadline deadline = {};
 };
 
@@ -51,7 +52,7 @@ class ModeNewton {
   enum class Mode : std::uint8_t { kFixed, kFree, kSlide };
 
   bool guess(const DualProblem& dual, const VectorX& lambda, const VectorX& u);
-  void set_up(const DualProblem& dual, NewtonSystem& system, double theta);
+  void set_up(const DualProblem& dual, NewtonSystem& system, double theta, const VectorX& slip);
   void hold(int block, const ConeView& cone, double stiffness, const BlockDiagonal& Lambda);
   void finish(const DualProblem& dual);
 
