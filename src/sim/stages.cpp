@@ -104,18 +104,20 @@ void detect(StepContext& s) {
   s.report.times.collision = s.clock.lap();
 }
 
+void clear_impulses(StepContext& s) {
+  const int rows = s.constraints.rows();
+  if (s.lambda.size() < rows) s.lambda.resize(2 * rows);
+  if (s.u.size() < rows) s.u.resize(2 * rows);
+  s.lambda.setZero();
+  s.u.setConstant(std::numeric_limits<double>::quiet_NaN());
+}
+
 void assemble(StepContext& s) {
   s.clock.start();
   assemble_constraints(s.constraint_step(), s.constraints);
   solve_constraint_rows(s.model, s.data.scope, s.data.L, s.data.D_inverse, s.constraints);
-  if (s.lambda.size() < s.constraints.rows()) s.lambda.resize(2 * s.constraints.rows());
-  if (s.u.size() < s.lambda.size()) s.u.resize(s.lambda.size());
-  if (s.options.warm_start) {
-    s.cache.recall(s.constraints, s.contacts(), s.lambda, s.u);
-  } else {
-    s.lambda.setZero();
-    s.u.setConstant(std::numeric_limits<double>::quiet_NaN());
-  }
+  clear_impulses(s);
+  if (s.options.warm_start) s.cache.recall(s.constraints, s.contacts(), s.lambda, s.u);
   s.report.constraints = s.constraints.count();
   s.report.rows = s.constraints.rows();
   s.report.times.assembly += s.clock.lap();

@@ -42,6 +42,9 @@ void begin(StepContext& s, double ahead);
 // Contacts, as far as bodies move in the step.
 void detect(StepContext& s);
 
+// Room for lambda and u of all rows: zero, and not a number, which says that nothing is known.
+void clear_impulses(StepContext& s);
+
 // The rows of all constraints with their laws, and the impulses to start from.
 void assemble(StepContext& s);
 

@@ -254,8 +254,7 @@ void ContactImplicit::finish(StepContext& s) {
   }
   stage::detect(s);
   assemble_constraints(s.constraint_step(), s.constraints);
-  if (s.lambda.size() < s.constraints.rows()) s.lambda.resize(2 * s.constraints.rows());
-  s.lambda.setZero();
+  stage::clear_impulses(s);
   w.here.add_impulses(s, w.lambda, 1.0);
   w.ahead.add_impulses(s, w.lambda_end, 1.0);
   s.report.constraints = s.constraints.count();

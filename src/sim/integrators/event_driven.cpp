@@ -249,8 +249,7 @@ EnergyAccount EventDriven::energy(StepContext& s) {
 // Constraints at the end of the step, with the forces that act there.
 void EventDriven::list_constraints(StepContext& s) {
   assemble_constraints(s.constraint_step(), s.constraints);
-  if (s.lambda.size() < s.constraints.rows()) s.lambda.resize(2 * s.constraints.rows());
-  s.lambda.setZero();
+  stage::clear_impulses(s);
   work_->motion.survey().add_impulses(s, work_->motion.forces().forces(), s.h);
 }
 

@@ -237,6 +237,10 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
     return end_dual_solve(problem, dual, lambda, status, solution);
   };
 
+  w.knows_u = settings.warm && w.known_velocity != nullptr && w.known_velocity->size() == dual.nrow();
+  reserve_pipeline(w);
+  for (VectorX* v : {&w.whole, &w.known_u}) v->resize(dual.nrow());
+  if (w.knows_u) w.known_u = w.known_velocity->cwiseQuotient(dual.u_scale);
   if (settings.warm) {
     compute_velocity(dual, w.lambda, w.u);
     const double value = natv(dual, ContactModel::kNcp, w.lambda, w.u);
@@ -245,8 +249,6 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
       return finish(w.lambda, {.natv = value});
     }
   }
-  w.knows_u = settings.warm && w.known_velocity != nullptr && w.known_velocity->size() == dual.nrow();
-  if (w.knows_u) w.known_u = w.known_velocity->cwiseQuotient(dual.u_scale);
   Outcome outcome = solve_dual(problem, options, settings, w, solution);
   const bool slippery =
       std::none_of(dual.blocks.mu.begin(), dual.blocks.mu.end(), [](double mu) { return mu > kLargeFriction; });

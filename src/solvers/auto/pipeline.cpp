@@ -11,7 +11,8 @@ namespace touchstone {
 namespace {
 
 constexpr int kWarmSweeps = 1, kColdSweeps = 4;
-constexpr int kKnownSteps = 6;         // with the modes of the similar problem that a warm start is from
+constexpr int kFewBlocks = 3;   // up to here sweeps are as cheap as a Newton step, and end nearer to the solution
+constexpr int kKnownSteps = 6;  // with the modes of the similar problem that a warm start is from
 constexpr double kRetryDamping = 1.0;  // of Newton with guessed modes
 constexpr int kRetrySweeps = 4, kRetrySteps = 12;
 constexpr double kGoodEnough = 1e-3;  // natv relative to the velocity scale: the splitting method hands over to modes
@@ -76,8 +77,8 @@ class Pipeline : PipelineMoves {
   // When they apply.
   bool always() const { return true; }
   bool is_small() const { return small(); }
-  bool is_small_and_new() const { return small() && !w_.knows_u; }
-  bool knows_modes() const { return settings_.warm && w_.knows_u; }
+  bool is_small_and_new() const { return small() && !knows_modes(); }
+  bool knows_modes() const { return settings_.warm && w_.knows_u && dual_.nblock() > kFewBlocks; }
   bool is_hopeless() { return diverges(); }
   bool is_sparse() const { return !w_.system.is_dense(); }
   bool warm() const { return settings_.warm; }
@@ -402,6 +403,14 @@ double Pipeline::run() {
 int stage_count() { return static_cast<int>(std::size(Pipeline::kStages)) + 1; }
 
 const char* stage_name(int stage) { return stage == 0 ? "start" : Pipeline::kStages[stage - 1].name; }
+
+void reserve_pipeline(PipelineWorkspace& w) {
+  const DualProblem& dual = w.dual;
+  if (dual.nrow() > NewtonSystem::kLargestDense || w.best.size() == dual.nrow()) return;
+  for (VectorX* v : {&w.best, &w.best_u}) v->resize(dual.nrow());
+  w.system.reserve_dense(dual);
+  w.modes.reserve(dual);
+}
 
 double run_pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace) {
   workspace.sweeps = 0;

@@ -57,6 +57,9 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
 const char* stage_name(int stage);
 int stage_count();
 
+// Memory for workspace.dual, if it is small, before it is first needed: an island that rests may need none for long.
+void reserve_pipeline(PipelineWorkspace& workspace);
+
 // Solves workspace.dual from workspace.lambda; lambda and u become the best point. Returns its natv (m/s).
 double run_pipeline(const PipelineSettings& settings, PipelineWorkspace& workspace);
 

@@ -173,6 +173,12 @@ void ModeNewton::finish(const DualProblem& dual) {
   }
 }
 
+void ModeNewton::reserve(const DualProblem& dual) {
+  mode_.reserve(static_cast<std::size_t>(dual.nblock()));
+  direction_.reserve(static_cast<std::size_t>(dual.nrow()));
+  for (VectorX* v : {&point_, &point_u_, &step_}) v->resize(dual.nrow());
+}
+
 double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const VectorX& mode_lambda, const VectorX& mode_u,
                        const ModeNewtonSettings& settings, double best, VectorX& lambda, VectorX& u) {
   mode_.assign(static_cast<std::size_t>(dual.nblock()), Mode::kFixed);

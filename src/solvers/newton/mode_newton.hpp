@@ -46,6 +46,8 @@ class ModeNewton {
   double run(const DualProblem& dual, NewtonSystem& system, const VectorX& mode_lambda, const VectorX& mode_u,
              const ModeNewtonSettings& settings, double natv, VectorX& lambda, VectorX& u);
 
+  // Memory for problems of this size.
+  void reserve(const DualProblem& dual);
   int steps() const { return steps_; }
 
  private:

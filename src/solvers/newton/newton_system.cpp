@@ -34,6 +34,16 @@ void NewtonSystem::prepare(const DualProblem& dual, const JointSpace& space) {
   if (in_joint_space_) lu_.allocate(dual.G.rows());  // where joint space fails, in whatever step: memory is there
 }
 
+void NewtonSystem::reserve_dense(const DualProblem& dual) {
+  const auto rows = static_cast<std::size_t>(dual.nrow());
+  Lambda.set_partition(dual.blocks.row);
+  moving_.reserve(rows);
+  position_.reserve(rows);
+  symmetric_.reserve(static_cast<std::size_t>(dual.nblock()));
+  gather_.reserve(rows);
+  dense_.resize(dual.nrow());
+}
+
 double NewtonSystem::cost() const {
   if (is_dense_) return std::pow(dense_.size(), 3) / 3.0;
   return (in_joint_space_ ? joint_.symbolic() : lu_.symbolic()).multiplications();

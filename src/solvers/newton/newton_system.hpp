@@ -32,6 +32,8 @@ class NewtonSystem {
   // it has a problem, is what `dual` was prepared from, or the blocks of it that `dual` was cut out of; its primal view
   // is used, and asked for, where that is worth it.
   void prepare(const DualProblem& dual, const JointSpace& space = {});
+  // Memory for a dense matrix of all rows, whatever Lambda will fix.
+  void reserve_dense(const DualProblem& dual);
 
   BlockDiagonal Lambda;
 
