@@ -53,7 +53,7 @@ double BlockLaws::contact_mobility(int block, int size) const {
 std::string BlockLaws::prepare(const ContactProblem& problem, CompliantModel model) {
   const Blocks& blocks = problem.blocks;
   const bool has_physics = !problem.physics.empty();
-  shift_ = stiffness_ = 0.0;
+  shift_ = stiffness_ = amplification_ = 0.0;
   laws_.resize(static_cast<std::size_t>(problem.nblock()));
   compute_mobility(problem, mobility_, scratch_);
   fallback_ = 0.0;
@@ -103,7 +103,9 @@ BlockLaws::Law BlockLaws::spring(const ContactProblem& problem, int block, Compl
   if (is_friction && model != CompliantModel::kSap) {
     const double length = problem.length(r);
     const double soft = defaults.sigma * row_mobility(problem, block, 0) * hi;
-    return DryFrictionLaw{hi, std::max(defaults.stiction / length, soft), -entry(problem.b, r)};
+    const double epsilon = std::max(defaults.stiction / length, soft);
+    amplification_ = std::max(amplification_, row_mobility(problem, block, 0) * hi / epsilon);
+    return DryFrictionLaw{hi, epsilon, -entry(problem.b, r)};
   }
   QuadraticLaw law;
   law.size = m;
@@ -112,6 +114,7 @@ BlockLaws::Law BlockLaws::spring(const ContactProblem& problem, int block, Compl
     const double floor = is_friction ? defaults.sigma * w : near_rigid_compliance(kSpringPeriod, w);
     const bool is_given = problem.physics.empty() && R > 0.0;
     law.R[k] = is_given ? R : std::max(R, floor);
+    amplification_ = std::max(amplification_, w / law.R[k]);
     if (problem.physics.empty() && !is_given) shift_ = std::max(shift_, floor);
     law.shift[k] = -entry(problem.b, r + k);
     law.lo[k] = type == BlockType::kBox ? lo : type == BlockType::kNonNegative ? 0.0 : -kInfinity;
@@ -137,6 +140,7 @@ BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, Comp
     }
     const double own = physics.stiffness > 0.0 ? 1.0 / (h * reach * physics.stiffness) : 0.0;
     law.R[m - 1] = std::max(own, near_rigid);
+    amplification_ = std::max(amplification_, w / std::min(law.R[m - 1], physics.sigma * w));
     law.shift[m - 1] = -physics.gap / reach;
     return law;
   }
@@ -160,6 +164,13 @@ BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, Comp
   const double slope = normal.elasticity == Elasticity::kHertz ? 1.5 * std::sqrt(depth) : 1.0;
   const double stiffness = h * h * w * normal.stiffness * slope;
   stiffness_ = std::max(stiffness_, stiffness);
+  double mu_largest = 0.0;
+  for (int k = 0; k < m - 1; ++k)
+    mu_largest = std::max(mu_largest, std::min(problem.blocks.mu[r + k], kUnboundedFriction));
+  const double damping = 1.0 + normal.dissipation * std::abs(physics.speed);
+  const double steepness = stiffness * damping * std::abs(1.0 + normal.relaxation / h) +
+                           h * w * normal.stiffness * slope * depth * normal.dissipation;
+  amplification_ = std::max(amplification_, (1.0 + mu_largest * mu_largest) * steepness);
   if (stiffness > stiffest) normal.stiffness *= stiffest / stiffness;
   double epsilon = soft_slip(problem, block, physics, w, lagged);
   if (model == CompliantModel::kLagged) {
@@ -170,6 +181,10 @@ BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, Comp
     copy_friction(problem.blocks, block, law.mu);
     copy_slip(problem, block, law.shift);
     return law;
+  }
+  if (mu_largest > 0.0) {
+    const double impulse = h * normal.stiffness * slope * depth * damping;
+    amplification_ = std::max(amplification_, mu_largest * mu_largest * w * impulse / epsilon);
   }
   SimilarLaw law{normal, m, {}, epsilon, {}};
   copy_friction(problem.blocks, block, law.mu);
@@ -192,6 +207,7 @@ BlockLaws::Law BlockLaws::rigid_contact(const ContactProblem& problem, int block
     sap.R[k] = R > 0.0 ? R : soft / (length * length);
     sap.shift[k] = -entry(problem.b, r + k);
     if (!(R > 0.0)) shift_ = std::max(shift_, sap.R[k]);
+    amplification_ = std::max(amplification_, w / sap.R[k]);
   }
   if (model == CompliantModel::kSap) return sap;
   const NormalLaw normal{.h = 1.0, .stiffness = 1.0 / sap.R[m - 1], .deformation = sap.shift[m - 1]};
