@@ -38,6 +38,20 @@ double soft_slip(const ContactProblem& problem, int block, const ContactPhysics&
   return mu * std::max(physics.stiction, physics.sigma * w * mu * lagged);
 }
 
+// The largest slope of the impulse by a velocity, about, where the law is pressed by `depth`: of the spring and the
+// damper, of one that moves with the slip, and of friction within its epsilon.
+double steepness(const ContactProblem& problem, int block, const NormalLaw& law, double depth, double epsilon) {
+  double mu = 0.0;
+  for (int r = problem.blocks.row[block]; r < problem.blocks.row[block + 1] - 1; ++r)
+    mu = std::max(mu, std::min(problem.blocks.mu[r], kUnboundedFriction));
+  const double speed = std::abs(problem.physics[static_cast<std::size_t>(block)].speed);
+  const double damping = 1.0 + law.dissipation * speed, force = law.h * law.stiffness * depth;
+  const double reach = law.h + std::abs(law.relaxation);
+  const double bend = law.elasticity == Elasticity::kHertz ? 1.5 * std::sqrt(depth) : 1.0;
+  const double normal = law.h * law.stiffness * bend * reach * damping + force * law.dissipation;
+  return std::max((1.0 + mu * mu) * normal, mu > 0.0 ? mu * mu * force * damping / epsilon : 0.0);
+}
+
 }  // namespace
 
 double BlockLaws::row_mobility(const ContactProblem& problem, int block, int k) const {
@@ -164,15 +178,10 @@ BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, Comp
   const double slope = normal.elasticity == Elasticity::kHertz ? 1.5 * std::sqrt(depth) : 1.0;
   const double stiffness = h * h * w * normal.stiffness * slope;
   stiffness_ = std::max(stiffness_, stiffness);
-  double mu_largest = 0.0;
-  for (int k = 0; k < m - 1; ++k)
-    mu_largest = std::max(mu_largest, std::min(problem.blocks.mu[r + k], kUnboundedFriction));
-  const double damping = 1.0 + normal.dissipation * std::abs(physics.speed);
-  const double steepness = stiffness * damping * std::abs(1.0 + normal.relaxation / h) +
-                           h * w * normal.stiffness * slope * depth * normal.dissipation;
-  amplification_ = std::max(amplification_, (1.0 + mu_largest * mu_largest) * steepness);
-  if (stiffness > stiffest) normal.stiffness *= stiffest / stiffness;
   double epsilon = soft_slip(problem, block, physics, w, lagged);
+  const double bend = model == CompliantModel::kSimilar ? epsilon : kInfinity;  // Lagged's friction is in stiffness_
+  amplification_ = std::max(amplification_, w * steepness(problem, block, normal, depth, bend));
+  if (stiffness > stiffest) normal.stiffness *= stiffest / stiffness;
   if (model == CompliantModel::kLagged) {
     const double mu = m > 1 ? std::min(problem.blocks.mu[r], kUnboundedFriction) : 0.0;
     if (mu > 0.0) stiffness_ = std::max(stiffness_, mu * mu * w * lagged / epsilon);
@@ -181,10 +190,6 @@ BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, Comp
     copy_friction(problem.blocks, block, law.mu);
     copy_slip(problem, block, law.shift);
     return law;
-  }
-  if (mu_largest > 0.0) {
-    const double impulse = h * normal.stiffness * slope * depth * damping;
-    amplification_ = std::max(amplification_, mu_largest * mu_largest * w * impulse / epsilon);
   }
   SimilarLaw law{normal, m, {}, epsilon, {}};
   copy_friction(problem.blocks, block, law.mu);
