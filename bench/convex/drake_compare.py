@@ -23,7 +23,7 @@ TIMES = {  # step, steps of ours until both begin, steps a turn, turns
     "convex/clutter:n=2000": (2e-3, 400, 5, 3),
     "convex/grasp:frequency=1": (2e-3, 0, 500, 4),
 }
-# Drake's collision filter is a table of all pairs of shapes, of which it keeps two: bytes a pair, as measured with 100 to
+# Drake's collision filter is a table of all pairs of shapes, of which it keeps two: bytes a pair, measured with up to
 # 400 objects. 2,000 objects have 10,005 shapes, and take 19 GB before the first step.
 BYTES_A_PAIR = 190
 SLOW = ("convex/clutter:n=1000", "convex/clutter:n=2000")  # minutes to set up

@@ -327,8 +327,8 @@ def stiffness(data):
             all(g[1e7] < 1.2 * g[1e5] for g in growth.values()),
             "1e7 over 1e5 N/m: "
             + ", ".join(f"{m} {g[1e7] / g[1e5]:.2f}" for m, g in growth.items())
-            + ". Drake's steps become slower on this scene too (docs/benchmarks.md): the fall of its columns is not the "
-            "paper's.",
+            + ". Drake's steps become slower on this scene too (docs/benchmarks.md): the fall of its columns is not "
+            "the paper's.",
         ),
     ]
     return section("Stiffness (XII-A)", pictures, claims)
