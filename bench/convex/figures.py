@@ -325,7 +325,10 @@ def stiffness(data):
         claim(
             "Iterations grow by less than 20 % up to the stiffness of steel.",
             all(g[1e7] < 1.2 * g[1e5] for g in growth.values()),
-            "1e7 over 1e5 N/m: " + ", ".join(f"{m} {g[1e7] / g[1e5]:.2f}" for m, g in growth.items()),
+            "1e7 over 1e5 N/m: "
+            + ", ".join(f"{m} {g[1e7] / g[1e5]:.2f}" for m, g in growth.items())
+            + ". Drake's steps become slower on this scene too (docs/benchmarks.md): the fall of its columns is not "
+            "the paper's.",
         ),
     ]
     return section("Stiffness (XII-A)", pictures, claims)
@@ -383,6 +386,17 @@ def grasp(rows):
             ", ".join(f"{f:g} Hz {e:+.2f} %" for f, e in fine.items())
             + ". They do where the rod falls within two seconds; where it swings for longer, the difference grows with "
             "every swing.",
+        ),
+        claim(
+            "At 10 ms the time to failure is wrong by up to a half, by Lagged as by Similar.",
+            all(
+                abs(e) < 55 for part in error.values() for m in ("lagged, 10 ms", "similar, 10 ms") for e in part[m][1]
+            ),
+            "; ".join(
+                f"{m} {min(part[m][1]):+.0f} to {max(part[m][1]):+.0f} % with d = {d:g} s/m"
+                for d, part in error.items()
+                for m in ("lagged, 10 ms", "similar, 10 ms")
+            ),
         ),
         claim(
             "(Ours) So they do where it falls within two seconds, and elsewhere the difference falls with the step.",
@@ -564,6 +578,12 @@ def drake(data):
             f"{sum(r['drake']) / sum(r['ours']):.2f}",
         ]
         for r in data["times"]
+        if "without" not in r
+    ]
+    times += [
+        [r["scene"], r["model"], "", "", f"{1e6 * mean(r['ours']):,.0f}", r["without"], ""]
+        for r in data["times"]
+        if "without" in r
     ]
     clocks = table(
         ["scene", "model", "contacts", "iterations, ours", "ours, us a step", "Drake", "Drake / ours"], times

@@ -46,7 +46,7 @@ def compare_with_drake(options, out):
         return f"<h2>Against Drake</h2><p>{line}</p>"
     file = out / "drake.json"
     command = [str(python), str(HERE / "drake_compare.py"), "--build", str(options.build), "--out", str(file)]
-    command += [flag for flag, given in (("--quick", options.quick), ("--large", options.large)) if given]
+    command += ["--quick"] if options.quick else []
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     if subprocess.run(command, check=False, env=environment).returncode != 0:
         return "<h2>Against Drake</h2><p>The comparison failed; the terminal says why.</p>"
@@ -73,7 +73,6 @@ def main():
     )
     parser.add_argument("--no-drake", action="store_true", help="without the comparison with Drake")
     parser.add_argument("--quick", action="store_true", help="shorter runs of the comparison with Drake")
-    parser.add_argument("--large", action="store_true", help="2,000 objects too, which Drake takes long to set up")
     parser.add_argument("--reuse", action="store_true", help="draw what an earlier run has left")
     options = parser.parse_args()
     program = Path(options.build) / "bin" / "bench_convex_touchstone"

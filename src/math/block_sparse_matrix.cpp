@@ -161,6 +161,15 @@ void BlockSparseMatrix::multiply_transpose_add(const double* x, double* y) const
 
 void BlockSparseMatrix::add_row_transpose_product(int i, const double* x, double* y) const {
   const int m = row_size(i);
+  if (m == 3) {
+    const double *block = data(start[i]), x0 = x[0], x1 = x[1], x2 = x[2];
+    for (int k = start[i]; k < start[i + 1]; ++k) {
+      double* target = y + col_begin[col[k]];
+      const int columns = col_size(col[k]);
+      for (int c = 0; c < columns; ++c, block += 3) target[c] += block[0] * x0 + block[1] * x1 + block[2] * x2;
+    }
+    return;
+  }
   for (int k = start[i]; k < start[i + 1]; ++k) {
     const double* block = data(k);
     for (int c = col_begin[col[k]]; c < col_begin[col[k] + 1]; ++c, block += m) {

@@ -1,6 +1,8 @@
 #include "touchstone/scenes/scene_file.hpp"
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
@@ -9,6 +11,7 @@
 #include "touchstone/io/yaml.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/builder.hpp"
+#include "touchstone/model/validate.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/sim/option_fields.hpp"
 
@@ -17,9 +20,10 @@ namespace {
 
 using yaml::Node;
 
-const std::vector<std::string> kTopKeys{"model",  "models",     "floating", "description",   "duration", "time_step",
-                                        "solver", "integrator", "options",  "stabilisation", "gravity",  "friction",
-                                        "ground", "keyframe",   "start",    "controls",      "hold",     "pushes"};
+const std::vector<std::string> kTopKeys{"model",     "models",   "floating",   "description", "duration",
+                                        "time_step", "solver",   "integrator", "options",     "stabilisation",
+                                        "gravity",   "friction", "ground",     "keyframe",    "start",
+                                        "controls",  "hold",     "pushes",     "materials"};
 
 // What a name in the file stands for: a file beside it, or a scene.
 Scene load_part(const Node& node, bool floating, const std::filesystem::path& folder, const LoadOptions& options) {
@@ -148,6 +152,72 @@ void read_options(const Node& root, Scene& scene) {
     if (!group.is_map()) group.fail("it is not a map", "write {name: value, ...}");
     for (const Node& item : group.items()) set(item.key(), item);
   }
+}
+
+// What a surface is made of, in physical units (docs/compliant.md): the numbers that are given.
+void read_material(const Node& node, Material& material) {
+  const std::pair<const char*, double*> numbers[] = {{"friction", &material.friction.x()},
+                                                     {"restitution", &material.restitution},
+                                                     {"stiffness", &material.stiffness},
+                                                     {"youngs_modulus", &material.youngs_modulus},
+                                                     {"poisson_ratio", &material.poisson_ratio},
+                                                     {"dissipation", &material.dissipation},
+                                                     {"relaxation_time", &material.relaxation_time}};
+  for (const auto& [key, value] : numbers) {
+    if (node[key].exists()) *value = node[key].number();
+  }
+  if (node["hertz"].exists()) material.hertz = node["hertz"].flag();
+}
+
+// The shapes that an entry of `materials` is about: those that it names, or all.
+std::vector<int> shapes_of(const Node& item, const Model& model) {
+  const Node names = item["shapes"];
+  std::vector<int> shapes;
+  const auto add = [&](const Node& name) {
+    try {
+      shapes.push_back(model.shape(name.text()));
+    } catch (const Error& error) {
+      name.fail(error.message(), error.remedy());
+    }
+  };
+  if (!names.exists()) {
+    for (int i = 0; i < model.nshape; ++i) shapes.push_back(i);
+  } else if (names.is_list()) {
+    for (const Node& name : names.items()) add(name);
+  } else {
+    add(names);
+  }
+  return shapes;
+}
+
+// Later entries change what earlier ones have said.
+void read_materials(const Node& list, Scene& scene) {
+  if (!list.exists()) return;
+  auto model = std::make_shared<Model>(*scene.model);
+  for (const Node& item : list.items()) {
+    item.allow({"shapes", "friction", "restitution", "stiffness", "hertz", "youngs_modulus", "poisson_ratio",
+                "dissipation", "relaxation_time", "surface_velocity"});
+    for (const int i : shapes_of(item, *model)) {
+      ShapeElement& shape = model->shapes[at(i)];
+      read_material(item, shape.material);
+      if (const Node velocity = item["surface_velocity"]; velocity.exists()) {
+        const VectorX given = velocity.vector();
+        if (given.size() != 3 && given.size() != 6)
+          velocity.fail(fmt::format("it has {} numbers", given.size()), "give 3, or 6 with the spin");
+        shape.surface_velocity.setZero();
+        shape.surface_velocity.head(given.size()) = given;
+      }
+      model->defaults.shape_material[at(i)] = shape.material;
+      model->defaults.shape_surface_velocity[at(i)] = shape.surface_velocity;
+    }
+  }
+  try {
+    validate_elements(*model);
+  } catch (const Error& error) {
+    const std::string& element = error.where().element;
+    list.fail(element.empty() ? error.message() : fmt::format("{}: {}", element, error.message()), error.remedy());
+  }
+  scene.model = std::move(model);
 }
 
 // Ground and parameters; the model is copied for those.
@@ -289,6 +359,7 @@ Scene load_scene_text(const std::string& text, const std::string& name, const Lo
   read_options(root, scene);
   read_start(root, scene);
   read_parameters(root, scene);
+  read_materials(root["materials"], scene);
   read_inputs(root, scene);
   return scene;
 }

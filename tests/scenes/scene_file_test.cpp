@@ -125,5 +125,39 @@ TEST(SceneFile, WrongValuesAreExplained) {
   EXPECT_THAT(message_of("model: quadruped\npushes: [{body: trank, force: [0, 0, 1]}]"), HasSubstr("'trunk'"));
 }
 
+// A ball on a belt, both of rubber: it rests at the depth of its weight and goes along.
+TEST(SceneFile, Materials) {
+  Scene scene = load_scene_text(R"(
+model: sphere-roll:speed=0
+solver: lagged
+materials:
+  - {stiffness: 2e4, dissipation: 20, friction: 0.5}
+  - {shapes: [ground], friction: 0.25, surface_velocity: [0.3, 0, 0]}
+)",
+                                "scene.yaml");
+  const Material& ground = scene.model->defaults.shape_material[0];
+  EXPECT_EQ(ground.stiffness, 2e4);
+  EXPECT_EQ(ground.friction.x(), 0.25);
+  EXPECT_EQ(scene.model->defaults.shape_material[1].friction.x(), 0.5);
+  const double weight = 9.81 * scene.model->defaults.body_inertia[1].mass;
+  SceneRun run(std::move(scene));
+  double depth = 0.0;
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_EQ(run.step().status, StepStatus::kOk);
+    depth = -run.simulator().contacts()[0].contact->distance;
+  }
+  EXPECT_NEAR(depth, weight / 1e4, 1e-3 * weight / 1e4);
+  EXPECT_NEAR(run.simulator().state().v[0], 0.3 * 2.0 / 7.0, 1e-3);  // a ball that rolls on a belt
+}
+
+TEST(SceneFile, BadMaterialsAreNamed) {
+  const std::string start = "model: sphere-roll\nmaterials:\n  - ";
+  EXPECT_THAT(message_of(start + "{stiffness: -1}"), AllOf(HasSubstr("ground"), HasSubstr("-1")));
+  EXPECT_THAT(message_of(start + "{dissipation: 5}"), AllOf(HasSubstr("ground"), HasSubstr("without stiffness")));
+  EXPECT_THAT(message_of(start + "{shapes: sphre}"), HasSubstr("sphre"));
+  EXPECT_THAT(message_of(start + "{stifness: 1}"), HasSubstr("stiffness"));
+  EXPECT_THAT(message_of(start + "{surface_velocity: [1, 2]}"), HasSubstr("2 numbers"));
+}
+
 }  // namespace
 }  // namespace touchstone

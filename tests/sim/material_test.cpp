@@ -88,6 +88,29 @@ TEST(Combine, CompliancesAreInSeries) {
   EXPECT_NEAR(combine({b, 3}, {a, 3}).stiffness, 3000.0, 1e-11);
 }
 
+// Drake's rule where both are in physical units, MuJoCo's where one is not.
+TEST(Combine, FrictionOfPhysicalMaterialsIsDrakes) {
+  Material a, b;
+  a.friction = {1.0, 0.01, 0.002};
+  b.friction = {0.25, 0.02, 0.001};
+  a.stiffness = 1e5;
+  EXPECT_EQ(combine({a, 3}, {b, 3}).friction[0], 1.0);
+  b.stiffness = 1e6;
+  const ContactMaterial c = combine({a, 3}, {b, 3});
+  EXPECT_NEAR(c.friction[0], 0.4, 1e-15);
+  EXPECT_EQ(c.friction[0], c.friction[1]);
+  EXPECT_EQ(c.friction[2], 0.02);
+  EXPECT_EQ(c.friction[3], 0.002);
+  EXPECT_EQ(combine({b, 3}, {a, 3}).friction[0], c.friction[0]);
+  b.friction[0] = 0.0;
+  EXPECT_EQ(combine({a, 3}, {b, 3}).friction[0], 0.0);
+  a.friction[0] = 0.0;
+  EXPECT_EQ(combine({a, 3}, {b, 3}).friction[0], 0.0);
+  b.priority = 1;
+  b.friction[0] = 0.3;
+  EXPECT_EQ(combine({a, 3}, {b, 3}).friction[0], 0.3);
+}
+
 // Under one force both springs of Hertz give way by (F / k)^(2/3), which add up to the deformation of the contact.
 TEST(Combine, SpringsOfHertzAreInSeries) {
   Material a, b;

@@ -111,7 +111,13 @@ void AabbTree::detach(int leaf) {
   } else {
     Node& g = node(grandparent);
     g.child[g.child[0] == parent ? 0 : 1] = sibling;
-    refit_upwards(grandparent);
+    // No rotations: whoever is attached next makes them.
+    for (int i = grandparent; i >= 0; i = node(i).parent) {
+      const Aabb box = node(i).box;
+      const int height = node(i).height;
+      refit(i);
+      if (node(i).height == height && contains(node(i).box, box)) break;
+    }
   }
   free_.push_back(parent);
 }

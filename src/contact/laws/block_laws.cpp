@@ -38,6 +38,20 @@ double soft_slip(const ContactProblem& problem, int block, const ContactPhysics&
   return mu * std::max(physics.stiction, physics.sigma * w * mu * lagged);
 }
 
+// The largest slope of the impulse by a velocity, about, where the law is pressed by `depth`: of the spring and the
+// damper, of one that moves with the slip, and of friction within its epsilon.
+double steepness(const ContactProblem& problem, int block, const NormalLaw& law, double depth, double epsilon) {
+  double mu = 0.0;
+  for (int r = problem.blocks.row[block]; r < problem.blocks.row[block + 1] - 1; ++r)
+    mu = std::max(mu, std::min(problem.blocks.mu[r], kUnboundedFriction));
+  const double speed = std::abs(problem.physics[static_cast<std::size_t>(block)].speed);
+  const double damping = 1.0 + law.dissipation * speed, force = law.h * law.stiffness * depth;
+  const double reach = law.h + std::abs(law.relaxation);
+  const double bend = law.elasticity == Elasticity::kHertz ? 1.5 * std::sqrt(depth) : 1.0;
+  const double normal = law.h * law.stiffness * bend * reach * damping + force * law.dissipation;
+  return std::max((1.0 + mu * mu) * normal, mu > 0.0 ? mu * mu * force * damping / epsilon : 0.0);
+}
+
 }  // namespace
 
 double BlockLaws::row_mobility(const ContactProblem& problem, int block, int k) const {
@@ -53,7 +67,7 @@ double BlockLaws::contact_mobility(int block, int size) const {
 std::string BlockLaws::prepare(const ContactProblem& problem, CompliantModel model) {
   const Blocks& blocks = problem.blocks;
   const bool has_physics = !problem.physics.empty();
-  shift_ = stiffness_ = 0.0;
+  shift_ = stiffness_ = amplification_ = 0.0;
   laws_.resize(static_cast<std::size_t>(problem.nblock()));
   compute_mobility(problem, mobility_, scratch_);
   fallback_ = 0.0;
@@ -103,7 +117,9 @@ BlockLaws::Law BlockLaws::spring(const ContactProblem& problem, int block, Compl
   if (is_friction && model != CompliantModel::kSap) {
     const double length = problem.length(r);
     const double soft = defaults.sigma * row_mobility(problem, block, 0) * hi;
-    return DryFrictionLaw{hi, std::max(defaults.stiction / length, soft), -entry(problem.b, r)};
+    const double epsilon = std::max(defaults.stiction / length, soft);
+    amplification_ = std::max(amplification_, row_mobility(problem, block, 0) * hi / epsilon);
+    return DryFrictionLaw{hi, epsilon, -entry(problem.b, r)};
   }
   QuadraticLaw law;
   law.size = m;
@@ -112,6 +128,7 @@ BlockLaws::Law BlockLaws::spring(const ContactProblem& problem, int block, Compl
     const double floor = is_friction ? defaults.sigma * w : near_rigid_compliance(kSpringPeriod, w);
     const bool is_given = problem.physics.empty() && R > 0.0;
     law.R[k] = is_given ? R : std::max(R, floor);
+    amplification_ = std::max(amplification_, w / law.R[k]);
     if (problem.physics.empty() && !is_given) shift_ = std::max(shift_, floor);
     law.shift[k] = -entry(problem.b, r + k);
     law.lo[k] = type == BlockType::kBox ? lo : type == BlockType::kNonNegative ? 0.0 : -kInfinity;
@@ -137,6 +154,7 @@ BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, Comp
     }
     const double own = physics.stiffness > 0.0 ? 1.0 / (h * reach * physics.stiffness) : 0.0;
     law.R[m - 1] = std::max(own, near_rigid);
+    amplification_ = std::max(amplification_, w / std::min(law.R[m - 1], physics.sigma * w));
     law.shift[m - 1] = -physics.gap / reach;
     return law;
   }
@@ -160,8 +178,10 @@ BlockLaws::Law BlockLaws::contact(const ContactProblem& problem, int block, Comp
   const double slope = normal.elasticity == Elasticity::kHertz ? 1.5 * std::sqrt(depth) : 1.0;
   const double stiffness = h * h * w * normal.stiffness * slope;
   stiffness_ = std::max(stiffness_, stiffness);
-  if (stiffness > stiffest) normal.stiffness *= stiffest / stiffness;
   double epsilon = soft_slip(problem, block, physics, w, lagged);
+  const double bend = model == CompliantModel::kSimilar ? epsilon : kInfinity;  // Lagged's friction is in stiffness_
+  amplification_ = std::max(amplification_, w * steepness(problem, block, normal, depth, bend));
+  if (stiffness > stiffest) normal.stiffness *= stiffest / stiffness;
   if (model == CompliantModel::kLagged) {
     const double mu = m > 1 ? std::min(problem.blocks.mu[r], kUnboundedFriction) : 0.0;
     if (mu > 0.0) stiffness_ = std::max(stiffness_, mu * mu * w * lagged / epsilon);
@@ -192,6 +212,7 @@ BlockLaws::Law BlockLaws::rigid_contact(const ContactProblem& problem, int block
     sap.R[k] = R > 0.0 ? R : soft / (length * length);
     sap.shift[k] = -entry(problem.b, r + k);
     if (!(R > 0.0)) shift_ = std::max(shift_, sap.R[k]);
+    amplification_ = std::max(amplification_, w / sap.R[k]);
   }
   if (model == CompliantModel::kSap) return sap;
   const NormalLaw normal{.h = 1.0, .stiffness = 1.0 / sap.R[m - 1], .deformation = sap.shift[m - 1]};

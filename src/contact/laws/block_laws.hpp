@@ -12,6 +12,7 @@
 // with beta = 1 for contacts and 0.1 for all others, whose period no material gives.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,6 +37,9 @@ class BlockLaws {
   void soften(const ContactProblem& problem, CompliantModel model, double stiffest);
   // The largest of these, as the laws are.
   double stiffness() const { return stiffness_; }
+  // By how much the laws, of all blocks, multiply the rounding of a velocity: the largest slope of an impulse times the
+  // mobility.
+  double amplification() const { return std::max(stiffness_, amplification_); }
 
   int count() const { return static_cast<int>(laws_.size()); }
   // The largest R that was put where a problem without physics has none; else 0.
@@ -68,7 +72,7 @@ class BlockLaws {
   BlockDiagonal mobility_;
   AlignedVector scratch_;
   double fallback_ = 1.0;  // mobility of what does not move
-  double shift_ = 0.0, stiffness_ = 0.0;
+  double shift_ = 0.0, stiffness_ = 0.0, amplification_ = 0.0;
 };
 
 }  // namespace touchstone

@@ -6,9 +6,6 @@
 namespace touchstone {
 namespace {
 
-// s^p for p = 1 or 3/2.
-double power(double s, Elasticity elasticity) { return elasticity == Elasticity::kHertz ? s * std::sqrt(s) : s; }
-
 // The integral of s^p from 0.
 double integral(double s, Elasticity elasticity) {
   return elasticity == Elasticity::kHertz ? 0.4 * s * s * std::sqrt(s) : 0.5 * s * s;
@@ -20,16 +17,6 @@ double moment(double s, Elasticity elasticity) {
 }
 
 }  // namespace
-
-double NormalLaw::impulse(const Point& at) const {
-  return at.pushes() ? h * stiffness * power(at.s, elasticity) * at.damping : 0.0;
-}
-
-double NormalLaw::slope(const Point& at) const {
-  if (!at.pushes()) return 0.0;
-  const double rate = elasticity == Elasticity::kHertz ? 1.5 * std::sqrt(at.s) : 1.0;
-  return -h * stiffness * (rate * reach() * at.damping + power(at.s, elasticity) * dissipation);
-}
 
 // In s, with 1 - d v = a + b s: l = h k / (h + tau) [a s^(p+1)/(p+1) + b s^(p+2)/(p+2)] from the s where it opens.
 double NormalLaw::cost(double v) const {

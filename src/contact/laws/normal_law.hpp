@@ -9,6 +9,8 @@
 // and l' = -n. It is zero where the contact is open: N of (23) but for a constant, and positive.
 #pragma once
 
+#include <cmath>
+
 #include "touchstone/contact/blocks.hpp"
 
 namespace touchstone {
@@ -30,8 +32,12 @@ struct NormalLaw {
   Point at(double v, double dv = 0.0) const {
     return {(deformation - reach() * v) - reach() * dv, (1.0 - dissipation * v) - dissipation * dv};
   }
-  double impulse(const Point& at) const;
-  double slope(const Point& at) const;
+  double impulse(const Point& at) const { return at.pushes() ? h * stiffness * power(at.s) * at.damping : 0.0; }
+  double slope(const Point& at) const {
+    if (!at.pushes()) return 0.0;
+    const double rate = elasticity == Elasticity::kHertz ? 1.5 * std::sqrt(at.s) : 1.0;
+    return -h * stiffness * (rate * reach() * at.damping + power(at.s) * dissipation);
+  }
 
   double impulse(double v) const { return impulse(at(v)); }  // n
   double slope(double v) const { return slope(at(v)); }      // n', at most zero
@@ -39,6 +45,7 @@ struct NormalLaw {
 
  private:
   double reach() const { return h + relaxation; }
+  double power(double s) const { return elasticity == Elasticity::kHertz ? s * std::sqrt(s) : s; }  // s^p
 };
 
 }  // namespace touchstone

@@ -4,20 +4,24 @@
 
 namespace touchstone {
 
-void SimilarLaw::evaluate(const double* v, const double* dv, double* gamma, double* W) const {
-  const int n = size - 1;
+namespace {
+
+// Inlined, so that the compiler knows n where the caller does.
+[[gnu::always_inline]] inline void evaluate_similar(const SimilarLaw& law, int n, const double* v, const double* dv,
+                                                    double* gamma, double* W) {
+  const int size = n + 1;
   double before[kMaxBlockSize], slip[kMaxBlockSize];
   for (int k = 0; k < n; ++k) {
-    before[k] = v[k] - shift[k];
+    before[k] = v[k] - law.shift[k];
     slip[k] = before[k] + dv[k];
   }
-  const SoftNorm base(n, mu, before, epsilon), norm(n, mu, slip, epsilon);
-  const NormalLaw::Point at = normal.at(v[n] - base.value(), dv[n] - norm.grown_from(base, dv));
-  const double impulse = normal.impulse(at);
+  const SoftNorm base(n, law.mu, before, law.epsilon), norm(n, law.mu, slip, law.epsilon);
+  const NormalLaw::Point at = law.normal.at(v[n] - base.value(), dv[n] - norm.grown_from(base, dv));
+  const double impulse = law.normal.impulse(at);
   for (int k = 0; k < n; ++k) gamma[k] = -impulse * norm.slope(k);
   gamma[n] = impulse;
   if (W == nullptr) return;
-  const double rate = -normal.slope(at);
+  const double rate = -law.normal.slope(at);
   norm.curvature(impulse, W, size);
   for (int j = 0; j < n; ++j) {
     const double along = rate * norm.slope(j);
@@ -25,6 +29,17 @@ void SimilarLaw::evaluate(const double* v, const double* dv, double* gamma, doub
     W[j * size + n] = W[n * size + j] = -along;
   }
   W[n * size + n] = rate;
+}
+
+}  // namespace
+
+void SimilarLaw::evaluate(const double* v, const double* dv, double* gamma, double* W) const {
+  constexpr int kTangents = 2;
+  if (size == kTangents + 1) {
+    evaluate_similar(*this, kTangents, v, dv, gamma, W);
+  } else {
+    evaluate_similar(*this, size - 1, v, dv, gamma, W);
+  }
 }
 
 double SimilarLaw::cost(const double* v) const {

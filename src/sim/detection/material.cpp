@@ -32,6 +32,15 @@ void set_elasticity(const ContactSide& a, const ContactSide& b, ContactMaterial&
       (give_a > 0.0 ? a.material.relaxation_time : 0.0) + (give_b > 0.0 ? b.material.relaxation_time : 0.0);
 }
 
+// Of two surfaces: the larger coefficients, as MuJoCo has it. Where both are given in physical units, sliding friction
+// is 2 a b / (a + b), as Drake has it: what is slippery stays so.
+Vector3 friction_of(const Material& a, const Material& b) {
+  Vector3 friction = a.friction.cwiseMax(b.friction);
+  const double sum = a.friction[0] + b.friction[0];
+  if (!is_rigid(a) && !is_rigid(b) && sum > 0.0) friction[0] = 2.0 * a.friction[0] * b.friction[0] / sum;
+  return friction;
+}
+
 // Below this, MuJoCo takes a mixing weight for zero.
 constexpr double kLeastMixing = 1e-15;
 
@@ -62,7 +71,7 @@ ContactMaterial combine(const ContactSide& a, const ContactSide& b) {
   }
   ContactMaterial c;
   c.dimension = std::max(a.dimension, b.dimension);
-  const Vector3 friction = a.material.friction.cwiseMax(b.material.friction);
+  const Vector3 friction = friction_of(a.material, b.material);
   c.friction = {friction[0], friction[0], friction[1], friction[2], friction[2]};
   c.restitution = std::max(a.material.restitution, b.material.restitution);
   if (!is_rigid(a.material) || !is_rigid(b.material)) set_elasticity(a, b, c);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,9 +15,11 @@
 namespace touchstone {
 namespace {
 
-constexpr int kBlockArea = kMaxBlockSize * kMaxBlockSize;
-constexpr int kPatience = 60;       // iterations without a smaller residual before giving up
-constexpr int kPolish = 5;          // more for the velocities of contacts, once momentum is balanced
+constexpr int kPatience = 60;  // iterations without a smaller residual before giving up
+constexpr int kPolish = 5;     // more for the velocities of contacts, once momentum is balanced
+// Of the tolerance: what a start must reach to be the answer. A Newton step leaves much less than the tolerance; a
+// start that is taken as it is leaves all of it, in every step of what rests, which stiff contacts answer with chatter.
+constexpr double kStartShare = 1e-2;
 constexpr double kProgress = 0.99;  // of the residual: what counts as smaller
 // Of the slope along a step: what counts as its minimum. A hundred times less saves no step.
 constexpr double kLineAccuracy = 1e-3;
@@ -27,11 +31,9 @@ constexpr double kSoftest = 10.0;
 constexpr double kStiffening[] = {100.0, 10.0, 3.0};
 constexpr double kStageTolerance = 1e-4;
 constexpr int kStageIterations = 40;
-// Up to so many dofs the matrix is factored as a dense one: quicker than to look for its pattern, which changes with
-// contacts.
-constexpr int kDenseDofs = 96;
-// What is added to the diagonal of a matrix that rounding has made indefinite, relative to its largest entry.
-constexpr double kShifts[] = {0.0, 1e-15, 1e-13, 1e-11};
+// A law multiplies the rounding of a velocity by its stiffness. Below this share of the tolerance that does not matter,
+// and what the line search has found where it ended is taken for the values there.
+constexpr double kHarmlessRounding = 1e-3;
 
 SolveStatus refuse(SolveStatus status, std::string message, int nrow, Solution& solution) {
   solution.message = std::move(message);
@@ -40,16 +42,27 @@ SolveStatus refuse(SolveStatus status, std::string message, int nrow, Solution& 
   return status;
 }
 
+// What a block adds to the derivatives along the line. Inlined, so that the compiler knows m where the caller does.
+[[gnu::always_inline]] inline void add_along(int m, const double* along, const double* gamma, const double* next,
+                                             const double* W, double& first, double& second) {
+  for (int k = 0; k < m; ++k) {
+    double bent = 0.0;
+    for (int j = 0; j < m; ++j) bent += W[k * m + j] * along[j];
+    first -= (next[k] - gamma[k]) * along[k];
+    second += along[k] * bent;
+  }
+}
+
 class VelocityNewton {
  public:
-  VelocityNewton(const JointSpace& space, CompliantWorkspace& workspace)
+  VelocityNewton(const JointSpace& space, double tolerance, CompliantWorkspace& workspace)
       : w_(workspace), space_(space), primal_(space.primal()), blocks_(space.problem->blocks) {
-    w_.pattern.clear();
-    primal_.A->append_pattern(w_.pattern);
-    w_.A.set_pattern(primal_.A->group(), primal_.A->group(), w_.pattern);
-    primal_.A->add_to(w_.A);
-    if (!is_dense()) w_.hessian.set_pattern(space_);
+    constexpr double kRounding = std::numeric_limits<double>::epsilon();
+    is_harmless_ = kRounding * w_.laws.amplification() <= kHarmlessRounding * tolerance;
+    set_inertia();
+    w_.hessian.set_pattern(space_, w_.A);
     w_.W.set_partition(blocks_.row);
+    w_.next_W.set_partition(blocks_.row);
     const int nv = primal_.nv(), nrow = blocks_.rows();
     for (VectorX* x : {&w_.v, &w_.momentum, &w_.impulse, &w_.along, &w_.free_momentum, &w_.scale}) x->resize(nv);
     for (VectorX* x : {&w_.c, &w_.dc, &w_.gamma, &w_.next_gamma, &w_.free}) x->resize(nrow);
@@ -118,9 +131,9 @@ class VelocityNewton {
   // step: rounding v would move a stiff law's impulse by more than is left to be found.
   bool step() {
     if (!is_linear_) linearise();
-    is_linear_ = false;
     w_.step = -w_.gradient;
-    if (!(is_dense() ? solve_dense() : solve_sparse())) return false;
+    if (!w_.hessian.factor(w_.W)) return false;
+    w_.hessian.solve(w_.step);
     if (!w_.step.allFinite()) return false;
     primal_.J.multiply(w_.step.data(), w_.dc.data());
     w_.A.multiply(w_.step.data(), w_.along.data());
@@ -128,6 +141,9 @@ class VelocityNewton {
     w_.v += length * w_.step;
     w_.momentum += length * w_.along;
     w_.gamma.swap(w_.next_gamma);
+    std::swap(w_.W, w_.next_W);
+    if (is_harmless_) w_.c += length * w_.dc;
+    is_linear_ = is_harmless_;
     balance();
     return true;
   }
@@ -135,14 +151,23 @@ class VelocityNewton {
   // The factor of the Hessian at v.
   bool factor() {
     linearise();
-    w_.step.setZero(primal_.nv());
-    return is_dense() ? solve_dense() : solve_sparse();
+    return w_.hessian.factor(w_.W);
   }
 
   const char* line_message() const { return line_failed_ ? "; a line search ended at its bound" : ""; }
 
  private:
-  bool is_dense() const { return primal_.nv() <= kDenseDofs; }
+  void set_inertia() {
+    w_.pattern.clear();
+    primal_.A->append_pattern(w_.pattern);
+    if (w_.pattern == w_.last_pattern && primal_.A->group() == w_.A.row_begin) {
+      w_.A.set_zero();
+    } else {
+      w_.last_pattern = w_.pattern;
+      w_.A.set_pattern(primal_.A->group(), primal_.A->group(), w_.pattern);
+    }
+    primal_.A->add_to(w_.A);
+  }
 
   void balance() {
     w_.impulse.setZero();
@@ -150,116 +175,21 @@ class VelocityNewton {
     w_.gradient = w_.momentum - w_.impulse;
   }
 
-  // step = (A + J' W J)^-1 step.
-  bool solve_sparse() {
-    BlockSparseMatrix& H = w_.hessian.H;
-    w_.hessian.compute(space_, w_.W);
-    double largest = 0.0;
-    for (int i = 0; i < H.block_rows(); ++i)
-      largest = std::max(largest, H.block(i, H.find(i, i)).diagonal().maxCoeff());
-    const auto factors = [&](double shift) { return w_.factor.factorize(H, shift * largest); };
-    if (!std::any_of(std::begin(kShifts), std::end(kShifts), factors)) return false;
-    w_.factor.solve(w_.step);
-    return true;
-  }
-
-  bool solve_dense() {
-    const int n = primal_.nv();
-    w_.dense.resize(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
-    Eigen::Map<MatrixX> H(w_.dense.data(), n, n);
-    H.setZero();
-    for (int i = 0; i < w_.A.block_rows(); ++i) {
-      for (int k = w_.A.start[i]; k < w_.A.start[i + 1]; ++k) {
-        const auto block = w_.A.block(i, k);
-        H.block(w_.A.row_begin[i], w_.A.col_begin[w_.A.col[k]], block.rows(), block.cols()) = block;
-      }
-    }
-    for (int i = 0; i < blocks_.count(); ++i) add_dense(i, H);
-    const double largest = H.diagonal().maxCoeff();
-    const auto factors = [&](double shift) {
-      w_.dense_factor.resize(n);
-      for (int c = 0; c < n; ++c) {
-        std::copy_n(H.data() + static_cast<std::ptrdiff_t>(c) * n, n, w_.dense_factor.column(c));
-        w_.dense_factor.column(c)[c] += shift * largest;
-      }
-      return w_.dense_factor.eliminate(n) && w_.dense_factor.factorize();
-    };
-    if (!std::any_of(std::begin(kShifts), std::end(kShifts), factors)) return false;
-    w_.dense_factor.solve(w_.step.data());
-    return true;
-  }
-
-  // H += J_i' W_i J_i, for a contact of free bodies with sizes that the compiler knows.
-  bool add_free_contact(int i, Eigen::Map<MatrixX>& H) const {
-    constexpr int kRows = 3, kFree = 6;
-    const BlockSparseMatrix& J = primal_.J;
-    const auto is_free = [&](int k) { return J.col_size(J.col[k]) == kFree; };
-    if (J.row_size(i) != kRows) return false;
-    for (int q = J.start[i]; q < J.start[i + 1]; ++q)
-      if (!is_free(q)) return false;
-    using Rows = Eigen::Matrix<double, kRows, kFree>;
-    const Eigen::Map<const Matrix3> W(w_.W.data(i));
-    for (int q = J.start[i]; q < J.start[i + 1]; ++q) {
-      const Rows product = W.lazyProduct(Eigen::Map<const Rows>(J.data(q)));
-      for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
-        if (J.col[p] < J.col[q]) continue;  // above the diagonal
-        H.block<kFree, kFree>(J.col_begin[J.col[p]], J.col_begin[J.col[q]]).noalias() +=
-            Eigen::Map<const Rows>(J.data(p)).transpose().lazyProduct(product);
-      }
-    }
-    return true;
-  }
-  // On and below the diagonal, which is what the factor reads.
-  void add_dense(int i, Eigen::Map<MatrixX>& H) const {
-    if (add_free_contact(i, H)) return;
-    const BlockSparseMatrix& J = primal_.J;
-    const int m = J.row_size(i);
-    const double* W = w_.W.data(i);
-    double weighted[kMaxBlockSize];
-    for (int q = J.start[i]; q < J.start[i + 1]; ++q) {
-      for (int b = 0; b < J.col_size(J.col[q]); ++b) {
-        const double* right = J.data(q) + b * m;
-        for (int r = 0; r < m; ++r) {
-          weighted[r] = 0.0;
-          for (int k = 0; k < m; ++k) weighted[r] += W[k * m + r] * right[k];
-        }
-        const int column = J.col_begin[J.col[q]] + b;
-        for (int p = J.start[i]; p < J.start[i + 1]; ++p) {
-          const int first = J.col_begin[J.col[p]];
-          for (int a = std::max(0, column - first); a < J.col_size(J.col[p]); ++a) {
-            const double* left = J.data(p) + a * m;
-            double sum = 0.0;
-            for (int k = 0; k < m; ++k) sum += left[k] * weighted[k];
-            H(first + a, column) += sum;
-          }
-        }
-      }
-    }
-  }
-
-  // The derivative of the cost along the step; next_gamma is then gamma there. As a change of the derivative at 0, so
-  // that little is lost where that is small beside its terms.
-  double slope(double t) {
-    double first = descent_ + t * curvature_, dc[kMaxBlockSize];
-    for (int i = 0; i < blocks_.count(); ++i) {
-      const int r = blocks_.row[i], m = blocks_.size(i);
-      for (int k = 0; k < m; ++k) dc[k] = t * w_.dc[r + k];
-      w_.laws.evaluate(i, w_.c.data() + r, dc, w_.next_gamma.data() + r, nullptr);
-      for (int k = 0; k < m; ++k) first -= (w_.next_gamma[r + k] - w_.gamma[r + k]) * w_.dc[r + k];
-    }
-    return first;
-  }
+  // The derivatives of the cost along the step, the second into `second`; next_gamma and next_W are then those of the
+  // laws there. As a change of the derivative at 0, so that little is lost where that is small beside its terms.
   double slope(double t, double& second) {
-    double first = descent_ + t * curvature_, dc[kMaxBlockSize], W[kBlockArea];
+    double first = descent_ + t * curvature_, dc[kMaxBlockSize];
     second = curvature_;
     for (int i = 0; i < blocks_.count(); ++i) {
       const int r = blocks_.row[i], m = blocks_.size(i);
       const double* along = w_.dc.data() + r;
+      double *next = w_.next_gamma.data() + r, *W = w_.next_W.data(i);
       for (int k = 0; k < m; ++k) dc[k] = t * along[k];
-      w_.laws.evaluate(i, w_.c.data() + r, dc, w_.next_gamma.data() + r, W);
-      for (int k = 0; k < m; ++k) {
-        first -= (w_.next_gamma[r + k] - w_.gamma[r + k]) * along[k];
-        for (int j = 0; j < m; ++j) second += along[k] * W[j * m + k] * along[j];
+      w_.laws.evaluate(i, w_.c.data() + r, dc, next, W);
+      if (m == 3) {
+        add_along(3, along, w_.gamma.data() + r, next, W, first, second);
+      } else {
+        add_along(m, along, w_.gamma.data() + r, next, W, first, second);
       }
     }
     return first;
@@ -269,18 +199,17 @@ class VelocityNewton {
   double line_search() {
     descent_ = w_.step.dot(w_.gradient);
     curvature_ = w_.step.dot(w_.along);
-    const double start = std::abs(descent_);
-    if (std::abs(slope(1.0)) <= kLineAccuracy * start) return 1.0;
     double last = -1.0;
     const LineMinimum found = minimise_on_line(
-        start,
+        std::abs(descent_),
         [&](double t, double& second) {
           last = t;
           return slope(t, second);
         },
         kLineAccuracy);
     line_failed_ = line_failed_ || !found.converged;
-    if (last != found.length) slope(found.length);
+    double second = 0.0;
+    if (last != found.length) slope(found.length, second);
     return found.length;
   }
 
@@ -290,6 +219,7 @@ class VelocityNewton {
   const Blocks& blocks_;
   double descent_ = 0.0, curvature_ = 0.0;  // step' gradient, step' A step
   bool is_linear_ = false;                  // gradient and W are those of v
+  bool is_harmless_ = false;                // what the laws make of rounding
   bool line_failed_ = false;
 };
 
@@ -313,8 +243,9 @@ Ending iterate(const Limits& limits, bool record, const Deadline& deadline, Velo
     const double residual = newton.residual(), momentum = newton.momentum();
     const double share = momentum > 0.0 ? residual / momentum : kInfinity;
     if (record) solution.history.push_back(residual > 0.0 ? share : 0.0);
-    const bool balanced = residual <= std::max(limits.relative * momentum, limits.absolute * newton.heaviest());
-    if (balanced && (newton.is_accurate(0.5 * limits.relative, limits.absolute) || ++polished > kPolish)) return {};
+    const double relative = (solution.iterations == 0 ? kStartShare : 1.0) * limits.relative;
+    const bool balanced = residual <= std::max(relative * momentum, limits.absolute * newton.heaviest());
+    if (balanced && (newton.is_accurate(0.5 * relative, limits.absolute) || ++polished > kPolish)) return {};
     since = residual < kProgress * best ? 0 : since + 1;
     best = std::min(best, residual);
     if (!std::isfinite(residual)) return {SolveStatus::kStalled, "the iteration left the range of numbers", share};
@@ -325,6 +256,23 @@ Ending iterate(const Limits& limits, bool record, const Deadline& deadline, Velo
     ++solution.iterations;
     if (!newton.step()) return {SolveStatus::kStalled, "A + J' W J is not positive definite to rounding", share};
   }
+}
+
+// From the velocity before the step, or from that to which the impulses of the last step lead: where the residual is
+// smaller. The first is near where bodies hit something, the second where they move smoothly.
+void begin(bool warm_start, const PrimalData& primal, const VectorX& lambda, VelocityNewton& newton) {
+  const bool has_velocity = warm_start && primal.v_start.size() == primal.nv();
+  const bool has_impulses =
+      warm_start && lambda.size() == primal.J.rows() && lambda.allFinite() && (lambda.array() != 0.0).any();
+  if (!has_velocity && !has_impulses) return newton.begin(primal.v_free);
+  if (!has_velocity) return newton.begin_from_impulses(lambda);
+  double from_impulses = kInfinity;
+  if (has_impulses) {
+    newton.begin_from_impulses(lambda);
+    from_impulses = newton.residual();
+  }
+  newton.begin(primal.v_start);
+  if (from_impulses < newton.residual()) newton.begin_from_impulses(lambda);
 }
 
 // Straight ahead; where that is slow, from soft laws to stiff ones.
@@ -373,11 +321,7 @@ void fill(const ContactProblem& problem, const PrimalData& primal, CompliantWork
 
 void CompliantWorkspace::solve_hessian(VectorX& x) {
   TOUCHSTONE_CHECK(has_hessian, "the last solve kept no Hessian");
-  if (x.size() <= kDenseDofs) {
-    dense_factor.solve(x.data());
-  } else {
-    factor.solve(x);
-  }
+  hessian.solve(x);
 }
 
 SolveStatus CompliantSolver::run(const ContactProblem& problem, const CompliantOptions& options, CompliantWorkspace& w,
@@ -398,19 +342,12 @@ SolveStatus CompliantSolver::run(const ContactProblem& problem, const CompliantO
   if (!space.available())
     return refuse(SolveStatus::kUnsupported, "compliant models work in velocities and need A, J and v_free", nrow,
                   solution);
-  const bool warm = options.warm_start && solution.lambda.size() == nrow && solution.lambda.allFinite();
   if (std::string message = w.laws.prepare(problem, model_); !message.empty())
     return refuse(SolveStatus::kUnsupported, std::move(message), nrow, solution);
   solution.shift = w.laws.shift();
   const PrimalData& primal = space.primal();
-  VelocityNewton newton(space, w);
-  if (options.warm_start && primal.v_start.size() == primal.nv()) {
-    newton.begin(primal.v_start);
-  } else if (warm) {
-    newton.begin_from_impulses(solution.lambda);
-  } else {
-    newton.begin(primal.v_free);
-  }
+  VelocityNewton newton(space, options.relative_tolerance, w);
+  begin(options.warm_start, primal, solution.lambda, newton);
   const Ending ending = minimise(problem, model_, options, w, newton, solution);
   SolveStatus status = ending.status;
   if (status != SolveStatus::kSolved) {

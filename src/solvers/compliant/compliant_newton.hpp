@@ -7,7 +7,8 @@
 // Method: Castro et al. 2022, VI; Castro et al. 2025, (3) and X. Newton steps (A + J' W J) dv = -gradient, where W has
 //   the Hessians of the laws; the line search finds the zero of the derivative along dv by Newton within a bracket, in
 //   time proportional to the rows, so that it is exact.
-// Start: PrimalData::v_start, the velocity before the step; else the impulses of a warm start; else v_free.
+// Start: PrimalData::v_start, the velocity before the step, or the impulses of a warm start, whichever has the smaller
+//   residual; else v_free.
 // Stopping: with D = diag(A)^-1/2, |D gradient| <= relative_tolerance max(|D A v|, |D J' gamma|), or
 //   absolute_tolerance times the root of the largest entry of diag A; and J A^-1 gradient at most relative_tolerance /
 //   2 of the velocities, which bounds the certificate of the law (contact/laws/certify_law.hpp) by relative_tolerance,
@@ -16,15 +17,13 @@
 //   reached.
 // Rounding: a law is evaluated at J v + J dv in two parts, v where the Hessian is taken and dv the step along the line.
 //   The rounding of the first is the same for every dv, as if the gaps of the step were others by that much (about
-//   1e-16 v h), so that a stiff law does not make noise of it.
-// Cost: one Cholesky factorisation in joint space an iteration, dense for few dofs, else block-sparse; the symbolic
-//   part of that is kept while the pattern of contacts holds.
+//   1e-16 v h), so that a stiff law does not make noise of it. Laws that are not so stiff keep what the line search has
+//   found.
+// Cost: one Cholesky factorisation in joint space an iteration (velocity_hessian.hpp).
 #pragma once
 
 #include "touchstone/contact/laws/block_laws.hpp"
-#include "touchstone/contact/primal_hessian.hpp"
-#include "touchstone/math/block_sparse_cholesky.hpp"
-#include "touchstone/math/dense_factor.hpp"
+#include "touchstone/solvers/compliant/velocity_hessian.hpp"
 #include "touchstone/solvers/solver.hpp"
 
 namespace touchstone {
@@ -44,13 +43,10 @@ struct CompliantOptions : SolverOptions {
 
 struct CompliantWorkspace : SolverWorkspace {
   BlockLaws laws;
-  std::vector<std::pair<int, int>> pattern;
-  BlockSparseMatrix A;  // by groups of dofs
-  PrimalHessian hessian;
-  BlockSparseCholesky factor;
-  AlignedVector dense;  // A + J' W J where it is small
-  DenseFactor dense_factor;
-  BlockDiagonal W;
+  std::vector<std::pair<int, int>> pattern, last_pattern;  // of A, as it was given
+  BlockSparseMatrix A;                                     // by groups of dofs
+  VelocityHessian hessian;
+  BlockDiagonal W, next_W;          // Hessians of the laws; on the line
   VectorX v, change, momentum;      // nv: iterate, v - v_free, A (v - v_free)
   VectorX gradient, impulse, step;  // nv: J' gamma; dv
   VectorX along;                    // nv: A dv
