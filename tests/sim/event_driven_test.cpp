@@ -185,6 +185,32 @@ TEST(EventDriven, ASlidingBallBeginsToRoll) {
   EXPECT_NEAR(sim.state().v[4], 5.0 / 7.0 * v / radius, 1e-7);
 }
 
+// The slip of a ball that also spins turns ever faster as it stops: rules with fixed steps come through, and the end of
+// the slip keeps their order.
+TEST(EventDriven, RulesWithFixedStepsComeThroughTheEndOfASlip) {
+  const ModelPtr model =
+      load_mjcf_string(world("<geom type='plane' size='5 5 1' friction='.3'/><body pos='0 0 .1'><freejoint/>"
+                             "<geom size='.1' mass='1' friction='.3'/></body>"));
+  const auto end_of = [&](SmoothRule rule, double h) {
+    SimulatorOptions options = event_options(h);
+    options.events.rule = rule;
+    Simulator sim(model, options);
+    sim.state().v << 1.0, 0.3, 0.0, 0.0, 0.0, 2.0;
+    for (int i = 0; i < static_cast<int>(std::lround(0.5 / h)); ++i) {
+      EXPECT_EQ(sim.step().status, StepStatus::kOk);
+      EXPECT_EQ(sim.report().events.fallbacks, 0) << h << " " << i << " " << to_string(sim.report().events.why);
+    }
+    return VectorX(sim.state().q);
+  };
+  const VectorX truth = end_of(SmoothRule::kDormandPrince, 0.005);
+  for (const SmoothRule rule : {SmoothRule::kRungeKutta, SmoothRule::kMidpoint, SmoothRule::kVariational}) {
+    for (const double h : {0.02, 0.01, 0.005, 0.0025}) {
+      const double error = (end_of(rule, h) - truth).lpNorm<Eigen::Infinity>();
+      EXPECT_LT(error, 0.5 * h * h) << static_cast<int>(rule) << " " << h;
+    }
+  }
+}
+
 // --- rocking block ---
 
 // Housner: each impact of a slender block multiplies its angular velocity by 1 - 1.5 sin^2 a, tan a = width/height.

@@ -40,7 +40,7 @@ void KnotStep::find_force(SmoothMotion& motion) {
 }
 
 bool KnotStep::find_velocity(SmoothMotion& motion, double h) {
-  double previous = HUGE_VAL;
+  double previous = HUGE_VAL, share = 1.0;
   for (iterations_ = 0; iterations_ < kMostKnotIterations;) {
     for (const int i : rotations_) {
       if (!(0.5 * h * w_.segment<3>(i).norm() < kMostKnotHalfTurn)) return false;
@@ -61,7 +61,8 @@ bool KnotStep::find_velocity(SmoothMotion& motion, double h) {
     const double size = correction_.lpNorm<Eigen::Infinity>() / (1e-12 + w_.lpNorm<Eigen::Infinity>());
     if (!std::isfinite(size)) return false;
     if (size <= kKnotAgreed || (size > 0.5 * previous && size < kKnotRounding)) return true;
-    w_ += correction_;
+    if (size > 0.7 * previous) share = 0.5;  // as in OdeStep::midpoint
+    w_ += share * correction_;
     previous = size;
   }
   return false;

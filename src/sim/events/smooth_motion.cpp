@@ -293,6 +293,14 @@ bool SmoothMotion::any_near() const {
                      [&](const Contact& contact) { return !is_closed(contact) && !is_ignored(contact); });
 }
 
+bool SmoothMotion::any_stops(double speed) const {
+  for (std::size_t k = 0; k < members_.size(); ++k) {
+    const bool slides = members_[k].mode == Mode::kSlide && members_[k].type == BlockType::kCoulomb && blocks_[k] >= 0;
+    if (slides && slip_speed(survey_, blocks_[k]) <= speed) return true;
+  }
+  return false;
+}
+
 void SmoothMotion::correct(State& state) {
   // Positions of what is closed; velocities too, of all rows that are held.
   for (const bool positions : {true, false}) {

@@ -45,6 +45,9 @@ class SmoothMotion final : public OdeSystem {
   // Whether anything open is near enough to close in the reach of the step.
   bool any_near() const;
 
+  // After rate: whether a contact slides slower than this, m/s. Its direction turns without end as it stops.
+  bool any_stops(double speed) const;
+
   // After rate for the end of a step, whose state is given: takes away what closed constraints have drifted, and keeps
   // the directions of slips.
   void correct(State& state);

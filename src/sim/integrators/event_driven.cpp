@@ -93,6 +93,7 @@ bool EventDriven::make_parts(StepContext& s) {
     w.touching.resting_speed = resting_speed_of(account, s.options.events.max_events);
     if (!w.knows_modes && !find_modes(s)) return false;
     if (!advance(s)) return fail(s, EventFallback::kNoSmoothMotion);
+    if (w.motion.any_stops(w.touching.resting_speed)) w.knows_modes = false;
   }
   return true;
 }
