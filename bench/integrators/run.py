@@ -251,16 +251,16 @@ def consistency(data):
     coarse = {s: largest(criteria, s, 1e-2) for s in ("ncp-pgs", "ccp-pgs", "raisim")}
     return (
         "<p>A cube of 0.2 m and 1 kg slides on a plane, friction 0.4, from (2, 1) m/s, for 1 s; the preprint gives "
-        "no figures of its cube. Error: the integral of the distance to the reference over time, without warm start.</p>"
-        "<h3>Tab. III: time step; reference 0.1 ms</h3><p>Paper: sensitivities are similar for all solvers. Ours: at "
-        f"0.1 s the errors of ccp-pgs and raisim are {ratio['ccp-pgs']:.2f} and {ratio['raisim']:.2f} times that of "
+        "no figures of its cube. Error: the integral of the distance to the reference over time, no warm start.</p>"
+        "<h3>Tab. III: time step; reference 0.1 ms</h3><p>Paper: sensitivities are similar for all solvers. Ours: "
+        f"at 0.1 s the errors of ccp-pgs and raisim are {ratio['ccp-pgs']:.2f} and {ratio['raisim']:.2f} times that of "
         "ncp-pgs.</p>"
         + consistency_table(steps, "h, s:", PAPER_STEPS)
-        + "<h3>Fig. 14</h3><p>Paper: NCP and RaiSim are little affected; CCP lets the cube take off. Ours: the energies at "
-        f"steps of 0.1 and 0.001 s are apart by at most {apart_text(steps, 1e-1, 1e-3)}.</p>"
+        + "<h3>Fig. 14</h3><p>Paper: NCP and RaiSim are little affected; CCP lets the cube take off. Ours: "
+        f"the energies at steps of 0.1 and 0.001 s are apart by at most {apart_text(steps, 1e-1, 1e-3)}.</p>"
         + consistency_energies(steps, (1e-3, 1e-2, 1e-1), "h, s:")
-        + "<h3>Tab. IV: stopping criterion; h = 1 ms, reference 1e-9</h3><p>Paper: trajectories of RaiSim and CCP change "
-        "much when it is relaxed, those of NCP do not. Here the criterion is relative (natv over the free velocity). "
+        + "<h3>Tab. IV: stopping criterion; h = 1 ms, reference 1e-9</h3><p>Paper: trajectories of RaiSim and CCP "
+        "change much when it is relaxed, those of NCP do not. Here it is relative (natv over the free velocity). "
         f"Ours at 1e-2: ncp-pgs {coarse['ncp-pgs']:.1e}, ccp-pgs {coarse['ccp-pgs']:.1e}, raisim "
         f"{coarse['raisim']:.1e} m s.</p>"
         + consistency_table(criteria, "", PAPER_CRITERIA)
