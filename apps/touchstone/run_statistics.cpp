@@ -59,6 +59,7 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   most_contacts = std::max(most_contacts, report.contacts);
   steps_with_contacts += report.contacts > 0 ? 1 : 0;
   iterations += report.iterations;
+  newton += report.newton;
   most_iterations = std::max(most_iterations, report.iterations);
   if (report.stage.number >= 0) {
     auto& [name, count] = solver_stages[report.stage.number];
@@ -167,7 +168,7 @@ void add_warnings(const RunStatistics& s, const Row& row) {
   }
   if (s.events.fallbacks > 0) {
     warn(s.events.fallbacks,
-         "parts of steps made by time stepping: more events than max_events, or no modes of contact that fit");
+         fmt::format("parts of steps made by time stepping, the last one because: {}", to_string(s.events.why)));
   }
   if (s.variational_fallbacks > 0) {
     warn(s.variational_fallbacks,
@@ -246,6 +247,10 @@ std::string statistics_table(const RunStatistics& s) {
   add_warnings(s, row);
   row("iterations", fmt::format("{:.1f}", static_cast<double>(s.iterations) / std::max(1, s.steps)),
       fmt::format("mean; at most {}", s.most_iterations));
+  if (s.newton > 0) {
+    row("Newton iterations", fmt::format("{:.1f}", static_cast<double>(s.newton) / std::max(1, s.steps)),
+        "mean, of the equation of motion that the integrator solves");
+  }
   if (!s.solver_stages.empty())
     row("solver", stage_shares(s), "share of the steps with constraints by the dearest stage");
   const auto stage = [&](const char* name, double seconds) {
@@ -329,9 +334,12 @@ nlohmann::ordered_json statistics_json(const RunStatistics& s) {
             {"deep_penetration", s.deep_penetrations},
             {"recovery_conflict", s.recovery_conflicts},
             {"variational_fallback", s.variational_fallbacks},
-            {"limit_cycle", s.limit_cycles}}},
+            {"limit_cycle", s.limit_cycles},
+            {"accuracy_missed", s.accuracy.missed},
+            {"event_fallback", s.events.fallbacks}}},
           {"iterations", s.iterations},
           {"most_iterations", s.most_iterations},
+          {"newton_iterations", s.newton},
           {"solver_stages", stages},
           {"stage_seconds",
            {{"dynamics", s.times.dynamics},

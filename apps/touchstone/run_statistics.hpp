@@ -30,6 +30,7 @@ struct RunStatistics {
   int woken = 0;                       // islands, sum over steps
   long iterations = 0;
   int most_iterations = 0;
+  long newton = 0;                                           // iterations of the equation of motion
   std::map<int, std::pair<std::string, int>> solver_stages;  // by number: name and steps that needed it, none dearer
   double penetration = 0.0;                                  // m, deepest
   double late_penetration = 0.0;  // m, deepest in the second half of the time that was asked for

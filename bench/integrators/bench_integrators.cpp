@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "self_consistency.hpp"
 #include "touchstone/base/clock.hpp"
 #include "touchstone/io/mjcf.hpp"
 #include "touchstone/model/configuration.hpp"
@@ -34,6 +36,7 @@ constexpr Contestant kContestants[] = {
     {"contact-implicit", Integrator::kContactImplicit},
     {"event rk4", Integrator::kEvent, SmoothRule::kRungeKutta},
     {"event midpoint", Integrator::kEvent, SmoothRule::kMidpoint},
+    {"event variational", Integrator::kEvent, SmoothRule::kVariational},
     {"event dopri", Integrator::kEvent, SmoothRule::kDormandPrince},
 };
 
@@ -131,7 +134,7 @@ json work_precision() {
   json out = json::array();
   for (const System& system : kSystems) {
     const ModelPtr model = model_of(system);
-    SimulatorOptions exact = options_of(kContestants[6], 0.005);
+    SimulatorOptions exact = options_of(kContestants[std::size(kContestants) - 1], 0.005);
     exact.events.tolerance = 1e-13;
     const VectorX truth = run(system, model, exact).q;
     json curves;
@@ -260,7 +263,11 @@ json long_energy() {
 
 int main() {
   try {
-    std::cout << json{{"cube", tossed_cube()}, {"precision", work_precision()}, {"energy", long_energy()}} << "\n";
+    std::cout << json{{"cube", tossed_cube()},
+                      {"precision", work_precision()},
+                      {"energy", long_energy()},
+                      {"consistency", self_consistency()}}
+              << "\n";
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";
     return 1;

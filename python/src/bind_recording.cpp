@@ -103,6 +103,15 @@ void bind_steps(nb::class_<Recording>& c) {
       .def_prop_ro("contacts", &integers<&StepTable::contacts>, "Number of contacts.")
       .def_prop_ro("islands", &integers<&StepTable::islands>)
       .def_prop_ro("iterations", &integers<&StepTable::iterations>)
+      .def_prop_ro("events", &integers<&StepTable::events>, "Of the integrator 'event', since the row before.")
+      .def_prop_ro("impacts", &integers<&StepTable::impacts>, "Of the integrator 'event', since the row before.")
+      .def_prop_ro("rejected", &integers<&StepTable::rejected>,
+                   "Steps between events, and parts of a step, that were tried again since the row before.")
+      .def_prop_ro("fallbacks", &integers<&StepTable::fallbacks>,
+                   "Parts made by another rule than the one chosen, since the row before.")
+      .def_prop_ro("newton", &integers<&StepTable::newton>,
+                   "Iterations of the equation of motion since the row before.")
+      .def_prop_ro("last_event", &numbers<&StepTable::last_event>, "s, when; 0 before the first.")
       .def_prop_ro("asleep", &asleep, nb::sig("def asleep(self) -> numpy.typing.NDArray[numpy.bool_]"),
                    "rows x nbody: who sleeps; a copy.")
       .def_prop_ro("natv", &numbers<&StepTable::natv>, "Certificate, m/s.")

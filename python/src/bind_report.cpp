@@ -133,6 +133,9 @@ void bind_event_report(nb::module_& m) {
       .def_ro("events", &EventReport::events, "Moments at which a contact or limit closed, opened, slipped or stuck.")
       .def_ro("impacts", &EventReport::impacts, "Contact problems of impacts that were solved.")
       .def_ro("fallbacks", &EventReport::fallbacks, "Parts that were made by time stepping.")
+      .def_prop_ro(
+          "why", [](const EventReport& r) { return std::string(to_string(r.why)); },
+          "Why the last of them was; 'none' without.")
       .def_ro("last", &EventReport::last, "s, the time of the last event.")
       .def("__repr__", [](const EventReport& r) {
         return fmt::format("<EventReport: {} events, {} impacts, {} smooth steps>", r.events, r.impacts,
@@ -155,6 +158,9 @@ void bind_step_report(nb::module_& m) {
       .def_ro("islands", &StepReport::islands)
       .def_ro("iterations", &StepReport::iterations, "Of the solver, over all islands.")
       .def_ro("largest_iterations", &StepReport::largest_iterations)
+      .def_ro("newton", &StepReport::newton,
+              "Iterations of the equation of motion, of integrators that solve one: 'variational', "
+              "'contact-implicit' and the implicit rules of 'event'.")
       .def_prop_ro(
           "solver_stage", [](const StepReport& r) { return r.stage.name; },
           "The dearest stage of 'auto' that an island needed: 'start', 'sweeps', 'modes', ...; empty for other "

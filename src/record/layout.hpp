@@ -20,6 +20,7 @@ struct Column {
   std::size_t width = 1;  // numbers in a row
   std::vector<double>* numbers = nullptr;
   std::vector<std::int32_t>* integers = nullptr;
+  bool is_optional = false;  // files of old writers do not have it: zeros
 };
 
 // The columns of a table, bound to it. Rows of `steps` belong to moments, rows of `contacts` to contact points.

@@ -111,6 +111,10 @@ class RecordingFile {
   std::size_t read(const Column& column, std::size_t rows) const {
     if (column.width == 0) return rows;
     const Handle set = hdf5::open_dataset(file_.get(), column.path);
+    if (!set && column.is_optional) {
+      fill(column, rows);
+      return rows;
+    }
     rows = std::min(rows, length(set) / column.width);
     if (!has_type(set, column)) rows = 0;
     if (read_rows(set, column, rows)) return rows;
@@ -170,13 +174,17 @@ class RecordingFile {
     return type && H5Tequal(type.get(), numbers ? H5T_IEEE_F64LE : H5T_STD_I32LE) > 0;
   }
 
-  static bool read_rows(const Handle& set, const Column& column, std::size_t rows) {
-    const bool numbers = column.numbers != nullptr;
-    if (numbers) {
+  static void fill(const Column& column, std::size_t rows) {
+    if (column.numbers != nullptr) {
       column.numbers->resize(rows * column.width);
     } else {
       column.integers->resize(rows * column.width);
     }
+  }
+
+  static bool read_rows(const Handle& set, const Column& column, std::size_t rows) {
+    const bool numbers = column.numbers != nullptr;
+    fill(column, rows);
     if (rows == 0) return true;
     const std::array<hsize_t, 2> start{0, 0}, count{rows, column.width};
     const Handle in_file(H5Dget_space(set.get()), H5Sclose),
@@ -379,6 +387,12 @@ StepReport Recording::report(std::size_t row) const {
   r.constraints = steps_.constraints[row];
   r.islands = steps_.islands[row];
   r.iterations = steps_.iterations[row];
+  r.newton = steps_.newton[row];
+  r.events.events = steps_.events[row];
+  r.events.impacts = steps_.impacts[row];
+  r.events.rejected = steps_.rejected[row];
+  r.events.fallbacks = steps_.fallbacks[row];
+  r.events.last = steps_.last_event[row];
   r.residuals.natv = steps_.natv[row];
   r.residuals.natv_relative = steps_.natv_relative[row];
   r.residuals.law_natv = steps_.law_natv[row];

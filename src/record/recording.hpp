@@ -27,7 +27,8 @@ class RecordingFile;
 
 // One row for each recorded moment. The first is the start, which no step led to: its report is empty. All others hold
 // the state after a step and what that step said. If not every step has a row, status, natv, natv_relative, law_natv,
-// penetration and violation are the worst of the steps since the row before, so that none goes unseen.
+// penetration and violation are the worst of the steps since the row before, so that none goes unseen; events, impacts,
+// rejected, fallbacks and newton are their sums.
 struct StepTable {
   std::vector<double> time;                       // s
   std::vector<double> q, v, activation, control;  // nq, nv, na, nu a row
@@ -36,6 +37,11 @@ struct StepTable {
   std::vector<std::int32_t> status;               // StepStatus
   std::vector<std::int32_t> contacts;             // rows of ContactTable that belong to this moment
   std::vector<std::int32_t> constraints, islands, iterations;
+  std::vector<std::int32_t> events, impacts;        // of Integrator::kEvent (StepReport::events)
+  std::vector<std::int32_t> rejected;               // steps between events, and parts of a step, that were tried again
+  std::vector<std::int32_t> fallbacks;              // parts made by another rule than the one chosen
+  std::vector<std::int32_t> newton;                 // iterations of the equation of motion (StepReport::newton)
+  std::vector<double> last_event;                   // s: when; 0 before the first
   std::vector<std::int32_t> asleep;                 // ntree a row: 1 for a tree that sleeps; empty if nothing could
   std::vector<double> natv, natv_relative;          // certificate: m/s, -
   std::vector<double> law_natv, law_natv_relative;  // of the law of compliant solvers: m/s, -; 0 with others

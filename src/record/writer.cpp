@@ -60,6 +60,21 @@ void put(std::vector<double>& column, Vec3 v) { column.insert(column.end(), {v.x
 }  // namespace
 
 struct RecordingWriter::Impl {
+  // Counts of the steps since a row.
+  struct Happened {
+    std::int32_t events = 0, impacts = 0, rejected = 0, fallbacks = 0, newton = 0;
+    double last = 0.0;  // s: the last event of all
+
+    void add(const StepReport& r) {
+      events += r.events.events;
+      impacts += r.events.impacts;
+      rejected += r.events.rejected + r.accuracy.rejected;
+      fallbacks += r.events.fallbacks + (r.warnings.variational_fallback ? 1 : 0);
+      newton += r.newton;
+      if (r.events.events > 0) last = r.events.last;
+    }
+  };
+
   using Counts = std::array<std::int64_t, 2>;  // moments, contacts
 
   Impl(const std::filesystem::path& path, const Simulator& sim, const RecordingOptions& recording)
@@ -99,6 +114,7 @@ struct RecordingWriter::Impl {
   void append(const std::vector<Column>& columns, const std::vector<Handle>& datasets, std::size_t first,
               std::size_t rows) const;
   void take(Simulator& sim);
+  void take_events(const StepReport& r);
   void pass(const StepReport& r);
   void flush();
   void commit(const Counts& rows);
@@ -119,6 +135,7 @@ struct RecordingWriter::Impl {
   std::size_t chunk = 0;
   std::int32_t step_number = 0;
   StepReport before;  // the worst of the steps since the last row
+  Happened happened;  // in them
   Counts committed{0, 0};
   bool broken = false;  // a write failed: the file is left as it is
 };
@@ -280,6 +297,7 @@ void RecordingWriter::Impl::take(Simulator& sim) {
   steps.iterations.push_back(r.iterations);
   for (int tree = 0; tree < sleepers; ++tree)
     steps.asleep.push_back(sim.is_asleep(model->tree_root[static_cast<std::size_t>(tree)]) ? 1 : 0);
+  take_events(r);
   steps.natv.push_back(std::max(r.residuals.natv, before.residuals.natv));
   steps.natv_relative.push_back(std::max(r.residuals.natv_relative, before.residuals.natv_relative));
   steps.law_natv.push_back(std::max(r.residuals.law_natv, before.residuals.law_natv));
@@ -304,8 +322,21 @@ void RecordingWriter::Impl::take(Simulator& sim) {
   if (steps.rows() == chunk) flush();
 }
 
+// What happened since the row before.
+void RecordingWriter::Impl::take_events(const StepReport& r) {
+  happened.add(r);
+  steps.events.push_back(happened.events);
+  steps.impacts.push_back(happened.impacts);
+  steps.rejected.push_back(happened.rejected);
+  steps.fallbacks.push_back(happened.fallbacks);
+  steps.newton.push_back(happened.newton);
+  steps.last_event.push_back(happened.last);
+  happened = {.last = happened.last};
+}
+
 // The certificate of a step that has no row of its own.
 void RecordingWriter::Impl::pass(const StepReport& r) {
+  happened.add(r);
   before.status = std::max(before.status, r.status);
   keep_worst(r.residuals, before.residuals);
   before.penetration = std::max(before.penetration, r.penetration);

@@ -160,4 +160,16 @@ Scene double_pendulum(const SceneArguments& /*arguments*/) {
   return scene_of(load_embedded("double_pendulum/double_pendulum.xml"));
 }
 
+Scene woodpecker(const SceneArguments& /*arguments*/) {
+  auto model = std::make_shared<Model>(*load_embedded("woodpecker/woodpecker.xml"));
+  for (std::size_t i = 0; i < model->shapes.size(); ++i) {
+    if (model->shapes[i].name == "beak") model->defaults.shape_material[i].restitution = 0.5;
+  }
+  Scene scene = scene_of(model);
+  scene.options.integrator = Integrator::kEvent;
+  scene.options.stabilisation.restitution_threshold = 1e-3;  // the toy is small
+  scene.duration = 2.0;
+  return scene;
+}
+
 }  // namespace touchstone::makers

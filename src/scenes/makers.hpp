@@ -37,6 +37,7 @@ Scene hand(const SceneArguments& arguments);
 Scene wheel(const SceneArguments& arguments);
 Scene pendulum(const SceneArguments& arguments);
 Scene double_pendulum(const SceneArguments& arguments);
+Scene woodpecker(const SceneArguments& arguments);
 
 // linkages.cpp: closed chains that a formula or a count is known for
 Scene four_bar(const SceneArguments& arguments);

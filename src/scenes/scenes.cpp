@@ -104,6 +104,7 @@ std::vector<SceneInfo> machines() {
        makers::wheel},
       {"pendulum", "a rod of 1 kg and 1 m on a hinge", {}, makers::pendulum},
       {"double-pendulum", "two point masses on massless rods", {}, makers::double_pendulum},
+      {"woodpecker", "a toy bird that pecks its way down a pole, from event to event", {}, makers::woodpecker},
   };
 }
 

@@ -35,12 +35,17 @@ void keep_solver_option(SimulatorOptions& options, std::string_view name, std::s
 }
 
 void add_event_options(OptionList& list, EventOptions& events) {
-  list.add("event_rule", events.rule, {"dopri", "rk4", "midpoint"},
-           "event: Dormand-Prince 5(4), the classical Runge-Kutta or the implicit midpoint rule between events");
+  list.add("event_rule", events.rule, {"dopri", "rk4", "midpoint", "variational"},
+           "event: Dormand-Prince 5(4), the classical Runge-Kutta, the implicit midpoint rule or the variational one "
+           "between events");
   list.add("event_root", events.root, {"brent", "bisection"}, "event: how the times of events are found");
   list.add("impact_law", events.impact_law, {"newton", "poisson"}, "event: restitution of velocities or of impulses");
   list.add("impact_order", events.impact_order, {"together", "sequence"},
            "event: impacts of one moment are one problem, or are solved one by one");
+  list.add("impact_cone", events.impact_cone, {"exact", "linear", "smooth"},
+           "event: friction of impacts by Coulomb's cone, a pyramid in it, or with a smoothed norm");
+  list.add("cone_directions", events.cone_directions, 4, 64, "event: edges of the linear cone, a multiple of 4");
+  list.add("cone_smoothing", events.cone_smoothing, 0.0, 1e3, "N s; event: smoothing of the norm of the smooth cone");
   list.add("event_tolerance", events.tolerance, 1e-14, 1.0,
            "m and m/s; event: error that a smooth step of dopri may make");
   list.add("tangential_restitution", events.tangential_restitution, 0.0, 1.0,

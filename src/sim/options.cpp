@@ -24,6 +24,8 @@ void SimulatorOptions::validate() const {
   require(std::isfinite(min_step) && min_step > 0.0, "min_step", min_step, "give a time in s, above 0");
   require(accuracy == 0.0 || substeps == 1, "substeps", substeps,
           "give 1 with an accuracy, which chooses the parts itself");
+  require(events.cone_directions >= 4 && events.cone_directions % 4 == 0, "events.cone_directions",
+          events.cone_directions, "give a multiple of 4");
   require(threads >= 0, "threads", threads, "give a positive number, or 0 for one a processor");
   require(watch.energy_jump > 0.0, "watch.energy_jump", watch.energy_jump, "give a positive share, such as 0.2");
   require(watch.penetration > 0.0, "watch.penetration", watch.penetration, "give a positive length in metres");

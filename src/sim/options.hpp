@@ -80,6 +80,7 @@ enum class SmoothRule : std::uint8_t {
   kDormandPrince,  // fifth order, its size chosen by EventOptions::tolerance
   kRungeKutta,     // the classical one of fourth order, one for each time step unless events divide it
   kMidpoint,       // the implicit midpoint rule, of second order, one for each time step as well
+  kVariational,    // the variational midpoint rule with knots at events: unequal steps (sim/events/knot_step.hpp)
 };
 
 enum class RootMethod : std::uint8_t { kBrent, kBisection };
@@ -96,13 +97,23 @@ enum class ImpactOrder : std::uint8_t {
   kSequence,  // are solved one by one, the fastest first, until none approaches
 };
 
+// Friction of impacts (sim/events/impact_cones.hpp).
+enum class ImpactCone : std::uint8_t {
+  kExact,   // Coulomb's cone
+  kLinear,  // a pyramid whose edges lie in it: EventOptions::cone_directions of them
+  kSmooth,  // sqrt(|lambda_t|^2 + eps^2) - eps <= mu lambda_n, eps: EventOptions::cone_smoothing
+};
+
 // Integrator::kEvent (docs/choose-an-integrator.md).
 struct EventOptions {
   SmoothRule rule = SmoothRule::kDormandPrince;
   RootMethod root = RootMethod::kBrent;
   ImpactLaw impact_law = ImpactLaw::kNewton;
   ImpactOrder impact_order = ImpactOrder::kTogether;
-  double tolerance = 1e-9;              // m and m/s: error that one smooth step of Dormand-Prince may make
+  double tolerance = 1e-9;  // m and m/s: error that one smooth step of Dormand-Prince may make
+  ImpactCone impact_cone = ImpactCone::kExact;
+  int cone_directions = 4;              // kLinear: a multiple of 4
+  double cone_smoothing = 1e-3;         // N s, kSmooth
   double tangential_restitution = 0.0;  // of impacts that stick: they leave with this share of their slip, reversed
   int max_events = 100;                 // in one time step; the rest of it is made by time stepping
 };

@@ -18,6 +18,28 @@ const char* to_string(StepStatus status) {
   return "";
 }
 
+const char* to_string(EventFallback why) {
+  switch (why) {
+    case EventFallback::kNone:
+      return "none";
+    case EventFallback::kManyEvents:
+      return "more events than max_events";
+    case EventFallback::kManySteps:
+      return "too many smooth steps";
+    case EventFallback::kNoImpact:
+      return "an impact was not solved";
+    case EventFallback::kNoModes:
+      return "no modes of contact fit";
+    case EventFallback::kNoSmoothMotion:
+      return "no smooth motion";
+    case EventFallback::kCompliant:
+      return "something is compliant";
+    case EventFallback::kMocap:
+      return "mocap bodies moved";
+  }
+  return "";
+}
+
 void keep_worst(const Residuals& r, Residuals& worst) {
   worst.natv = std::max(worst.natv, r.natv);
   worst.natv_relative = std::max(worst.natv_relative, r.natv_relative);
@@ -72,12 +94,14 @@ void EventReport::add_earlier(const EventReport& earlier) {
   last = events > 0 ? last : earlier.last;
   events += earlier.events;
   impacts += earlier.impacts;
+  why = fallbacks > 0 ? why : earlier.why;
   fallbacks += earlier.fallbacks;
 }
 
 void StepReport::merge_earlier(const StepReport& earlier) {
   status = std::max(status, earlier.status);
   iterations += earlier.iterations;
+  newton += earlier.newton;
   largest_iterations = std::max(largest_iterations, earlier.largest_iterations);
   if (earlier.stage.number > stage.number) stage = earlier.stage;
   const int block = earlier.residuals.natv > residuals.natv ? -1 : residuals.worst_block;

@@ -87,14 +87,29 @@ struct AccuracyReport {
   void add(const AccuracyReport& other);
 };
 
+// Why part of a step of Integrator::kEvent was made by time stepping.
+enum class EventFallback : std::uint8_t {
+  kNone,
+  kManyEvents,      // more than EventOptions::max_events
+  kManySteps,       // slips that turn ever faster
+  kNoImpact,        // the problem of an impact was not solved, or impacts did not end
+  kNoModes,         // no modes of contact fitted, and no impact without collision helped
+  kNoSmoothMotion,  // no smooth step, however short
+  kCompliant,       // something is no hard constraint: compliant contacts, springs of loops or tendons across branches
+  kMocap,           // mocap bodies moved
+};
+
+const char* to_string(EventFallback why);
+
 // What happened in a step of Integrator::kEvent; zero otherwise.
 struct EventReport {
-  int smooth_steps = 0;  // between events
-  int rejected = 0;      // smooth steps that were tried again with a smaller size
-  int events = 0;        // moments at which a contact or limit closed, opened, slipped or stuck
-  int impacts = 0;       // contact problems of impacts that were solved
-  int fallbacks = 0;     // parts that were made by time stepping
-  double last = 0.0;     // s: the time of the last event
+  int smooth_steps = 0;                      // between events
+  int rejected = 0;                          // smooth steps that were tried again with a smaller size
+  int events = 0;                            // moments at which a contact or limit closed, opened, slipped or stuck
+  int impacts = 0;                           // contact problems of impacts that were solved
+  int fallbacks = 0;                         // parts that were made by time stepping
+  EventFallback why = EventFallback::kNone;  // the last of them
+  double last = 0.0;                         // s: the time of the last event
 
   // The account of both, `earlier` before this.
   void add_earlier(const EventReport& earlier);
@@ -120,11 +135,13 @@ struct StepReport {
   int constraints = 0;  // blocks of all kinds
   int rows = 0;
   int islands = 0;
-  int iterations = 0;              // of all islands
-  int largest_iterations = 0;      // of one island
-  SolverStage stage;               // the dearest that an island needed, of solvers that have several (`auto`)
-  Residuals residuals;             // the worst of all islands, field by field; with those that sleep
-  std::string worst;               // why a solver refused an island; empty otherwise
+  int iterations = 0;          // of all islands
+  int largest_iterations = 0;  // of one island
+  int newton = 0;       // iterations of the equation of motion, of rules that solve one: the variational ones, and the
+                        // implicit ones of kEvent; of kContactImplicit: contact problems
+  SolverStage stage;    // the dearest that an island needed, of solvers that have several (`auto`)
+  Residuals residuals;  // the worst of all islands, field by field; with those that sleep
+  std::string worst;    // why a solver refused an island; empty otherwise
   double penetration = 0.0;        // m, the deepest contact at the start of the step, 0 if none
   double violation = 0.0;          // the largest error of limits and equalities at the start of the step, m or rad
   double shift = 0.0;              // compliance that the solver had to add; 0: the problem as assembled

@@ -42,6 +42,14 @@ struct Channel {
   bool logarithmic = false;
 };
 
+// Something that happened between two frames, drawn on the time line.
+enum class MarkKind { kEvent, kImpact, kFallback };  // a change of contact; velocities that jumped; another rule's step
+
+struct Mark {
+  double time = 0.0;  // s
+  MarkKind kind = MarkKind::kEvent;
+};
+
 struct Frame {
   double time = 0.0;                         // s
   std::vector<Transform> poses;              // nbody: X_WB
@@ -49,6 +57,7 @@ struct Frame {
   std::vector<int> asleep;                   // bodies that sleep, ascending
   std::vector<double> values;                // one for each channel of the source; NaN where there is none
   std::vector<double> low, high;             // their extremes since the frame before; empty: not known
+  std::vector<Mark> marks;                   // since the frame before
   std::vector<CertificateItem> certificate;  // of this moment (live); may be empty
 };
 

@@ -210,6 +210,7 @@ std::string frame_message(const Frame& frame) {
              {"values", frame.values},
              {"certificate", certificate_array(frame.certificate)}};
   if (!frame.asleep.empty()) parts["asleep"] = frame.asleep;
+  for (const Mark& mark : frame.marks) parts["marks"].push_back({mark.time, static_cast<int>(mark.kind)});
   if (!frame.low.empty()) parts["low"] = frame.low;
   if (!frame.high.empty()) parts["high"] = frame.high;
   std::string header = dump(parts);

@@ -78,12 +78,15 @@ Replay replay_of(const Recording& recording, double frame_rate) {
   Data data(model);
   RowContacts contacts;
   Extremes extremes;
+  std::vector<Mark> marks;
   const double start = recording.steps().time.front();
   for (std::size_t row = 0; row < recording.rows(); ++row) {
     constexpr double kTimeTolerance = 1e-9;  // s
     const double time = recording.steps().time[row];
-    const StepValues values = step_values(recording.report(row), recording.steps().kinetic_energy[row],
-                                          recording.steps().potential_energy[row]);
+    const StepReport report = recording.report(row);
+    add_marks(report, marks);
+    const StepValues values =
+        step_values(report, recording.steps().kinetic_energy[row], recording.steps().potential_energy[row]);
     extremes.add(values);
     const bool due = time - start >= static_cast<double>(replay.frames.size()) / frame_rate - kTimeTolerance;
     if (!due && row + 1 < recording.rows()) continue;
@@ -102,6 +105,8 @@ Replay replay_of(const Recording& recording, double frame_rate) {
     frame.low = extremes.low();
     frame.high = extremes.high();
     extremes.clear();
+    frame.marks.swap(marks);
+    marks.clear();
   }
   return replay;
 }

@@ -99,6 +99,19 @@ void add_asleep(const std::vector<Frame>& frames, Json& out) {
                    {"bodies", packed_json(pack(bodies, 1, Delta::kRows))}};
 }
 
+void add_marks(const std::vector<Frame>& frames, Json& out) {
+  std::vector<double> times;
+  std::vector<std::uint16_t> kinds;
+  for (const Frame& frame : frames) {
+    for (const Mark& mark : frame.marks) {
+      times.push_back(mark.time);
+      kinds.push_back(static_cast<std::uint16_t>(mark.kind));
+    }
+  }
+  if (times.empty()) return;
+  out["marks"] = {{"times", packed_json(pack(times, 1))}, {"kinds", packed_json(pack(kinds, 1, Delta::kNo))}};
+}
+
 Json frames_json(const std::vector<Frame>& frames) {
   Json out{{"count", frames.size()}};
   if (frames.empty()) return out;
@@ -109,6 +122,7 @@ Json frames_json(const std::vector<Frame>& frames) {
   add_poses(frames, out);
   add_contacts(frames, out);
   add_asleep(frames, out);
+  add_marks(frames, out);
   return out;
 }
 

@@ -89,6 +89,17 @@ StepValues step_values(const StepReport& report, double kinetic, double potentia
           micro(t.solve)};
 }
 
+void add_marks(const StepReport& report, std::vector<Mark>& marks) {
+  const EventReport& events = report.events;
+  const double last = events.events > 0 ? events.last : report.time;
+  if (events.impacts > 0) {
+    marks.push_back({last, MarkKind::kImpact});
+  } else if (events.events > 0) {
+    marks.push_back({last, MarkKind::kEvent});
+  }
+  if (events.fallbacks > 0 || report.warnings.variational_fallback) marks.push_back({report.time, MarkKind::kFallback});
+}
+
 void fill_contacts(const Model& model, const Data& data, std::span<const ContactForce> forces,
                    std::vector<FrameContact>& contacts) {
   UnionFind trees;
@@ -179,6 +190,7 @@ void SimulatorSource::take_step() {
   const bool measured = sim.options().watch.energy && report.status != StepStatus::kDiverged;
   extremes_.add(step_values(report, measured ? report.energy.kinetic : sim.kinetic_energy(),
                             measured ? report.energy.potential : sim.potential_energy()));
+  add_marks(report, marks_);
   since_frame_.status = std::max(since_frame_.status, report.status);
   since_frame_.penetration = std::max(since_frame_.penetration, report.penetration);
   since_frame_.violation = std::max(since_frame_.violation, report.violation);
@@ -188,6 +200,7 @@ void SimulatorSource::take_step() {
 
 void SimulatorSource::forget_steps() {
   extremes_.clear();
+  marks_.clear();
   since_frame_ = StepReport();
   frame_read_ = false;
 }
@@ -234,6 +247,7 @@ void SimulatorSource::read(Frame& frame) {
   extremes_.add(values);
   frame.low = extremes_.low();
   frame.high = extremes_.high();
+  frame.marks = marks_;
   frame.certificate = step_certificate(since_frame_, sim.options().tolerance);
   frame_read_ = true;
 }

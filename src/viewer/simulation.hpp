@@ -56,6 +56,7 @@ class SimulatorSource : public LiveSource {
   std::optional<RunCertificate> certificate_;
   // What the steps since the last frame amount to. A frame that is read twice shows the same.
   Extremes extremes_;
+  std::vector<Mark> marks_;
   StepReport since_frame_;
   bool frame_read_ = false;
   double taken_at_ = kNever;  // s, the time of the last step in them
@@ -94,6 +95,8 @@ class Simulation : public SimulatorSource {
 std::vector<Channel> step_channels();
 using StepValues = std::array<double, 12>;  // one for each of them
 StepValues step_values(const StepReport& report, double kinetic, double potential);
+// What a step marks on the time line: its last event, and whether another rule had to make part of it.
+void add_marks(const StepReport& report, std::vector<Mark>& marks);
 
 // Contacts of the last step. `data` holds poses and velocities (forward_velocity) after it. A contact slips when its
 // force is at the edge of the friction cone and its surfaces move along each other. Contacts of bodies that touch,

@@ -96,6 +96,19 @@ TEST_F(DamagedRecordings, WholeOnesHaveNoDamage) {
   EXPECT_EQ(recording.rows(), 101U);
 }
 
+// Files of old writers have no columns of events: zeros. Other columns are never left out.
+TEST_F(DamagedRecordings, OldOnesHaveNoEvents) {
+  for (const char* path : {"/steps/events", "/steps/newton", "/steps/last_event"})
+    edit([&](hid_t file) { ASSERT_GE(H5Ldelete(file, path, H5P_DEFAULT), 0); });
+  const Recording recording(file_);
+  EXPECT_EQ(recording.damage(), "");
+  EXPECT_EQ(recording.rows(), 101U);
+  EXPECT_EQ(recording.steps().events, std::vector<std::int32_t>(101, 0));
+  EXPECT_EQ(recording.steps().last_event, std::vector<double>(101, 0.0));
+  edit([&](hid_t file) { ASSERT_GE(H5Ldelete(file, "/steps/iterations", H5P_DEFAULT), 0); });
+  EXPECT_THAT(Recording(file_).damage(), HasSubstr("/steps/iterations"));
+}
+
 // The rows before the damage are right; what comes after is left out, and it is said where.
 TEST_F(DamagedRecordings, SayWhereTheyAreDamaged) {
   const Recording whole(file_);

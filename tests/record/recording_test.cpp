@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -101,6 +102,44 @@ void expect_same(const Recording& recording, const Witness& witness, std::size_t
     }
   }
   EXPECT_EQ(recording.contact_start(rows), point);
+}
+
+// Events, impacts, rejected steps and Newton iterations are the sums of the steps since the row before.
+TEST_F(Recordings, CountEventsBetweenRows) {
+  Scene scene = make_scene("woodpecker");
+  scene.options.events.rule = SmoothRule::kVariational;
+  SceneRun run(std::move(scene));
+  RecordingWriter writer(file_, run.simulator(), {.every = 10});
+  std::vector<int> events{0}, impacts{0}, newton{0};
+  std::vector<double> last{0.0};
+  for (int i = 0; i < 200; ++i) {
+    run.step();
+    writer.add(run.simulator());
+    if (i % 10 == 0) {
+      events.push_back(0);
+      impacts.push_back(0);
+      newton.push_back(0);
+      last.push_back(last.back());
+    }
+    const StepReport& report = run.simulator().report();
+    events.back() += report.events.events;
+    impacts.back() += report.events.impacts;
+    newton.back() += report.newton;
+    if (report.events.events > 0) last.back() = report.events.last;
+  }
+  writer.close();
+  const Recording recording(file_);
+  EXPECT_EQ(recording.steps().events, std::vector<std::int32_t>(events.begin(), events.end()));
+  EXPECT_EQ(recording.steps().impacts, std::vector<std::int32_t>(impacts.begin(), impacts.end()));
+  EXPECT_EQ(recording.steps().newton, std::vector<std::int32_t>(newton.begin(), newton.end()));
+  EXPECT_EQ(recording.steps().last_event, last);
+  EXPECT_GT(last.back(), 0.0);
+  EXPECT_GT(newton.back(), 0);
+  write_csv(recording, folder_ / "csv");
+  std::ifstream csv(folder_ / "csv" / "steps.csv");
+  std::string titles;
+  std::getline(csv, titles);
+  EXPECT_THAT(titles, HasSubstr(",events,impacts,rejected,fallbacks,newton,last_event,"));
 }
 
 TEST_F(Recordings, AreTheRunBitForBit) {

@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Library, SceneRuns,
                          testing::Values("cube-slide", "cube-drag", "cube-tilt", "mass-ratio", "stack:5", "sphere-roll",
                                          "domino:4", "card-house:2", "arch:9", "newtons-cradle", "pile:20",
                                          "conveyor:2", "quadruped", "quadruped:flat,push=40", "humanoid", "hand",
-                                         "wheel", "pendulum", "double-pendulum"),
+                                         "wheel", "pendulum", "double-pendulum", "woodpecker"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

@@ -132,7 +132,7 @@ export class App {
     this.overlays = new Overlays(scene, sizes.unit, this.forceScale);
     this.stage.scene.add(this.bodies.group, this.ground.group, this.overlays.group);
 
-    this.transport = new Transport(this);
+    this.transport = new Transport(this, store);
     this.display = new DisplaySection((name) => {
       this.toggleDisplay(name);
     });
@@ -533,6 +533,7 @@ export class App {
       speed: this.speed,
       live: this.send !== null,
       atLatest: !this.pinned,
+      theme: this.theme,
       achieved: this.achieved,
     });
     const { metresPerNewton, longest } = this.forceScale;
@@ -594,6 +595,7 @@ export class App {
       contacts: this.store.frames[index]?.contacts?.count ?? 0,
       visible: this.visible(),
       camera: { position: this.stage.camera.position.toArray(), target: this.stage.controls.target.toArray() },
+      marks: this.transport.marks.count,
       charts: this.charts.map((chart) => chart.title),
       certificate: this.certificate.items,
       drawCalls: this.stage.renderer.info.render.calls,

@@ -83,9 +83,9 @@ function showLive(): void {
       });
     },
     state: (state) => app?.setLiveState(state),
-    frame: (frame, certificate) => {
+    frame: ({ frame, certificate, marks }) => {
       if (!app) early = frame;
-      app?.store.append(frame);
+      app?.store.append(frame, marks);
       app?.setCertificate(certificate);
       app?.frameArrived();
     },

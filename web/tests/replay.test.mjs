@@ -56,6 +56,32 @@ describe("a replay", () => {
     );
   });
 
+  test("marks events on the time line, where they were", async () => {
+    assert.equal((await stateOf(view.page)).marks, 3);
+    assert.equal(
+      await view.page.getAttribute(".timeline input", "title"),
+      "1 change of contact, 1 impact, 1 step made by another rule",
+    );
+    // The columns of the picture that have any colour, as shares of the way of the slider's thumb.
+    const places = await view.page.evaluate(() => {
+      const canvas = document.querySelector(".marks");
+      const { width, height, data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const inset = (7 * width) / canvas.clientWidth;
+      const columns = [...Array(width).keys()].filter((x) =>
+        [...Array(height).keys()].some((y) => data[4 * (y * width + x) + 3] > 128),
+      );
+      return columns.map((x) => (x + 0.5 - inset) / (width - 2 * inset));
+    });
+    for (const time of [0.105, 0.31, 0.5]) {
+      const share = time / (59 / 50);
+      assert.ok(
+        places.some((x) => Math.abs(x - share) < 0.005),
+        `${places} lack ${share}`,
+      );
+    }
+    assert.ok(places.length <= 12, `${places}`);
+  });
+
   test("shows titles as text, not as markup", async () => {
     assert.equal(await view.page.textContent("h1"), 'Tower </script><b>&"');
     assert.equal(await view.page.locator("h1 b").count(), 0);

@@ -149,6 +149,7 @@ export function replayOf(count, frames) {
         values: pack("f32", contact.values, 5),
         labels: pack("i32", contact.labels, 4, true),
       },
+      marks: { times: pack("f64", [0.105, 0.31, 0.5]), kinds: pack("u16", [1, 0, 2]) },
     },
     channels: [
       { chart: "Energy", name: "total", unit: "J", logarithmic: false, values: pack("f32", energy) },

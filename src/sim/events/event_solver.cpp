@@ -1,6 +1,7 @@
 #include "touchstone/sim/events/event_solver.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "touchstone/dynamics/algorithms.hpp"
 
@@ -15,7 +16,19 @@ SimulatorOptions options_of(const StepContext& s) {
   return options;
 }
 
+SimulatorOptions pyramid_options(const StepContext& s, int facets) {
+  SimulatorOptions options = options_of(s);
+  options.solver = "lcp-lemke";
+  options.solver_options = {"facets=" + std::to_string(facets)};
+  options.tolerance = 1e-9;
+  options.max_iterations = 0;
+  return options;
+}
+
 }  // namespace
+
+EventSolver::EventSolver(const StepContext& s, int facets)
+    : solver_(pyramid_options(s, facets)), is_cone_(false), change_(VectorX::Zero(s.model.nv)) {}
 
 EventSolver::EventSolver(const StepContext& s) : solver_(options_of(s)), change_(VectorX::Zero(s.model.nv)) {}
 
@@ -40,8 +53,11 @@ bool EventSolver::solve(StepContext& s, Survey& survey, const VectorX& v_free) {
   s.report.islands = std::max(s.report.islands, report.islands);
   s.report.times.solve += report.times.solve;
   s.report.times.certify += report.times.certify;
-  const bool is_solved = report.residuals.natv_relative <= s.options.tolerance && change_.allFinite();
-  if (is_solved) keep_worst(report.residuals, s.report.residuals);
+  bool is_solved = change_.allFinite();
+  for (int island = 0; island < islands && !is_cone_; ++island)
+    is_solved = is_solved && solver_.status(island) == SolveStatus::kSolved;
+  if (is_cone_) is_solved = is_solved && report.residuals.natv_relative <= s.options.tolerance;
+  if (is_solved && is_cone_) keep_worst(report.residuals, s.report.residuals);
   return is_solved;
 }
 

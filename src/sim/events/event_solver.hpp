@@ -10,6 +10,9 @@ namespace touchstone {
 class EventSolver {
  public:
   explicit EventSolver(const StepContext& s);
+  // With a pyramid of so many facets in the place of the cone, by Lemke's method. Its certificate is not that of the
+  // cone: it is solved if the method says so, and s.report hears nothing of it.
+  EventSolver(const StepContext& s, int facets);
 
   // The problem with the free velocity (or acceleration) v_free and the bias of survey.c. False: not solved to the
   // tolerance that the user has asked for. The certificate goes into s.report. Afterwards survey.c has the velocities
@@ -22,6 +25,7 @@ class EventSolver {
 
  private:
   IslandSolver solver_;
+  bool is_cone_ = true;
   VectorX lambda_, change_;
 };
 

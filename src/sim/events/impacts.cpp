@@ -24,7 +24,7 @@ bool touches(const Survey& survey, int block) {
 
 bool Impacts::are_due(const Survey& survey) {
   for (int block = 0; block < survey.c.count(); ++block) {
-    if (touches(survey, block) && survey.c.velocity[survey.normal(block)] < -kRestingSpeed) return true;
+    if (touches(survey, block) && survey.c.velocity[survey.normal(block)] < -survey.resting_speed) return true;
   }
   return false;
 }
@@ -49,7 +49,7 @@ bool Impacts::solve(StepContext& s, Survey& survey, EventSolver& solver, VectorX
     const int normal = survey.normal(block);
     if (!touches(survey, block)) continue;
     if (c.bias[normal] > 0.0) c.bias[normal] = 0.0;  // the rest of a gap
-    if (!(c.velocity[normal] < -kRestingSpeed)) continue;
+    if (!(c.velocity[normal] < -survey.resting_speed)) continue;
     for (int row = survey.first(block); row < normal; ++row)
       c.bias[row] += s.options.events.tangential_restitution * survey.slip(row);
   }
@@ -63,14 +63,14 @@ bool Impacts::solve_together(StepContext& s, Survey& survey, EventSolver& solver
   Constraints& c = survey.c;
   const int rows = c.rows();
   if (s.options.events.impact_law == ImpactLaw::kNewton) {
-    if (!solver.solve(s, survey, v)) return false;
-    v += solver.change();
+    if (!cones_.solve(s, survey, solver, v)) return false;
+    v += cones_.change();
     return true;
   }
   if (bias_.size() < rows) bias_.resize(2 * rows);
   bias_.head(rows) = c.bias.head(rows);
   for (int row = 0; row < rows; ++row) c.bias[row] = std::max(c.bias[row], 0.0);
-  if (!solver.solve(s, survey, v)) return false;
+  if (!cones_.solve(s, survey, solver, v)) return false;
   if (expansion_.size() < rows) expansion_.resize(2 * rows);
   expansion_.setZero();
   for (int block = 0; block < c.count(); ++block) {
@@ -78,15 +78,15 @@ bool Impacts::solve_together(StepContext& s, Survey& survey, EventSolver& solver
     if (!touches(survey, block)) continue;
     // The coefficient, from the bias e u_n of Newton's law. A contact that did not approach has none.
     const double e = bias_[normal] < 0.0 ? bias_[normal] / c.velocity[normal] : 0.0;
-    for (int row = survey.first(block); row <= normal; ++row) expansion_[row] = e * solver.impulses()[row];
+    for (int row = survey.first(block); row <= normal; ++row) expansion_[row] = e * cones_.impulses()[row];
   }
-  v += solver.change();
+  v += cones_.change();
   velocity_.setZero();
   add_constraint_force(s.model, c, expansion_, velocity_);
   touchstone::solve(s.model, survey.data, velocity_);
   v += velocity_;
-  if (!solver.solve(s, survey, v)) return false;  // what the expansion pushes into its neighbours
-  v += solver.change();
+  if (!cones_.solve(s, survey, solver, v)) return false;  // what the expansion pushes into its neighbours
+  v += cones_.change();
   return true;
 }
 

@@ -57,12 +57,12 @@ void ModeChoice::begin(StepContext& s, Survey& survey) {
     const BlockType type = c.blocks.type[at(block)];
     const int normal = survey.normal(block);
     if (is_unilateral(type)) {
-      const bool rests = c.position[at(normal)] <= kTouching && c.velocity[normal] <= kRestingSpeed;
+      const bool rests = c.position[at(normal)] <= kTouching && c.velocity[normal] <= survey.resting_speed;
       may_close_[at(block)] = rests ? 1 : 0;
       if (!rests) c.bias[normal] += kFast * acceleration_;
     }
     const double speed = type == BlockType::kEquality ? 0.0 : slip_speed(survey, block);
-    if (!(speed > kRestingSpeed) || type == BlockType::kNonNegative) continue;
+    if (!(speed > survey.resting_speed) || type == BlockType::kNonNegative) continue;
     const int last = type == BlockType::kCoulomb ? normal : normal + 1;
     for (int row = survey.first(block); row < last; ++row)
       c.bias[row] += kFast * acceleration_ * survey.slip(row) / speed;
@@ -83,7 +83,7 @@ void ModeChoice::read_contact(const Survey& survey, const VectorX& lambda, int b
   if (first == normal) return;
   const double speed = slip_speed(survey, block);
   double slip[6] = {};
-  if (speed > kRestingSpeed) {
+  if (speed > survey.resting_speed) {
     for (int row = first; row < normal; ++row) slip[row - first] = survey.slip(row) / speed;
   } else {
     double largest = 0.0;
@@ -119,7 +119,7 @@ void ModeChoice::read(const Survey& survey, const VectorX& lambda, int block) {
     if (may_close_[at(block)] == 0 || (!pushes && row_acceleration_[first] > kFits * acceleration_))
       member.mode = Mode::kOpen;
   } else if (member.type == BlockType::kBox) {
-    const bool is_fast = slip_speed(survey, block) > kRestingSpeed;
+    const bool is_fast = slip_speed(survey, block) > survey.resting_speed;
     const bool is_bound = lambda[first] <= c.blocks.lo[at(first)] || lambda[first] >= c.blocks.hi[at(first)];
     if (!is_fast && !is_bound) return;
     member.mode = Mode::kSlide;
@@ -138,7 +138,7 @@ double ModeChoice::misfit_of_normal(const Survey& survey, const ModeForces& forc
   }
   if (may_close_[at(block)] == 0) return 0.0;
   changed.mode = Mode::kHeld;
-  if (member.type == BlockType::kCoulomb && first < normal && slip_speed(survey, block) > kRestingSpeed) {
+  if (member.type == BlockType::kCoulomb && first < normal && slip_speed(survey, block) > survey.resting_speed) {
     double slip[6] = {};
     for (int row = first; row < normal; ++row) slip[row - first] = survey.slip(row);
     changed.mode = Mode::kSlide;

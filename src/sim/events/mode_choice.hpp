@@ -17,10 +17,6 @@
 
 namespace touchstone {
 
-// Below these a row rests: m/s, and m.
-constexpr double kRestingSpeed = 1e-7;
-constexpr double kTouching = 1e-8;
-
 class ModeChoice {
  public:
   // The modes of all blocks of a survey in which nothing approaches, in its order; forces.solve has been called for

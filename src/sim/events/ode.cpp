@@ -28,6 +28,7 @@ bool OdeStep::make(OdeSystem& f, const VectorX& y, const VectorX& rate, double h
   k_[0] = rate;
   quartic_.setZero(y.size());
   error_.setZero(y.size());
+  iterations_ = 0;
   switch (rule_) {
     case SmoothRule::kDormandPrince:
       return dormand_prince(f);
@@ -35,6 +36,8 @@ bool OdeStep::make(OdeSystem& f, const VectorX& y, const VectorX& rate, double h
       return runge_kutta(f);
     case SmoothRule::kMidpoint:
       return midpoint(f);
+    case SmoothRule::kVariational:
+      return f.make_step(h, end_, iterations_) && finish(f);
   }
   return false;
 }
@@ -71,11 +74,16 @@ bool OdeStep::midpoint(OdeSystem& f) {
   constexpr int kMost = 100;
   constexpr double kSame = 1e-14;  // relative change
   k_[1] = k_[0];
+  double previous = HUGE_VAL, share = 1.0;
   for (int i = 0; i < kMost; ++i) {
     at_ = start_ + 0.5 * h_ * k_[1];
+    ++iterations_;
     if (!at_.allFinite() || !f.rate(at_, k_[2])) return false;
     const double change = h_ * (k_[2] - k_[1]).lpNorm<Eigen::Infinity>();
-    k_[1].swap(k_[2]);
+    // Slips that end with the step turn to and fro by as much as they are corrected: then half of it is taken.
+    if (change > 0.7 * previous) share = 0.5;
+    previous = change;
+    k_[1] += share * (k_[2] - k_[1]);
     if (change <= kSame * (1.0 + at_.lpNorm<Eigen::Infinity>())) {
       end_ = start_ + h_ * k_[1];
       return finish(f);

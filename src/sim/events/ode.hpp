@@ -1,8 +1,8 @@
 // One step of an explicit or implicit rule on y' = f(y), and what lies between its ends.
 //
 // Dormand and Prince's 5(4) with its continuous extension of fourth order (Hairer, Norsett, Wanner 1993, II.4-6), the
-// classical Runge-Kutta rule, and the implicit midpoint rule by fixed-point iteration; the last two have a cubic
-// between their ends.
+// classical Runge-Kutta rule, the implicit midpoint rule by fixed-point iteration, and a rule that the system has of
+// its own (sim/events/knot_step.hpp); all but the first have a cubic between their ends.
 #pragma once
 
 #include "touchstone/math/types.hpp"
@@ -15,6 +15,8 @@ class OdeSystem {
   virtual ~OdeSystem() = default;
   // dy = f(y). False: there is none, and the step is not made.
   virtual bool rate(const VectorX& y, VectorX& dy) = 0;
+  // The end of a step of the size h from where the system begins, by a rule of its own; how many iterations it took.
+  virtual bool make_step(double h, VectorX& end, int& iterations) = 0;
 };
 
 class OdeStep {
@@ -28,6 +30,8 @@ class OdeStep {
   const VectorX& end() const { return end_; }
   const VectorX& end_rate() const { return last(); }
   double size() const { return h_; }
+  // Of implicit rules, in the last step.
+  int iterations() const { return iterations_; }
   // At the share s of the step, [0, 1].
   void interpolate(double s, VectorX& y) const;
   // Of each entry: what the embedded rule says; zero for rules that have none.
@@ -44,6 +48,7 @@ class OdeStep {
 
   SmoothRule rule_;
   double h_ = 0.0;
+  int iterations_ = 0;
   VectorX start_, end_, error_, at_, quartic_;
   VectorX k_[kStages];  // the last one: f at the end
 };

@@ -63,6 +63,7 @@ SmoothMotion::SmoothMotion(StepContext& s)
       survey_(s),
       other_(s),
       forces_(s.model),
+      knots_(s.model),
       base_(s.state),
       at_(s.state),
       y_(VectorX::Zero(2 * s.model.nv + kWorks)),
@@ -131,6 +132,12 @@ bool SmoothMotion::rate(const VectorX& y, VectorX& dy) {
   const double applied = (data.smooth_force + data.bias - data.passive - data.actuation).dot(at_.v);
   dy.tail<kWorks>() << forces_.power(survey_), actuators, dampers, applied;
   return true;
+}
+
+bool SmoothMotion::make_step(double h, VectorX& end, int& iterations) {
+  const bool is_made = knots_.make(*this, h, end);
+  iterations = knots_.iterations();
+  return is_made;
 }
 
 // The blocks of the members in the survey.
@@ -240,6 +247,9 @@ namespace {
 
 double threshold(double floor) { return floor > kGapNoise ? 0.0 : std::min(floor, 0.0) - kGapNoise; }
 
+// Where what has this threshold is closed: at zero, or as deep as it was.
+double closed_at(double threshold) { return threshold < 0.0 ? threshold + kGapNoise : 0.0; }
+
 }  // namespace
 
 SmoothMotion::Guard SmoothMotion::guard() const {
@@ -261,18 +271,19 @@ SmoothMotion::Guard SmoothMotion::guard() const {
   for (const Contact& contact : survey_.seen) {
     const double gap = gap_of(contact);
     if (gap >= least.value || is_closed(contact) || is_ignored(contact)) continue;
-    const double value = gap - floor_of(owner_of(contact));
+    const double floor = floor_of(owner_of(contact)), value = gap - floor;
     if (value < least.value) {
       const Vec3 approach = velocity_at(s_.model, survey_.data, contact.body_b, contact.position) -
                             velocity_at(s_.model, survey_.data, contact.body_a, contact.position);
-      least = {value, true, gap, dot(contact.normal(), approach)};
+      least = {value, true, gap - closed_at(floor), dot(contact.normal(), approach)};
     }
   }
   for (int block = 0; block < survey_.c.count(); ++block) {
     if (!is_open_limit(block)) continue;
     const int row = survey_.first(block);
-    const double gap = survey_.c.position[at(row)], value = gap - floor_of(owner_of(survey_.c.list[at(block)]));
-    if (value < least.value) least = {value, true, gap, survey_.c.velocity[row]};
+    const double floor = floor_of(owner_of(survey_.c.list[at(block)]));
+    const double gap = survey_.c.position[at(row)], value = gap - floor;
+    if (value < least.value) least = {value, true, gap - closed_at(floor), survey_.c.velocity[row]};
   }
   return least;
 }
@@ -280,6 +291,14 @@ SmoothMotion::Guard SmoothMotion::guard() const {
 bool SmoothMotion::any_near() const {
   return std::any_of(survey_.seen.begin(), survey_.seen.end(),
                      [&](const Contact& contact) { return !is_closed(contact) && !is_ignored(contact); });
+}
+
+bool SmoothMotion::any_stops(double speed) const {
+  for (std::size_t k = 0; k < members_.size(); ++k) {
+    const bool slides = members_[k].mode == Mode::kSlide && members_[k].type == BlockType::kCoulomb && blocks_[k] >= 0;
+    if (slides && slip_speed(survey_, blocks_[k]) <= speed) return true;
+  }
+  return false;
 }
 
 void SmoothMotion::correct(State& state) {

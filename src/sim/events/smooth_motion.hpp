@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "touchstone/sim/events/knot_step.hpp"
 #include "touchstone/sim/events/mode_choice.hpp"
 #include "touchstone/sim/events/mode_forces.hpp"
 #include "touchstone/sim/events/ode.hpp"
@@ -24,6 +25,7 @@ class SmoothMotion final : public OdeSystem {
   void begin(const State& state, double reach);
   const VectorX& start() const { return y_; }
   bool rate(const VectorX& y, VectorX& dy) override;
+  bool make_step(double h, VectorX& end, int& iterations) override;
   // The state of some y, and its work.
   void read(const VectorX& y, State& state) const;
   struct Work {
@@ -37,17 +39,22 @@ class SmoothMotion final : public OdeSystem {
   struct Guard {
     double value = 0.0;
     bool is_gap = false;            // of a contact or limit that closes
-    double gap = 0.0, speed = 0.0;  // then its own: m, and m/s
+    double gap = 0.0, speed = 0.0;  // then how far below its floor it is: m; and how fast: m/s
   };
   Guard guard() const;
   // Whether anything open is near enough to close in the reach of the step.
   bool any_near() const;
+
+  // After rate: whether a contact slides slower than this, m/s. Its direction turns without end as it stops.
+  bool any_stops(double speed) const;
 
   // After rate for the end of a step, whose state is given: takes away what closed constraints have drifted, and keeps
   // the directions of slips.
   void correct(State& state);
 
   const Survey& survey() const { return survey_; }
+  Survey& survey() { return survey_; }
+  const StepContext& context() const { return s_; }
   const ModeForces& forces() const { return forces_; }
   const std::vector<Member>& members() const { return members_; }
   const std::vector<int>& blocks() const { return blocks_; }
@@ -68,6 +75,7 @@ class SmoothMotion final : public OdeSystem {
   Survey regime_;  // the closed contacts
   Survey survey_, other_;
   ModeForces forces_;
+  KnotStep knots_;
   State base_, at_;
   VectorX y_, change_;
   double reach_ = 0.0;

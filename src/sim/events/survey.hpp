@@ -9,6 +9,10 @@
 
 namespace touchstone {
 
+// Below these a row rests: m/s, unless events have become many in a step (Survey::resting_speed), and m.
+constexpr double kRestingSpeed = 1e-7;
+constexpr double kTouching = 1e-8;
+
 class Survey {
  public:
   explicit Survey(const StepContext& s);
@@ -42,6 +46,7 @@ class Survey {
   // Whether all blocks can be part of smooth motion: no compliant contacts, no blocks of springs and servos.
   bool is_rigid() const;
 
+  double resting_speed = kRestingSpeed;  // m/s: what moves slower rests
   State state;
   Data data;
   VectorX a_free;                 // nv

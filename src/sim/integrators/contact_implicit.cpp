@@ -95,6 +95,7 @@ bool ContactImplicit::find_motion(StepContext& s) {
     residual = read_rows(s);
     if (i > 0 && residual <= kAgreed) break;
     linearise(s);
+    ++s.report.newton;
     if (!w.solver.solve(s, w.here, w.zero)) return false;
     const double way = s.h * (w.solver.change() - w.change).cwiseProduct(s.weights.dof_length).cwiseAbs().maxCoeff();
     // Where rows turn much in a step the iteration may sway: then half of the way is taken.

@@ -18,6 +18,15 @@ constexpr int kMostSmoothSteps = 500;  // in one step: slips that turn ever fast
 constexpr int kMostImpacts = 200;      // at one moment
 constexpr double kTimeNoise = 1e-14;   // s: events are found to this
 
+// Bodies that lie on several points rattle from one to another, ever faster and slower, and slips turn as they stop.
+// The more of its events a step has used up, the faster is what counts as resting: m/s. Velocities below it are taken
+// away by the least change, which only loses energy.
+double resting_speed_of(const EventReport& account, int max_events) {
+  const double share = std::max(static_cast<double>(account.events) / max_events,
+                                static_cast<double>(account.smooth_steps) / kMostSmoothSteps);
+  return share < 0.3 ? kRestingSpeed : share < 0.5 ? 1e-6 : share < 0.7 ? 1e-5 : 1e-4;
+}
+
 }  // namespace
 
 struct EventDriven::Work {
@@ -65,18 +74,26 @@ void EventDriven::step(StepContext& s) {
   w.done_work = {};
   w.impact_work = 0.0;
   w.before = s.meter.measure_all(s.model, s.parameters, s.state);
-  const bool is_made = !stage::mocap_moves(s) && make_parts(s);
+  const bool is_made = stage::mocap_moves(s) ? fail(s, EventFallback::kMocap) : make_parts(s);
   s.report.times.dynamics += s.clock.lap();
   is_made ? finish(s) : fall_back(s);
+}
+
+bool EventDriven::fail(StepContext& s, EventFallback why) {
+  s.report.events.why = why;
+  return false;
 }
 
 bool EventDriven::make_parts(StepContext& s) {
   Work& w = *work_;
   while (w.done < s.h) {
     const EventReport& account = s.report.events;
-    if (account.events >= s.options.events.max_events || account.smooth_steps >= kMostSmoothSteps) return false;
+    if (account.events >= s.options.events.max_events) return fail(s, EventFallback::kManyEvents);
+    if (account.smooth_steps >= kMostSmoothSteps) return fail(s, EventFallback::kManySteps);
+    w.touching.resting_speed = resting_speed_of(account, s.options.events.max_events);
     if (!w.knows_modes && !find_modes(s)) return false;
-    if (!advance(s)) return false;
+    if (!advance(s)) return fail(s, EventFallback::kNoSmoothMotion);
+    if (w.motion.any_stops(w.touching.resting_speed)) w.knows_modes = false;
   }
   return true;
 }
@@ -84,11 +101,11 @@ bool EventDriven::make_parts(StepContext& s) {
 bool EventDriven::find_modes(StepContext& s) {
   Work& w = *work_;
   for (int i = 0; i < kMostImpacts; ++i) {
-    if (!w.touching.look(s, w.state, 0.0)) return false;
+    if (!w.touching.look(s, w.state, 0.0)) return fail(s, EventFallback::kNoSmoothMotion);
     w.touching.take_touching(s, kTouching);
-    if (!w.touching.is_rigid()) return false;
+    if (!w.touching.is_rigid()) return fail(s, EventFallback::kCompliant);
     if (Impacts::are_due(w.touching)) {
-      if (!w.impacts.solve(s, w.touching, w.solver, w.v)) return false;
+      if (!w.impacts.solve(s, w.touching, w.solver, w.v)) return fail(s, EventFallback::kNoImpact);
       jump(s);
       continue;
     }
@@ -99,10 +116,10 @@ bool EventDriven::find_modes(StepContext& s) {
       return w.knows_modes = true;
     }
     // Painleve's paradox, or none of the modes that were tried.
-    if (!w.impacts.solve_without_collision(s, w.touching, w.solver, w.v)) return false;
+    if (!w.impacts.solve_without_collision(s, w.touching, w.solver, w.v)) return fail(s, EventFallback::kNoModes);
     jump(s);
   }
-  return false;
+  return fail(s, EventFallback::kNoImpact);
 }
 
 // To the velocity after an impact.
@@ -122,11 +139,11 @@ void EventDriven::rest(StepContext& s) {
   for (int block = 0; block < survey.c.count(); ++block) {
     const BlockType type = survey.c.blocks.type[at(block)];
     const int first = survey.first(block), normal = survey.normal(block);
-    const bool is_slow = type == BlockType::kEquality || slip_speed(survey, block) <= kRestingSpeed;
+    const bool is_slow = type == BlockType::kEquality || slip_speed(survey, block) <= survey.resting_speed;
     int from = is_slow ? first : normal + 1;
     if (type == BlockType::kCoulomb || type == BlockType::kNonNegative) {
       const bool rests =
-          survey.c.position[at(normal)] <= kTouching && std::abs(survey.c.velocity[normal]) <= kRestingSpeed;
+          survey.c.position[at(normal)] <= kTouching && std::abs(survey.c.velocity[normal]) <= survey.resting_speed;
       from = rests ? (is_slow ? first : normal) : normal + 1;
     }
     for (int row = from; row <= normal; ++row) {
@@ -146,7 +163,9 @@ bool EventDriven::make_smooth_step(StepContext& s, double& size) {
   const int nv = s.model.nv;
   for (int i = 0; i < kMostTries; ++i) {
     double factor = 0.25;
-    if (w.ode.make(w.motion, w.motion.start(), w.rate, size)) {
+    const bool is_made = w.ode.make(w.motion, w.motion.start(), w.rate, size);
+    s.report.newton += w.ode.iterations();
+    if (is_made) {
       if (!w.ode.has_error() || nv == 0) return true;
       const VectorX& e = w.ode.error();
       const double error = std::max(e.head(nv).cwiseProduct(s.weights.dof_length).cwiseAbs().maxCoeff(),
@@ -209,6 +228,7 @@ bool EventDriven::advance(StepContext& s) {
   if (share < 1.0) {
     size *= share;
     if (!w.ode.make(w.motion, w.motion.start(), w.rate, size)) return false;
+    s.report.newton += w.ode.iterations();
   } else if (!w.motion.rate(w.ode.end(), w.v)) {
     return false;
   }

@@ -28,6 +28,8 @@ class EventDriven : public StepRule {
   struct Work;
 
   bool make_parts(StepContext& s);
+  // Says why, and returns false.
+  static bool fail(StepContext& s, EventFallback why);
   // Impacts, then modes. False: none fit.
   bool find_modes(StepContext& s);
   void jump(StepContext& s);

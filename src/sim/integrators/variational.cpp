@@ -40,6 +40,7 @@ bool VariationalMidpoint::refine(StepContext& s) {
   s.clock.start();
   const bool solved =
       free_step_.solve(s.model, s.parameters, s.state, s.input, s.h, !s.rules.implicit_forces, s.data, &impulse_);
+  s.report.newton += free_step_.iterations();
   s.report.warnings.variational_fallback = !solved || free_step_.given_up() > 0;
   stage::hold_resting(s, s.data.v_free);
   if (solved && s.loop_velocity != nullptr) {

@@ -131,6 +131,7 @@ export interface ReplayDocument {
     rotations?: Packed;
     contacts?: { starts: Packed; positions: Packed; normals: Packed; values: Packed; labels: Packed };
     asleep?: { starts: Packed; bodies: Packed };
+    marks?: { times: Packed; kinds: Packed };
   };
   channels: (ChannelInfo & { values: Packed; low?: Packed; high?: Packed })[];
   certificate: CertificateItem[];

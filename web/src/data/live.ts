@@ -1,6 +1,6 @@
 // The connection to a running simulation: commands go out, frames come in. The protocol is in docs/viewer.md.
 import type { CertificateItem, ChannelInfo, SceneInfo, Vector } from "./document";
-import { poseSize, type Contacts, type Frame } from "./store";
+import { poseSize, type Contacts, type Frame, type Mark } from "./store";
 
 export interface Range {
   value: number;
@@ -40,7 +40,7 @@ export type Command =
 export interface LiveEvents {
   hello(hello: Hello): void;
   state(state: LiveState): void;
-  frame(frame: Frame, certificate: CertificateItem[]): void;
+  frame(decoded: Decoded): void;
   error(message: string): void;
   closed(): void;
 }
@@ -49,6 +49,7 @@ interface FrameHeader {
   time: number;
   contacts: number;
   asleep?: number[];
+  marks?: [number, number][]; // time, kind
   values: (number | null)[];
   low?: (number | null)[];
   high?: (number | null)[];
@@ -58,7 +59,13 @@ interface FrameHeader {
 const contactSize = 15;
 
 // Length of the header, the header (JSON, padded to a multiple of four bytes), then 32-bit floats: poses and contacts.
-export function decodeFrame(message: ArrayBuffer, bodies: number): { frame: Frame; certificate: CertificateItem[] } {
+export interface Decoded {
+  frame: Frame;
+  certificate: CertificateItem[];
+  marks: Mark[]; // since the frame before
+}
+
+export function decodeFrame(message: ArrayBuffer, bodies: number): Decoded {
   const length = new DataView(message).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(message, 4, length))) as FrameHeader;
   const numbers = new Float32Array(message, 4 + length);
@@ -91,7 +98,8 @@ export function decodeFrame(message: ArrayBuffer, bodies: number): { frame: Fram
   const high = header.high ? row(header.high) : values;
   const frame: Frame = { time: header.time, poses, contacts, values, low, high };
   if (header.asleep) frame.asleep = header.asleep;
-  return { frame, certificate: header.certificate };
+  const marks = (header.marks ?? []).map(([time, kind]) => ({ time, kind: kind }));
+  return { frame, certificate: header.certificate, marks };
 }
 
 const longestWait = 5000; // ms between attempts to connect again
@@ -158,8 +166,7 @@ export class LiveConnection {
 
   private receive(data: string | ArrayBuffer): void {
     if (typeof data !== "string") {
-      const { frame, certificate } = decodeFrame(data, this.bodies);
-      this.events.frame(frame, certificate);
+      this.events.frame(decodeFrame(data, this.bodies));
       return;
     }
     const message = JSON.parse(data) as

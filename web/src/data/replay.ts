@@ -43,7 +43,7 @@ export async function readReplay(replay: ReplayDocument): Promise<FrameStore> {
   }
   const bodies = replay.scene.bodies.length;
   const store = new FrameStore(bodies, replay.channels);
-  const { count, times, positions, rotations, contacts, asleep } = replay.frames;
+  const { count, times, positions, rotations, contacts, asleep, marks } = replay.frames;
   if (count === 0 || !times || !positions || !rotations) return store;
   const quantum = replay.frames.position_quantum ?? 1;
   const [t, p, q, ...channels] = await Promise.all([
@@ -63,6 +63,9 @@ export async function readReplay(replay: ReplayDocument): Promise<FrameStore> {
   }
 
   const sleepers = asleep ? await Promise.all([unpack(asleep.starts), unpack(asleep.bodies)]) : null;
+
+  const marked = marks ? await Promise.all([unpack(marks.times), unpack(marks.kinds)]) : null;
+  marked?.[0].forEach((time, i) => store.marks.push({ time, kind: marked[1][i]! }));
 
   for (let f = 0; f < count; ++f) {
     const poses = new Float32Array(bodies * poseSize);

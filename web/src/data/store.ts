@@ -19,6 +19,18 @@ export interface Contacts {
   labels: Int32Array; // 4 each: body A, body B, mode, island
 }
 
+// Something that happened between two frames.
+export const markKind = {
+  event: 0, // a contact or limit closed, opened, slipped or stuck
+  impact: 1, // velocities jumped
+  fallback: 2, // another rule had to make the step
+};
+
+export interface Mark {
+  time: number;
+  kind: number; // of markKind
+}
+
 export interface Frame {
   time: number;
   poses: Float32Array; // poseSize for each body
@@ -34,6 +46,7 @@ const mostNumbers = 64e6;
 
 export class FrameStore {
   readonly frames: Frame[] = [];
+  readonly marks: Mark[] = [];
   version = 0; // changes with the content
   private numbers = 0;
 
@@ -55,20 +68,24 @@ export class FrameStore {
   }
 
   // Time that runs backwards means that the simulation was reset: the past is another one.
-  append(frame: Frame): void {
+  append(frame: Frame, marks: Mark[] = []): void {
     if (this.count > 0 && frame.time < this.end) this.clear();
     if (this.count > 0 && frame.time === this.end) this.frames.pop();
     this.frames.push(frame);
+    this.marks.push(...marks);
     this.numbers += frame.poses.length + (frame.contacts?.count ?? 0) * 15;
     if (this.numbers > mostNumbers) {
       this.frames.splice(0, Math.ceil(this.count / 4));
       this.numbers *= 0.75;
+      const kept = this.marks.findIndex((mark) => mark.time >= this.start);
+      this.marks.splice(0, kept < 0 ? this.marks.length : kept);
     }
     ++this.version;
   }
 
   clear(): void {
     this.frames.length = 0;
+    this.marks.length = 0;
     this.numbers = 0;
     ++this.version;
   }

@@ -1,5 +1,7 @@
 // The bar at the bottom: play, step, scrub, speed.
+import type { FrameStore } from "../data/store";
 import { el, fixed, icon, iconButton, short } from "./dom";
+import { Marks } from "./marks";
 
 export const speeds = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10];
 
@@ -20,6 +22,7 @@ export interface TransportState {
   speed: number;
   live: boolean;
   atLatest: boolean;
+  theme: string;
   achieved: number | null; // simulated seconds for a second
 }
 
@@ -34,11 +37,13 @@ export class Transport {
   private readonly clock = el("output", { class: "clock" });
   private readonly speed: HTMLSelectElement;
   private readonly rate = el("output", { class: "rate", hidden: true, "aria-label": "Achieved speed" });
+  readonly marks: Marks;
   private shownPlaying: boolean | null = null;
   private start = 0;
   private end = 0;
 
-  constructor(actions: TransportActions) {
+  constructor(actions: TransportActions, store: FrameStore) {
+    this.marks = new Marks(store);
     this.play = iconButton("play", "Play (space)", () => {
       actions.toggle();
     });
@@ -77,8 +82,9 @@ export class Transport {
       actions.reset();
     });
     const buttons = el("div", { class: "buttons" }, reset, back, this.play, forward, this.latest);
+    const line = el("div", { class: "timeline" }, this.marks.element, this.slider);
     const speed = el("div", { class: "speed" }, this.speed, this.rate);
-    this.element = el("footer", { class: "transport card" }, buttons, this.slider, this.clock, speed);
+    this.element = el("footer", { class: "transport card" }, buttons, line, this.clock, speed);
   }
 
   // Live always; a replay is as fast as wanted unless the page cannot keep up.
@@ -106,6 +112,7 @@ export class Transport {
     const s = span > 0 ? (state.time - state.start) / span : 0;
     this.slider.value = String(Math.round(s * sliderSteps));
     this.slider.style.setProperty("--filled", `${(100 * s).toFixed(2)}%`);
+    this.slider.title = this.marks.update(state.theme);
     this.clock.textContent = state.live
       ? `${fixed(state.time, 3)} s`
       : `${fixed(state.time, 3)} / ${fixed(state.end, 2)} s`;
