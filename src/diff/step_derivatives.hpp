@@ -15,6 +15,7 @@
 
 #include <vector>
 
+#include "touchstone/diff/contact_motion.hpp"
 #include "touchstone/diff/implicit_balance.hpp"
 #include "touchstone/diff/pair_motion.hpp"
 #include "touchstone/diff/step_parameters.hpp"
@@ -33,6 +34,12 @@ class StepDerivatives {
   void compute(const StepContext& step);
   // Only what vjp and jvp need, without A, B and C: much less for one gradient.
   void linearise(const StepContext& step);
+
+  // How points and normals of contacts are differentiated where shapes are nearest at one point: exactly, or smoothed
+  // (collision/derivatives/collision_derivatives.hpp); of two shapes, or of all others.
+  void set_collision(const CollisionDerivativeOptions& options, int shape_a = -1, int shape_b = -1) {
+    contact_motion_.set_options(options, shape_a, shape_b);
+  }
 
   int nx() const { return nx_; }
   int nu() const { return model_.nu; }
@@ -113,6 +120,7 @@ class StepDerivatives {
   std::vector<Force> external_;
   std::vector<Motion> V_S_;  // of the velocity after the step, then of the displacement of the pass
   PairMotion motion_;
+  ContactMotion contact_motion_;
   Growing<RowMatrixX> rate_;      // nrow x nv: d(J v')/dq at constant v'
   Growing<RowMatrixX> position_;  // nrow x nv: of gaps and errors, by q
   MatrixX activation_;            // na x columns

@@ -85,7 +85,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
 // How point and axes of a pair move. False if they were taken to move with the mean of both bodies.
 bool StepDerivatives::set_motion(const StepContext& step, const Constraint& constraint, const PairWrench& wrench) {
   if (constraint.kind == ConstraintKind::kContact) {
-    return set_contact_motion(model_, data_, step.contacts()[at(constraint.index)], motion_);
+    return contact_motion_.set(model_, step.detector.shapes(), data_, step.contacts()[at(constraint.index)], motion_);
   }
   motion_.begin(model_, data_, wrench.body_a, wrench.body_b, wrench.point_a, wrench.point_b);
   // A weld acts at one point, that of its second body.
@@ -184,7 +184,7 @@ void StepDerivatives::add_bounce(const StepContext& step, int block) {
   if (c.recovers[at(row)] == 0 || c.bias[row] == open + c.recovery[row] || c.velocity[row] == 0.0) return;
   const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
   const double share = c.bias[row] / c.velocity[row];
-  set_contact_motion(model_, data_, contact, motion_);
+  contact_motion_.set(model_, step.detector.shapes(), data_, contact, motion_);
   const Vec3 v = velocity_at(model_, data_, motion_.body_b, contact.position) -
                  velocity_at(model_, data_, motion_.body_a, contact.position);
   const Vec3 n = contact.normal(), across = cross(n, v);

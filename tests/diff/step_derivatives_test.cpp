@@ -267,6 +267,24 @@ const Scene kScenes[] = {
        <body pos="0 0 0.08" euler="1 15 2"><freejoint/><geom type="box" size="0.1 0.08 0.06" friction="0.8"/></body></worldbody>
        </mujoco>)",
      BlockMode::kSticking, 0.0},
+    {"EllipsoidRolls", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.5" euler="0 8 0"/>
+       <body pos="0 0 0.11"><freejoint/><geom type="ellipsoid" size="0.15 0.1 0.08" friction="0.5"/></body></worldbody></mujoco>)",
+     BlockMode::kSticking, 0.0},
+    {"CylinderOnItsRim", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.2" euler="0 5 0"/>
+       <body pos="0 0 0.18"><joint type="slide" axis="1 0 0" damping="0.1"/><joint type="slide" axis="0 0 1"/>
+       <joint type="hinge" axis="1 0.2 0.1" stiffness="3" damping="0.02"/><joint type="hinge" axis="0 1 0.3" stiffness="3" damping="0.02"/>
+       <geom type="cylinder" size="0.1 0.12" euler="30 20 0" friction="0.2"/></body></worldbody></mujoco>)",
+     BlockMode::kSticking, 0.0},
+    {"EdgeOnEdge", R"(<mujoco><worldbody><geom type="box" size="1 0.2 0.2" euler="45 0 0" friction="0.3"/>
+       <body pos="0 0 0.43"><joint type="slide" axis="1 0 0" damping="0.1"/><joint type="slide" axis="0 0 1"/>
+       <joint type="hinge" axis="1 0.2 0.1" stiffness="5" damping="0.05"/><joint type="hinge" axis="0 1 0.3" stiffness="5" damping="0.05"/>
+       <geom type="box" size="0.1 0.5 0.1" euler="3 45 10" friction="0.3"/></body></worldbody></mujoco>)",
+     BlockMode::kSticking, 0.0},
+    {"CapsuleOnAnEdge", R"(<mujoco><worldbody><geom type="box" size="1 0.2 0.2" euler="45 0 0" friction="0.3"/>
+       <body pos="0 0 0.35"><joint type="slide" axis="1 0 0" damping="0.1"/><joint type="slide" axis="0 0 1"/>
+       <joint type="hinge" axis="1 0.2 0.1" stiffness="5" damping="0.05"/><joint type="hinge" axis="0 1 0.3" stiffness="5" damping="0.05"/>
+       <geom type="capsule" size="0.05 0.3" euler="80 10 0" friction="0.3"/></body></worldbody></mujoco>)",
+     BlockMode::kSticking, 0.0},
     {"TripodSlides", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.2" euler="0 25 0"/>
        <body pos="0 0 0.07" euler="0 25 20"><freejoint/><geom type="sphere" pos="0.1 0 0" size="0.05" friction="0.2"/>
        <geom type="sphere" pos="-0.1 0.1 0" size="0.05" friction="0.2"/><geom type="sphere" pos="-0.1 -0.08 0" size="0.05" friction="0.2"/>
