@@ -12,6 +12,7 @@
 #include "simulator.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
+#include "touchstone/diff/contact_inverse_dynamics.hpp"
 #include "touchstone/diff/inertial_parameters.hpp"
 #include "touchstone/diff/inverse_kinematics.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
@@ -92,6 +93,16 @@ class StepGradient {
     derivatives_.jvp(dx.vector("dx", derivatives_.nx()), part("du", du, derivatives_.nu()),
                      part("dtheta", dtheta, derivatives_.ntheta()), result);
     return copy(result);
+  }
+
+  void set_collision(const std::string& method, double noise, int samples, int depth, std::uint64_t seed,
+                     const std::optional<Reference>& a, const std::optional<Reference>& b) {
+    const Model& model = simulator_.sim.model();
+    if (a.has_value() != b.has_value()) throw Error("set_collision: name both shapes or none");
+    const auto index = [&](const std::optional<Reference>& shape) {
+      return shape ? find_index(model, ElementKind::kShape, *shape) : -1;
+    };
+    derivatives_.set_collision({collision_gradient_named(method), noise, samples, depth, seed}, index(a), index(b));
   }
 
   Copy1 theta() const { return copy(theta_.read(simulator_.sim.context().parameters)); }
@@ -211,6 +222,66 @@ void bind_inverse_kinematics(nb::module_& m) {
       "limits of joints; the nearest one found if there is none. centre_of_mass: x y or x y z of all that moves.");
 }
 
+// --- inverse dynamics with contact ---
+
+ContactForces contact_inverse(PySimulator& self, const Numbers& v_next, const std::vector<int>& actuated,
+                              double tolerance) {
+  const Guard guard(self.busy, "simulator");
+  const VectorX v = v_next.vector("v_next", self.sim.model().nv);
+  const nb::gil_scoped_release release;
+  ContactInverseDynamics inverse(self.sim.model_ptr(), self.sim.options(), actuated);
+  inverse.tolerance = tolerance;
+  return inverse.solve(self.sim.context().state, v, &self.sim.context().input);
+}
+
+void bind_contact_inverse(nb::module_& m) {
+  nb::class_<ContactForces>(m, "ContactForces", "What inverse_contact_dynamics found.")
+      .def_prop_ro(
+          "tau", [](const ContactForces& f) { return copy(f.tau); }, "nv: what actuators do, N, N m.")
+      .def_prop_ro(
+          "actuator_force", [](const ContactForces& f) { return copy(f.actuator_force); },
+          "nu: the forces of actuators that make tau, of least norm.")
+      .def_prop_ro(
+          "impulses", [](const ContactForces& f) { return copy(f.lambda); }, "Of the step's rows, N s.")
+      .def_prop_ro(
+          "force",
+          [](const ContactForces& f) {
+            MatrixX forces(static_cast<Eigen::Index>(f.contacts.size()), 3);
+            for (std::size_t k = 0; k < f.contacts.size(); ++k) {
+              forces.row(static_cast<Eigen::Index>(k)) = f.contacts[k].force.transpose();
+            }
+            return copy_matrix(forces);
+          },
+          "n x 3: of contacts on their second body, world, N.")
+      .def_prop_ro(
+          "position",
+          [](const ContactForces& f) {
+            MatrixX places(static_cast<Eigen::Index>(f.contacts.size()), 3);
+            for (std::size_t k = 0; k < f.contacts.size(); ++k) {
+              places.row(static_cast<Eigen::Index>(k)) = f.contacts[k].position.transpose();
+            }
+            return copy_matrix(places);
+          },
+          "n x 3: of contacts, world, m.")
+      .def_prop_ro(
+          "residual", [](const ContactForces& f) { return copy(f.residual); },
+          "nv: what neither actuators nor constraints can do, N, N m.")
+      .def_ro("residual_norm", &ContactForces::residual_norm)
+      .def_ro("violation", &ContactForces::violation, "m/s: how far the velocity breaks the laws of constraints.")
+      .def_prop_ro(
+          "solved", [](const ContactForces& f) { return f.status == SolveStatus::kSolved; },
+          "The problem of least residual was solved.")
+      .def("__repr__", [](const ContactForces& f) {
+        return fmt::format("<ContactForces at {} contacts, residual {:.3g} N, violation {:.3g} m/s>", f.contacts.size(),
+                           f.residual_norm, f.violation);
+      });
+  m.def("inverse_contact_dynamics", &contact_inverse, nb::arg("simulator"), nb::arg("v_next"), nb::kw_only(),
+        nb::arg("actuated") = std::vector<int>(), nb::arg("tolerance") = 1e-6,
+        "The forces of actuators and the impulses of least norm that give the simulator's state the velocity v_next "
+        "after a step. actuated: dofs with a force of their own, instead of the model's actuators. Its controls do not "
+        "act, other forces of its input do; the simulator stays as it is.");
+}
+
 nb::tuple inverse_derivatives(const PyModel& model, const Numbers& q, const Numbers& v, const Numbers& a) {
   Data data(*model);
   InverseDynamicsDerivatives d(*model);
@@ -266,6 +337,11 @@ void bind_gradient(nb::module_& m) {
            nb::arg("joint_frictions") = std::vector<int>(), nb::keep_alive<1, 2>(),
            "theta, in this order: gravity (3), inertial parameters of bodies (10 each, as in regressor), sliding "
            "friction of shapes, gain and bias of actuators (6 each), damping, armature and dry friction of dofs.")
+      .def("set_collision", &StepGradient::set_collision, nb::arg("method"), nb::kw_only(), nb::arg("noise") = 1e-2,
+           nb::arg("samples") = 50, nb::arg("depth") = 1, nb::arg("seed") = 1, nb::arg("a") = nb::none(),
+           nb::arg("b") = nb::none(),
+           "How contacts at one point are differentiated, as in distance_derivatives: of the shapes a and b, or of all "
+           "others.")
       .def("linearise", &StepGradient::linearise, "For vjp and jvp of the last step.")
       .def("jacobians", &StepGradient::jacobians, "A, B and C of the last step.")
       .def("vjp", &StepGradient::vjp, nb::arg("x_next_bar"),
@@ -300,6 +376,7 @@ void bind_derivatives(nb::module_& m) {
            "Gradients (by x, by u) of a number whose gradient by the state after the step is given.");
   bind_gradient(m);
   bind_inverse_kinematics(m);
+  bind_contact_inverse(m);
   m.def("inverse_dynamics_derivatives", &inverse_derivatives, nb::arg("model"), nb::arg("q"), nb::arg("v"),
         nb::arg("a"),
         "(dtau/dq, dtau/dv, dtau/da), nv x nv each, of Dynamics.inverse_dynamics; q in the tangent space.");
