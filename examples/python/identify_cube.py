@@ -56,7 +56,8 @@ def simulate(x: Array) -> tuple[Array, Array]:
 def misfit(measured: Array, path: Array) -> Array:
     """Differences over their noise, STEPS x 6."""
     rows = [np.append(m[:3] - p[:3], turn(m[3:], p[3:])) for m, p in zip(measured, path, strict=True)]
-    return np.array(rows) / NOISE
+    over_noise: Array = np.array(rows) / NOISE
+    return over_noise
 
 
 def identify(measured: Array, guess: Array, iterations: int = 25) -> tuple[Array, list[float]]:

@@ -135,6 +135,56 @@ nb::tuple vjp(const StepJacobians& j, const Numbers& x_next_bar) {
   return nb::make_tuple(copy(VectorX(j.A.transpose() * bar)), copy(VectorX(j.B.transpose() * bar)));
 }
 
+// --- inverse dynamics with contact ---
+
+ContactForces contact_inverse(PySimulator& self, const Numbers& v_next, const std::vector<int>& actuated,
+                              double tolerance) {
+  const Guard guard(self.busy, "simulator");
+  const VectorX v = v_next.vector("v_next", self.sim.model().nv);
+  const nb::gil_scoped_release release;
+  ContactInverseDynamics inverse(self.sim.model_ptr(), self.sim.options(), actuated);
+  inverse.tolerance = tolerance;
+  return inverse.solve(self.sim.context().state, v, &self.sim.context().input);
+}
+
+Copy1 tau(const ContactForces& f) { return copy(f.tau); }
+Copy1 actuator_force(const ContactForces& f) { return copy(f.actuator_force); }
+Copy1 impulses(const ContactForces& f) { return copy(f.lambda); }
+Copy1 residual(const ContactForces& f) { return copy(f.residual); }
+bool solved(const ContactForces& f) { return f.status == SolveStatus::kSolved; }
+
+template <Vector3 InverseContact::*member>
+Copy2 by_contact(const ContactForces& f) {
+  MatrixX rows(static_cast<Eigen::Index>(f.contacts.size()), 3);
+  Eigen::Index k = 0;
+  for (const InverseContact& contact : f.contacts) rows.row(k++) = (contact.*member).transpose();
+  return copy_matrix(rows);
+}
+
+std::string describe(const ContactForces& f) {
+  return fmt::format("<ContactForces at {} contacts, residual {:.3g} N, violation {:.3g} m/s>", f.contacts.size(),
+                     f.residual_norm, f.violation);
+}
+
+void bind_contact_inverse(nb::module_& m) {
+  nb::class_<ContactForces>(m, "ContactForces", "What inverse_contact_dynamics found.")
+      .def_prop_ro("tau", &tau, "nv: what actuators do, N, N m.")
+      .def_prop_ro("actuator_force", &actuator_force, "nu: the forces of actuators that make tau, of least norm.")
+      .def_prop_ro("impulses", &impulses, "Of the step's rows, N s.")
+      .def_prop_ro("force", &by_contact<&InverseContact::force>, "n x 3: of contacts on their second body, world, N.")
+      .def_prop_ro("position", &by_contact<&InverseContact::position>, "n x 3: of contacts, world, m.")
+      .def_prop_ro("residual", &residual, "nv: what neither actuators nor constraints can do, N, N m.")
+      .def_ro("residual_norm", &ContactForces::residual_norm)
+      .def_ro("violation", &ContactForces::violation, "m/s: how far the velocity breaks the laws of constraints.")
+      .def_prop_ro("solved", &solved, "The problem of least residual was solved.")
+      .def("__repr__", &describe);
+  m.def("inverse_contact_dynamics", &contact_inverse, nb::arg("simulator"), nb::arg("v_next"), nb::kw_only(),
+        nb::arg("actuated") = std::vector<int>(), nb::arg("tolerance") = 1e-6,
+        "The forces of actuators and the impulses of least norm that give the simulator's state the velocity v_next "
+        "after a step. actuated: dofs with a force of their own, instead of the model's actuators. Its controls do not "
+        "act, other forces of its input do; the simulator stays as it is.");
+}
+
 // --- inverse kinematics ---
 
 struct IkTarget {
@@ -220,66 +270,6 @@ void bind_inverse_kinematics(nb::module_& m) {
       nb::arg("tolerance") = 1e-6, nb::arg("max_iterations") = 100, nb::arg("restarts") = 20, nb::arg("seed") = 1,
       "A configuration in which targets are reached, from q (the reference configuration unless given), within the "
       "limits of joints; the nearest one found if there is none. centre_of_mass: x y or x y z of all that moves.");
-}
-
-// --- inverse dynamics with contact ---
-
-ContactForces contact_inverse(PySimulator& self, const Numbers& v_next, const std::vector<int>& actuated,
-                              double tolerance) {
-  const Guard guard(self.busy, "simulator");
-  const VectorX v = v_next.vector("v_next", self.sim.model().nv);
-  const nb::gil_scoped_release release;
-  ContactInverseDynamics inverse(self.sim.model_ptr(), self.sim.options(), actuated);
-  inverse.tolerance = tolerance;
-  return inverse.solve(self.sim.context().state, v, &self.sim.context().input);
-}
-
-void bind_contact_inverse(nb::module_& m) {
-  nb::class_<ContactForces>(m, "ContactForces", "What inverse_contact_dynamics found.")
-      .def_prop_ro(
-          "tau", [](const ContactForces& f) { return copy(f.tau); }, "nv: what actuators do, N, N m.")
-      .def_prop_ro(
-          "actuator_force", [](const ContactForces& f) { return copy(f.actuator_force); },
-          "nu: the forces of actuators that make tau, of least norm.")
-      .def_prop_ro(
-          "impulses", [](const ContactForces& f) { return copy(f.lambda); }, "Of the step's rows, N s.")
-      .def_prop_ro(
-          "force",
-          [](const ContactForces& f) {
-            MatrixX forces(static_cast<Eigen::Index>(f.contacts.size()), 3);
-            for (std::size_t k = 0; k < f.contacts.size(); ++k) {
-              forces.row(static_cast<Eigen::Index>(k)) = f.contacts[k].force.transpose();
-            }
-            return copy_matrix(forces);
-          },
-          "n x 3: of contacts on their second body, world, N.")
-      .def_prop_ro(
-          "position",
-          [](const ContactForces& f) {
-            MatrixX places(static_cast<Eigen::Index>(f.contacts.size()), 3);
-            for (std::size_t k = 0; k < f.contacts.size(); ++k) {
-              places.row(static_cast<Eigen::Index>(k)) = f.contacts[k].position.transpose();
-            }
-            return copy_matrix(places);
-          },
-          "n x 3: of contacts, world, m.")
-      .def_prop_ro(
-          "residual", [](const ContactForces& f) { return copy(f.residual); },
-          "nv: what neither actuators nor constraints can do, N, N m.")
-      .def_ro("residual_norm", &ContactForces::residual_norm)
-      .def_ro("violation", &ContactForces::violation, "m/s: how far the velocity breaks the laws of constraints.")
-      .def_prop_ro(
-          "solved", [](const ContactForces& f) { return f.status == SolveStatus::kSolved; },
-          "The problem of least residual was solved.")
-      .def("__repr__", [](const ContactForces& f) {
-        return fmt::format("<ContactForces at {} contacts, residual {:.3g} N, violation {:.3g} m/s>", f.contacts.size(),
-                           f.residual_norm, f.violation);
-      });
-  m.def("inverse_contact_dynamics", &contact_inverse, nb::arg("simulator"), nb::arg("v_next"), nb::kw_only(),
-        nb::arg("actuated") = std::vector<int>(), nb::arg("tolerance") = 1e-6,
-        "The forces of actuators and the impulses of least norm that give the simulator's state the velocity v_next "
-        "after a step. actuated: dofs with a force of their own, instead of the model's actuators. Its controls do not "
-        "act, other forces of its input do; the simulator stays as it is.");
 }
 
 nb::tuple inverse_derivatives(const PyModel& model, const Numbers& q, const Numbers& v, const Numbers& a) {
