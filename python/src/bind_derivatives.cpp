@@ -309,7 +309,7 @@ nb::tuple from_theta(const Numbers& theta) {
 void bind_jacobians_of(nb::class_<PySimulator>& c) {
   c.def("jacobians", &jacobians,
         "Derivatives of the last step: A = dx'/dx and B = dx'/du, x = [q, v, activation] with q in the tangent space. "
-        "Integrator euler, hard contacts, solvers of the NCP or CCP. Ask before anything else is changed.");
+        "Integrator euler; solvers of the NCP or CCP, or compliant laws. Ask before anything else is changed.");
 }
 
 namespace {

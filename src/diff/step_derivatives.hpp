@@ -28,9 +28,9 @@ class StepDerivatives {
   // Throws Error for parameters that the model does not have.
   explicit StepDerivatives(const Model& model, StepParameters theta = {});
 
-  // After a step of semi-implicit Euler with hard constraints (sim.step(), or stage::account), before anything else is
-  // done to the simulator. Throws Error for other integrators and models of constraints, for solvers whose model is
-  // neither NCP nor CCP, while bodies sleep, and before the first step.
+  // After a step of semi-implicit Euler (sim.step(), or stage::account), before anything else is done to the simulator.
+  // Hard constraints with a solver of the NCP or CCP, or compliant laws (sap, lagged, similar). Throws Error for other
+  // integrators, models and solvers, while bodies sleep, and before the first step.
   void compute(const StepContext& step);
   // Only what vjp and jvp need, without A, B and C: much less for one gradient.
   void linearise(const StepContext& step);
@@ -85,6 +85,11 @@ class StepDerivatives {
   void row_rate(const StepContext& step, const Constraint& constraint, int k, double* values) const;
   void add_pair(const StepContext& step, int block);
   void add_bounce(const StepContext& step, int block);
+  void add_approach_rate(const StepContext& step, int block, double share, ImplicitBalance::View rows, int row);
+  // step_laws.cpp
+  void add_law_rates(const StepContext& step, CompliantModel model);
+  void add_mobility_rates(const StepContext& step, int block);
+  void add_mobility(const StepContext& step, int block, int row, const double* weights, VectorX& by_q);
   void add_gap_rate(const StepContext& step, int row);
   void add_ball_limit(const StepContext& step, const Constraint& constraint, int row, double lambda, const VectorX& x,
                       ImplicitBalance& balance);
@@ -121,11 +126,15 @@ class StepDerivatives {
   std::vector<Motion> V_S_;  // of the velocity after the step, then of the displacement of the pass
   PairMotion motion_;
   ContactMotion contact_motion_;
-  Growing<RowMatrixX> rate_;      // nrow x nv: d(J v')/dq at constant v'
-  Growing<RowMatrixX> position_;  // nrow x nv: of gaps and errors, by q
-  MatrixX activation_;            // na x columns
-  RowMatrixX dv_, dd_;            // nv x columns
-  Growing<VectorX> lambda_;       // of the step
+  LawDerivatives laws_;
+  InverseDynamicsDerivatives mobility_;  // of A^-1 J'
+  VectorX by_q_, direction_;
+  Growing<RowMatrixX> rate_;       // nrow x nv: d(J v')/dq at constant v'
+  Growing<RowMatrixX> position_;   // nrow x nv: of gaps and errors, by q
+  MatrixX activation_;             // na x columns
+  RowMatrixX dv_, dd_;             // nv x columns
+  Growing<VectorX> lambda_;        // of the step
+  Growing<VectorX> row_velocity_;  // J v'
   double h_ = 0.0;
   VectorX v_next_;
 

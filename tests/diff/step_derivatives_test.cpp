@@ -136,7 +136,10 @@ void expect_products(StepDerivatives& d, const std::string& what) {
 }
 
 // Compares A and B with central differences column by column.
-void compare(Stepper& stepper, const Model& model, Figures& figures, const std::string& what, double way = 1e-5) {
+// Several ways of differences: the best of them counts, for laws that bend within little allow small ones alone, which
+// have fewer digits.
+void compare(Stepper& stepper, const Model& model, Figures& figures, const std::string& what,
+             const std::vector<double>& ways = {1e-5}) {
   stepper.step();
   if (!stepper.is_solved()) return;
   StepDerivatives d(model);
@@ -157,19 +160,26 @@ void compare(Stepper& stepper, const Model& model, Figures& figures, const std::
   expect_products(d, what);
   const int nx = d.nx();
   for (int column = 0; column < nx + model.nu; ++column) {
-    bool holds = true;
-    const VectorX expected = derivative(
-        [&](double t) -> MatrixX {
-          const State& there = stepper.step(column, t);
-          holds = holds && stepper.is_solved() && stepper.signature() == signature;
-          return stepper.distance(here, there);
-        },
-        way);
-    ++figures.columns;
-    if (!holds) continue;
-    ++figures.kept;
     const VectorX actual = column < nx ? VectorX(d.A.col(column)) : VectorX(d.B.col(column - nx));
-    const double error = (actual - expected).cwiseAbs().maxCoeff() / std::max(1e-3, expected.cwiseAbs().maxCoeff());
+    VectorX expected;
+    double error = kInfinity;
+    for (const double way : ways) {
+      bool holds = true;
+      const VectorX found = derivative(
+          [&](double t) -> MatrixX {
+            const State& there = stepper.step(column, t);
+            holds = holds && stepper.is_solved() && stepper.signature() == signature;
+            return stepper.distance(here, there);
+          },
+          way);
+      const double apart = (actual - found).cwiseAbs().maxCoeff() / std::max(1e-3, found.cwiseAbs().maxCoeff());
+      if (!holds || !(apart < error)) continue;
+      error = apart;
+      expected = found;
+    }
+    ++figures.columns;
+    if (error == kInfinity) continue;
+    ++figures.kept;
     figures.worst = std::max(figures.worst, error);
     EXPECT_LT(error, 1e-6) << what << ", column " << column << " of " << nx << " + " << model.nu << "\nactual   "
                            << actual.transpose() << "\nexpected " << expected.transpose();
@@ -185,7 +195,7 @@ TEST(StepDerivatives, OfFreeMotionOnRandomRobots) {
   for (int i = 0; i < 40; ++i) {
     const ModelPtr model = random_model(random, with_damping);
     Stepper stepper(model, random_state(*model, random), exact_options());
-    compare(stepper, *model, figures, "model " + std::to_string(i), 1e-4);
+    compare(stepper, *model, figures, "model " + std::to_string(i), {1e-4});
     if (HasFailure()) return;
   }
   EXPECT_GE(figures.kept, figures.columns * 9 / 10);
@@ -322,6 +332,53 @@ const Scene kScenes[] = {
 
 INSTANTIATE_TEST_SUITE_P(Scenes, StepDerivativesOf, testing::ValuesIn(kScenes),
                          [](const auto& scene) { return std::string(scene.param.name); });
+
+// --- compliant laws ---
+
+struct LawCase {
+  const char* solver;
+  const char* scene;
+};
+
+class StepDerivativesOfLaws : public testing::TestWithParam<LawCase> {};
+
+TEST_P(StepDerivativesOfLaws, Contacts) {
+  const LawCase& law = GetParam();
+  const auto scene = std::find_if(std::begin(kScenes), std::end(kScenes),
+                                  [&](const Scene& s) { return std::string(s.name) == law.scene; });
+  const ModelPtr model = load_mjcf_string(scene->xml);
+  SimulatorOptions options = exact_options();
+  options.solver = law.solver;
+  Simulator sim(model, options);
+  if (model->nu > 0) sim.input().control.setConstant(scene->push);
+  Figures figures;
+  int contacts = 0;
+  for (int k = 0; k < 8; ++k) {
+    sim.step(41);
+    Stepper stepper(model, sim.state(), options);
+    if (model->nu > 0) stepper.control().setConstant(scene->push);
+    // Laws bend within a stiction tolerance (1e-4 m/s) and a deformation of some 1e-6 m: differences must be small.
+    compare(stepper, *model, figures, std::string(law.solver) + " " + law.scene + " " + std::to_string(k),
+            {1e-5, 1e-6, 1e-7, 1e-8});
+    contacts += stepper.sim().report().contacts;
+    if (HasFailure()) return;
+  }
+  RecordProperty("worst", std::to_string(figures.worst * 1e9));
+  EXPECT_GE(contacts, 4);
+  EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
+}
+
+const LawCase kLaws[] = {
+    {"sap", "RollingSphere"},      {"lagged", "RollingSphere"},      {"similar", "RollingSphere"},
+    {"sap", "BallOnATiltedPlane"}, {"lagged", "BallOnATiltedPlane"}, {"similar", "BallOnATiltedPlane"},
+    {"sap", "TwoBalls"},           {"lagged", "TwoBalls"},           {"similar", "TwoBalls"},
+    {"sap", "BoxSticks"},          {"lagged", "BoxSticks"},          {"similar", "BoxSticks"},
+    {"sap", "ArmPushesABall"},     {"lagged", "ArmPushesABall"},     {"similar", "ArmPushesABall"},
+    {"sap", "TripodSlides"},       {"similar", "TripodSlides"},      {"lagged", "CapsuleRolls"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Laws, StepDerivativesOfLaws, testing::ValuesIn(kLaws),
+                         [](const auto& law) { return std::string(law.param.solver) + "_" + law.param.scene; });
 
 // A ball in free flight under gravity g for h: v' = v + h g, p' = p + h v'; a push by a motor of gear 1 on mass m.
 TEST(StepDerivatives, OfASlider) {
@@ -478,15 +535,22 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
   StepDerivatives d(*model);
   Simulator fresh(model);
   EXPECT_THROW(d.compute(fresh.context()), Error);
-  for (const auto& change :
-       {+[](SimulatorOptions& o) { o.integrator = Integrator::kMoreauMidpoint; },
-        +[](SimulatorOptions& o) { o.solver = "sap"; }, +[](SimulatorOptions& o) { o.solver = "lcp-pgs"; }}) {
+  for (const auto& change : {+[](SimulatorOptions& o) { o.integrator = Integrator::kMoreauMidpoint; },
+                             +[](SimulatorOptions& o) { o.solver = "lcp-pgs"; }}) {
     SimulatorOptions options;
     change(options);
     Simulator sim(model, options);
     sim.step();
     EXPECT_THROW(d.compute(sim.context()), Error);
   }
+  StepParameters frictions;
+  frictions.joint_frictions = {0};
+  StepDerivatives by_friction(*model, frictions);
+  SimulatorOptions compliant;
+  compliant.solver = "sap";
+  Simulator sim(model, compliant);
+  sim.step();
+  EXPECT_THROW(by_friction.compute(sim.context()), Error);
 }
 
 }  // namespace
