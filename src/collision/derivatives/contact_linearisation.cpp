@@ -11,9 +11,9 @@ namespace touchstone {
 namespace {
 
 // Sine below which two edges count as parallel.
-constexpr double kParallel = 1e-7;
+constexpr double kParallelEdges = 1e-7;
 // Of the size of the pair: less distance and curvature than this leave a normal without a rate.
-constexpr double kFlat = 1e-13;
+constexpr double kNoCurvature = 1e-13;
 
 Matrix3 turned(const Mat3& R, const Matrix3& C) { return R.eigen() * C * R.eigen().transpose(); }
 
@@ -21,7 +21,8 @@ Matrix3 turned(const Mat3& R, const Matrix3& C) { return R.eigen() * C * R.eigen
 
 void ContactLinearisation::keep(int shape, int slide) {
   const Eigen::Vector2d q = (shape == 0 ? 1.0 : -1.0) * flat(slide_[shape][slide]);
-  const bool fits = count_ == 0 || (count_ == 1 && std::abs(kept_[0].q[0] * q[1] - kept_[0].q[1] * q[0]) > kParallel);
+  const bool fits =
+      count_ == 0 || (count_ == 1 && std::abs(kept_[0].q[0] * q[1] - kept_[0].q[1] * q[0]) > kParallelEdges);
   if (fits) {
     kept_[count_++] = {shape, slide, q};
   } else {
@@ -60,12 +61,12 @@ void ContactLinearisation::prepare(const CoreLocation& at, const LocalSupport& A
   const double scale = norm(A.point) + norm(B.point) + std::abs(d);
   double left = 0.0;
   if (count_ == 0) {
-    left = M_.determinant() / std::max(M_.norm(), kFlat * scale);
+    left = M_.determinant() / std::max(M_.norm(), kNoCurvature * scale);
   } else if (count_ == 1) {
     const Eigen::Vector2d across(-kept_[0].q[1], kept_[0].q[0]);
     left = across.dot(M_ * across);
   }
-  solvable_ = count_ == 2 || std::abs(left) > kFlat * scale;
+  solvable_ = count_ == 2 || std::abs(left) > kNoCurvature * scale;
 }
 
 ShapeMotion ContactLinearisation::move(int shape, Vec3 linear, Vec3 angular, double sign) const {

@@ -28,7 +28,7 @@ struct Corners {
   bool has(int n) const { return std::find(name.begin(), name.begin() + count, n) != name.begin() + count; }
 };
 
-Vec3 box_corner(Vec3 size, int bits) {
+Vec3 corner_of_box(Vec3 size, int bits) {
   return {(bits & 1) != 0 ? -size.x() : size.x(), (bits & 2) != 0 ? -size.y() : size.y(),
           (bits & 4) != 0 ? -size.z() : size.z()};
 }
@@ -54,7 +54,7 @@ void collect(const ConvexShape& shape, Vec3 n, double tolerance, Corners& out) {
       for (int k = 0; k < 3; ++k) consider(k, shape.corners()[k]);
       return;
     case CoreType::kBox:
-      for (int k = 0; k < 8; ++k) consider(k, box_corner(shape.size(), k));
+      for (int k = 0; k < 8; ++k) consider(k, corner_of_box(shape.size(), k));
       return;
     case CoreType::kPolytope: {
       const Polytope& p = *shape.polytope();
