@@ -126,9 +126,9 @@ Choices choices_of(const Constraints& c, const VectorX& u, double tolerance) {
 
 }  // namespace
 
-ContactInverseDynamics::ContactInverseDynamics(ModelPtr model, const SimulatorOptions& options,
+ContactInverseDynamics::ContactInverseDynamics(const ModelPtr& model, const SimulatorOptions& options,
                                                std::vector<int> actuated)
-    : sim_(std::make_unique<Simulator>(std::move(model), options)),
+    : sim_(std::make_unique<Simulator>(model, options)),
       actuated_(std::move(actuated)),
       solver_(make_solver("ccp-newton")),
       solver_options_(solver_->make_options()),

@@ -47,7 +47,8 @@ class ContactInverseDynamics {
  public:
   // Hard constraints and the step of `options`. `actuated`: dofs that have a force of their own, instead of what the
   // model's actuators act on. Throws Error for other models of constraints and dofs that are not there.
-  explicit ContactInverseDynamics(ModelPtr model, const SimulatorOptions& options = {}, std::vector<int> actuated = {});
+  explicit ContactInverseDynamics(const ModelPtr& model, const SimulatorOptions& options = {},
+                                  std::vector<int> actuated = {});
   ~ContactInverseDynamics();
 
   // Throws Error for sizes that do not fit, or a state whose mass matrix is not positive definite. Wrenches and forces
