@@ -12,6 +12,7 @@
 #include "simulator.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
+#include "touchstone/diff/contact_inverse_dynamics.hpp"
 #include "touchstone/diff/inertial_parameters.hpp"
 #include "touchstone/diff/inverse_kinematics.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
@@ -94,6 +95,16 @@ class StepGradient {
     return copy(result);
   }
 
+  void set_collision(const std::string& method, double noise, int samples, int depth, std::uint64_t seed,
+                     const std::optional<Reference>& a, const std::optional<Reference>& b) {
+    const Model& model = simulator_.sim.model();
+    if (a.has_value() != b.has_value()) throw Error("set_collision: name both shapes or none");
+    const auto index = [&](const std::optional<Reference>& shape) {
+      return shape ? find_index(model, ElementKind::kShape, *shape) : -1;
+    };
+    derivatives_.set_collision({collision_gradient_named(method), noise, samples, depth, seed}, index(a), index(b));
+  }
+
   Copy1 theta() const { return copy(theta_.read(simulator_.sim.context().parameters)); }
   void set_theta(const Numbers& theta) {
     const Guard guard(simulator_.busy, "simulator");
@@ -122,6 +133,56 @@ StepJacobians jacobians(PySimulator& self) {
 nb::tuple vjp(const StepJacobians& j, const Numbers& x_next_bar) {
   const VectorX bar = x_next_bar.vector("x_next_bar", static_cast<int>(j.A.rows()));
   return nb::make_tuple(copy(VectorX(j.A.transpose() * bar)), copy(VectorX(j.B.transpose() * bar)));
+}
+
+// --- inverse dynamics with contact ---
+
+ContactForces contact_inverse(PySimulator& self, const Numbers& v_next, const std::vector<int>& actuated,
+                              double tolerance) {
+  const Guard guard(self.busy, "simulator");
+  const VectorX v = v_next.vector("v_next", self.sim.model().nv);
+  const nb::gil_scoped_release release;
+  ContactInverseDynamics inverse(self.sim.model_ptr(), self.sim.options(), actuated);
+  inverse.tolerance = tolerance;
+  return inverse.solve(self.sim.context().state, v, &self.sim.context().input);
+}
+
+Copy1 tau(const ContactForces& f) { return copy(f.tau); }
+Copy1 actuator_force(const ContactForces& f) { return copy(f.actuator_force); }
+Copy1 impulses(const ContactForces& f) { return copy(f.lambda); }
+Copy1 residual(const ContactForces& f) { return copy(f.residual); }
+bool solved(const ContactForces& f) { return f.status == SolveStatus::kSolved; }
+
+template <Vector3 InverseContact::*member>
+Copy2 by_contact(const ContactForces& f) {
+  MatrixX rows(static_cast<Eigen::Index>(f.contacts.size()), 3);
+  Eigen::Index k = 0;
+  for (const InverseContact& contact : f.contacts) rows.row(k++) = (contact.*member).transpose();
+  return copy_matrix(rows);
+}
+
+std::string describe(const ContactForces& f) {
+  return fmt::format("<ContactForces at {} contacts, residual {:.3g} N, violation {:.3g} m/s>", f.contacts.size(),
+                     f.residual_norm, f.violation);
+}
+
+void bind_contact_inverse(nb::module_& m) {
+  nb::class_<ContactForces>(m, "ContactForces", "What inverse_contact_dynamics found.")
+      .def_prop_ro("tau", &tau, "nv: what actuators do, N, N m.")
+      .def_prop_ro("actuator_force", &actuator_force, "nu: the forces of actuators that make tau, of least norm.")
+      .def_prop_ro("impulses", &impulses, "Of the step's rows, N s.")
+      .def_prop_ro("force", &by_contact<&InverseContact::force>, "n x 3: of contacts on their second body, world, N.")
+      .def_prop_ro("position", &by_contact<&InverseContact::position>, "n x 3: of contacts, world, m.")
+      .def_prop_ro("residual", &residual, "nv: what neither actuators nor constraints can do, N, N m.")
+      .def_ro("residual_norm", &ContactForces::residual_norm)
+      .def_ro("violation", &ContactForces::violation, "m/s: how far the velocity breaks the laws of constraints.")
+      .def_prop_ro("solved", &solved, "The problem of least residual was solved.")
+      .def("__repr__", &describe);
+  m.def("inverse_contact_dynamics", &contact_inverse, nb::arg("simulator"), nb::arg("v_next"), nb::kw_only(),
+        nb::arg("actuated") = std::vector<int>(), nb::arg("tolerance") = 1e-6,
+        "The forces of actuators and the impulses of least norm that give the simulator's state the velocity v_next "
+        "after a step. actuated: dofs with a force of their own, instead of the model's actuators. Its controls do not "
+        "act, other forces of its input do; the simulator stays as it is.");
 }
 
 // --- inverse kinematics ---
@@ -248,7 +309,7 @@ nb::tuple from_theta(const Numbers& theta) {
 void bind_jacobians_of(nb::class_<PySimulator>& c) {
   c.def("jacobians", &jacobians,
         "Derivatives of the last step: A = dx'/dx and B = dx'/du, x = [q, v, activation] with q in the tangent space. "
-        "Integrator euler, hard contacts, solvers of the NCP or CCP. Ask before anything else is changed.");
+        "Integrator euler; solvers of the NCP or CCP, or compliant laws. Ask before anything else is changed.");
 }
 
 namespace {
@@ -266,6 +327,11 @@ void bind_gradient(nb::module_& m) {
            nb::arg("joint_frictions") = std::vector<int>(), nb::keep_alive<1, 2>(),
            "theta, in this order: gravity (3), inertial parameters of bodies (10 each, as in regressor), sliding "
            "friction of shapes, gain and bias of actuators (6 each), damping, armature and dry friction of dofs.")
+      .def("set_collision", &StepGradient::set_collision, nb::arg("method"), nb::kw_only(), nb::arg("noise") = 1e-2,
+           nb::arg("samples") = 50, nb::arg("depth") = 1, nb::arg("seed") = 1, nb::arg("a") = nb::none(),
+           nb::arg("b") = nb::none(),
+           "How contacts at one point are differentiated, as in distance_derivatives: of the shapes a and b, or of all "
+           "others.")
       .def("linearise", &StepGradient::linearise, "For vjp and jvp of the last step.")
       .def("jacobians", &StepGradient::jacobians, "A, B and C of the last step.")
       .def("vjp", &StepGradient::vjp, nb::arg("x_next_bar"),
@@ -300,6 +366,7 @@ void bind_derivatives(nb::module_& m) {
            "Gradients (by x, by u) of a number whose gradient by the state after the step is given.");
   bind_gradient(m);
   bind_inverse_kinematics(m);
+  bind_contact_inverse(m);
   m.def("inverse_dynamics_derivatives", &inverse_derivatives, nb::arg("model"), nb::arg("q"), nb::arg("v"),
         nb::arg("a"),
         "(dtau/dq, dtau/dv, dtau/da), nv x nv each, of Dynamics.inverse_dynamics; q in the tangent space.");

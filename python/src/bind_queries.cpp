@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "shape.hpp"
 #include "touchstone/base/error.hpp"
+#include "touchstone/collision/derivatives/collision_derivatives.hpp"
 
 namespace touchstone::python {
 namespace {
@@ -92,9 +93,78 @@ RayResult cast_ray(const PyShape& shape, const Transform& pose, const Numbers& o
                  options);
 }
 
+// --- derivatives ---
+
+CollisionDerivatives derivatives_of(const PyShape& a, const Transform& pose_a, const PyShape& b,
+                                    const Transform& pose_b, const std::string& method, double noise, int samples,
+                                    int depth, std::uint64_t seed) {
+  const CollisionShape& A = a.prepared();
+  const CollisionShape& B = b.prepared();
+  if (!A.is_convex() || !B.is_convex()) throw Error("distance_derivatives: both shapes must be convex");
+  thread_local CollisionDifferentiator differentiate;
+  const CollisionDerivativeOptions options{collision_gradient_named(method), noise, samples, depth, seed};
+  return differentiate(A.pieces()[0], Pose(pose_a), B.pieces()[0], Pose(pose_b), options);
+}
+
+nb::list shape_derivatives(const CollisionDerivatives& d) {
+  nb::list all;
+  for (int k = 0; k < d.parameters; ++k) {
+    const ShapeDerivative& p = d.by_shape[static_cast<std::size_t>(k)];
+    nb::dict entry;
+    entry["shape"] = p.of_B ? "b" : "a";
+    const char* names[] = {"size", "margin", "vertex"};
+    entry["kind"] = names[static_cast<int>(p.kind)];
+    entry["index"] = p.index;
+    entry["axis"] = p.axis;
+    entry["distance"] = p.distance;
+    entry["normal"] = copy(p.normal.eigen());
+    entry["point_a"] = copy(p.point_A.eigen());
+    entry["point_b"] = copy(p.point_B.eigen());
+    all.append(entry);
+  }
+  return all;
+}
+
+void bind_distance_derivatives(nb::module_& m) {
+  nb::class_<PoseDerivatives>(
+      m, "PoseDerivatives",
+      "By a motion of one shape: columns 0 to 2 translations along, 3 to 5 turns about the axes "
+      "of the world, about the origin of the shape.")
+      .def_prop_ro(
+          "distance", [](const PoseDerivatives& d) { return copy(VectorX(d.distance.transpose())); }, "6.")
+      .def_prop_ro(
+          "normal", [](const PoseDerivatives& d) { return copy_matrix(MatrixX(d.normal)); }, "3 x 6.")
+      .def_prop_ro(
+          "point_a", [](const PoseDerivatives& d) { return copy_matrix(MatrixX(d.point_A)); }, "3 x 6.")
+      .def_prop_ro(
+          "point_b", [](const PoseDerivatives& d) { return copy_matrix(MatrixX(d.point_B)); }, "3 x 6.")
+      .def_prop_ro(
+          "turn", [](const PoseDerivatives& d) { return copy_matrix(MatrixX(d.turn)); },
+          "3 x 6: angular rates of the contact frame.");
+  nb::class_<CollisionDerivatives>(m, "DistanceDerivatives", "The answer of `distance_derivatives`.")
+      .def_prop_ro(
+          "contact", [](const CollisionDerivatives& d) { return d.contact; }, "Distance, normal and points.")
+      .def_ro("valid", &CollisionDerivatives::valid, "False: there is no normal, or it has no derivative.")
+      .def_ro("unique", &CollisionDerivatives::unique,
+              "False: one-sided, a face on a face or an edge, or parallel edges.")
+      .def_ro("by_a", &CollisionDerivatives::by_A)
+      .def_ro("by_b", &CollisionDerivatives::by_B)
+      .def_prop_ro(
+          "by_shape", &shape_derivatives,
+          "By sizes, margins and the vertices that touch: a list of dicts with shape ('a', 'b'), kind ('size', "
+          "'margin', 'vertex'), index, axis, and the derivatives distance, normal, point_a, point_b.");
+  m.def("distance_derivatives", &derivatives_of, nb::arg("a"), nb::arg("pose_a"), nb::arg("b"), nb::arg("pose_b"),
+        nb::kw_only(), nb::arg("method") = "exact", nb::arg("noise") = 1e-2, nb::arg("samples") = 50,
+        nb::arg("depth") = 1, nb::arg("seed") = 1,
+        "How `distance` of two convex shapes changes with their poses and sizes. method: 'exact', or smoothed: "
+        "'zeroth-order' (noise on the pose, m and rad), 'gaussian' (on the normal, rad), 'gumbel' (on heights of "
+        "corners, m, of those within `depth` edges).");
+}
+
 }  // namespace
 
 void bind_queries(nb::module_& m) {
+  bind_distance_derivatives(m);
   nb::class_<ContactResult>(m, "Distance", "The answer of `distance`.")
       .def_ro("distance", &ContactResult::distance, "m; negative: depth of penetration.")
       .def_prop_ro(

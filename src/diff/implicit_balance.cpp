@@ -24,26 +24,45 @@ void ImplicitBalance::begin(const Model& model, const Constraints& c, int column
   }
 }
 
-void ImplicitBalance::close(const Model& model, const Constraints& c, ContactModel contact_model, const VectorX& L,
-                            const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& x,
-                            double share) {
+Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, const VectorX& L,
+                                                           const VectorX& D_inverse) {
   factor_.L = L;
   factor_.D_inverse = D_inverse;
-  const int nrow = c.rows();
+  const Eigen::Index nrow = J_.rows();
   View inverse_Jt = inverse_Jt_.resize(model.nv, nrow);
   Growing<MatrixX>::View G = G_.resize(nrow, nrow);
-  Growing<VectorX>::View u = u_.resize(nrow, 1);
   if (nrow > 0) {
     inverse_Jt = J().transpose();
     touchstone::solve_columns(model, L, D_inverse, inverse_Jt);
     G.noalias() = J() * inverse_Jt;
+  }
+  return static_cast<const Growing<MatrixX>&>(G_).view();
+}
+
+void ImplicitBalance::close(const Model& model, const Constraints& c, ContactModel contact_model, const VectorX& L,
+                            const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& x,
+                            double share) {
+  const int nrow = c.rows();
+  form_mobility(model, L, D_inverse);
+  Growing<MatrixX>::View G = G_.view();
+  Growing<VectorX>::View u = u_.resize(nrow, 1);
+  if (nrow > 0) {
     G.diagonal() += c.compliance.head(nrow);
     u.noalias() = J() * x;
     u += c.bias.head(nrow) + c.compliance.head(nrow).cwiseProduct(lambda);
   }
   contact_.prepare(c.blocks, contact_model, G, lambda, u, share);
   // Impulses of redundant rows are large where velocities are not: one product serves all directions alike.
-  response_.resize(model.nv, nrow).noalias() = inverse_Jt * contact_.jacobian();
+  response_.resize(model.nv, nrow).noalias() = inverse_Jt_.view() * contact_.jacobian();
+}
+
+void ImplicitBalance::close_laws(const Model& model, const LawDerivatives& laws) {
+  const Eigen::Index nrow = J_.rows();
+  response_.resize(model.nv, nrow);
+  if (nrow == 0) return;
+  response_.view().noalias() = inverse_Jt_.view() * laws.jacobian();
+  seen_.resize(nrow, law_.cols()) = law_.view();
+  law_.view().noalias() = laws.settled() * seen_.view();
 }
 
 ImplicitBalance::View ImplicitBalance::set_law_changes(int first, int count) {

@@ -6,6 +6,7 @@
 
 #include "touchstone/diff/contact_derivatives.hpp"
 #include "touchstone/diff/dynamics_derivatives.hpp"
+#include "touchstone/diff/law_derivatives.hpp"
 
 namespace touchstone {
 
@@ -19,12 +20,19 @@ class ImplicitBalance {
   View force() { return force_.view(); }  // nv x columns
   View rows() { return rows_.view(); }    // nrow x columns
   ConstView J() const { return J_.view(); }
+  ConstView inverse_Jt() const { return inverse_Jt_.view(); }  // nv x nrow: A^-1 J', after form_mobility
   // With the factor of A. `share`: as in block_mode.
   void close(const Model& model, const Constraints& constraints, ContactModel contact_model, const VectorX& L,
              const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& x, double share);
+  // The same where impulses obey compliant laws: in `law_changes` is what the caller has found them to change by at
+  // fixed velocities (set_law_changes), and becomes what they change by. After form_mobility.
+  void close_laws(const Model& model, const LawDerivatives& laws);
+  // J A^-1 J'.
+  Growing<MatrixX>::ConstView form_mobility(const Model& model, const VectorX& L, const VectorX& D_inverse);
   const ContactDerivatives& contact() const { return contact_; }
   // The law of an impulse itself changes: of the columns from `first`, by dlambda at fixed data (nrow x count).
   View set_law_changes(int first, int count);
+  View law_changes() { return law_.view(); }
 
   // dx of all columns (nv x columns). `more` (nrow x columns), if not null: changes of rows beside `rows`.
   void columns(const Model& model, const Growing<RowMatrixX>* more, RowMatrixX& dx);

@@ -25,8 +25,8 @@ void require_usable(const StepContext& step) {
   if (step.options.integrator != Integrator::kSemiImplicitEuler) {
     throw Error("derivatives of a step are available for the integrator 'euler' only");
   }
-  if (&step.rules != &hard::kRules) {
-    throw Error("derivatives of a step are available for hard constraints only, not for compliant or softened models");
+  if (&step.rules != &hard::kRules && !step.rules.contact_laws) {
+    throw Error("derivatives of a step are available for hard constraints and compliant laws, not for softened models");
   }
   if (step.options.accuracy > 0.0) throw Error("derivatives of a step are those of steps of one size: set accuracy=0");
   if (step.options.substeps > 1) throw Error("derivatives of a step are those of one part: set substeps=1");
@@ -37,8 +37,7 @@ void require_usable(const StepContext& step) {
   if (!step.data.scope.is_whole()) throw Error("derivatives of a step need all bodies awake: switch sleep off");
 }
 
-ContactModel model_of(const StepContext& step) {
-  const CatalogueEntry& entry = find_solver(step.options.solver);
+ContactModel model_of(const CatalogueEntry& entry, const StepContext& step) {
   if (entry.model != "NCP" && entry.model != "CCP") {
     throw Error("derivatives of the model {} (solver '{}') are not available; use one of NCP or CCP", entry.model,
                 step.options.solver);
@@ -74,6 +73,7 @@ StepDerivatives::StepDerivatives(const Model& model, StepParameters theta)
       external_(at(model.nbody)),
       V_S_(at(model.nv)),
       motion_(model),
+      mobility_(model),
       activation_(MatrixX::Zero(model.na, columns_)),
       dv_(RowMatrixX::Zero(model.nv, columns_)),
       dd_(RowMatrixX::Zero(model.nv, columns_)),
@@ -92,15 +92,25 @@ void StepDerivatives::compute(const StepContext& step) {
 
 void StepDerivatives::linearise(const StepContext& step) {
   require_usable(step);
-  const ContactModel contact_model = model_of(step);
+  const CatalogueEntry& entry = find_solver(step.options.solver);
+  const bool has_laws = step.rules.contact_laws && entry.law;
+  if (has_laws && !(theta_.frictions.empty() && theta_.joint_frictions.empty())) {
+    throw Error("derivatives by friction are not available for compliant laws (solver '{}')", step.options.solver);
+  }
+  const ContactModel contact_model = has_laws ? ContactModel::kCcp : model_of(entry, step);
   const Constraints& c = step.constraints;
   begin(step);
   set_position_rates(step);
+  if (has_laws) add_law_rates(step, *entry.law);
   add_rows(step);
   add_passive(step);
   add_actuators(step);
   main_.rows().middleCols(model_.nv, model_.nv) += main_.J();  // v' = v + A^-1 (..)
-  main_.close(model_, c, contact_model, step.data.L, step.data.D_inverse, lambda_.view(), step.v_next, kModeShare);
+  if (has_laws) {
+    main_.close_laws(model_, laws_);
+  } else {
+    main_.close(model_, c, contact_model, step.data.L, step.data.D_inverse, lambda_.view(), step.v_next, kModeShare);
+  }
   add_parameters(step);
   linearise_pass(step);
 }

@@ -15,6 +15,7 @@
 
 #include <vector>
 
+#include "touchstone/diff/contact_motion.hpp"
 #include "touchstone/diff/implicit_balance.hpp"
 #include "touchstone/diff/pair_motion.hpp"
 #include "touchstone/diff/step_parameters.hpp"
@@ -27,12 +28,18 @@ class StepDerivatives {
   // Throws Error for parameters that the model does not have.
   explicit StepDerivatives(const Model& model, StepParameters theta = {});
 
-  // After a step of semi-implicit Euler with hard constraints (sim.step(), or stage::account), before anything else is
-  // done to the simulator. Throws Error for other integrators and models of constraints, for solvers whose model is
-  // neither NCP nor CCP, while bodies sleep, and before the first step.
+  // After a step of semi-implicit Euler (sim.step(), or stage::account), before anything else is done to the simulator.
+  // Hard constraints with a solver of the NCP or CCP, or compliant laws (sap, lagged, similar). Throws Error for other
+  // integrators, models and solvers, while bodies sleep, and before the first step.
   void compute(const StepContext& step);
   // Only what vjp and jvp need, without A, B and C: much less for one gradient.
   void linearise(const StepContext& step);
+
+  // How points and normals of contacts are differentiated where shapes are nearest at one point: exactly, or smoothed
+  // (collision/derivatives/collision_derivatives.hpp); of two shapes, or of all others.
+  void set_collision(const CollisionDerivativeOptions& options, int shape_a = -1, int shape_b = -1) {
+    contact_motion_.set_options(options, shape_a, shape_b);
+  }
 
   int nx() const { return nx_; }
   int nu() const { return model_.nu; }
@@ -78,6 +85,11 @@ class StepDerivatives {
   void row_rate(const StepContext& step, const Constraint& constraint, int k, double* values) const;
   void add_pair(const StepContext& step, int block);
   void add_bounce(const StepContext& step, int block);
+  void add_approach_rate(const StepContext& step, int block, double share, ImplicitBalance::View rows, int row);
+  // step_laws.cpp
+  void add_law_rates(const StepContext& step, CompliantModel model);
+  void add_mobility_rates(const StepContext& step, int block);
+  void add_mobility(const StepContext& step, int block, int row, const double* weights, VectorX& by_q);
   void add_gap_rate(const StepContext& step, int row);
   void add_ball_limit(const StepContext& step, const Constraint& constraint, int row, double lambda, const VectorX& x,
                       ImplicitBalance& balance);
@@ -113,11 +125,16 @@ class StepDerivatives {
   std::vector<Force> external_;
   std::vector<Motion> V_S_;  // of the velocity after the step, then of the displacement of the pass
   PairMotion motion_;
-  Growing<RowMatrixX> rate_;      // nrow x nv: d(J v')/dq at constant v'
-  Growing<RowMatrixX> position_;  // nrow x nv: of gaps and errors, by q
-  MatrixX activation_;            // na x columns
-  RowMatrixX dv_, dd_;            // nv x columns
-  Growing<VectorX> lambda_;       // of the step
+  ContactMotion contact_motion_;
+  LawDerivatives laws_;
+  InverseDynamicsDerivatives mobility_;  // of A^-1 J'
+  VectorX by_q_, direction_;
+  Growing<RowMatrixX> rate_;       // nrow x nv: d(J v')/dq at constant v'
+  Growing<RowMatrixX> position_;   // nrow x nv: of gaps and errors, by q
+  MatrixX activation_;             // na x columns
+  RowMatrixX dv_, dd_;             // nv x columns
+  Growing<VectorX> lambda_;        // of the step
+  Growing<VectorX> row_velocity_;  // J v'
   double h_ = 0.0;
   VectorX v_next_;
 

@@ -222,6 +222,7 @@ void StepDerivatives::add_spin_inertia(const StepContext& step, int body, int co
 
 // The laws of impulses: friction of contacts and of joints.
 int StepDerivatives::add_frictions(const StepContext& step, int column) {
+  if (theta_.frictions.empty() && theta_.joint_frictions.empty()) return column;
   const Constraints& c = step.constraints;
   const int nrow = c.rows(), first = nx_ + model_.nu;
   ImplicitBalance::View law = main_.set_law_changes(first, ntheta_);

@@ -43,7 +43,7 @@ void StepDerivatives::add_wrench(const PairWrench& wrench, double scale) {
 void StepDerivatives::add_rows(const StepContext& step) {
   const Constraints& c = step.constraints;
   for (int block = 0; block < c.count(); ++block) {
-    if (c.list[at(block)].kind == ConstraintKind::kContact) add_bounce(step, block);
+    if (c.list[at(block)].kind == ConstraintKind::kContact && !step.rules.contact_laws) add_bounce(step, block);
   }
   velocity_derivatives(model_, step.v_next, data_, V_S_);
   for (int block = 0; block < c.count(); ++block) {
@@ -53,7 +53,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
     add_pair(step, block);
     switch (constraint.kind) {
       case ConstraintKind::kContact:
-        add_gap_rate(step, row + size - 1);
+        if (!step.rules.contact_laws) add_gap_rate(step, row + size - 1);
         break;
       case ConstraintKind::kJointLimit:
         add_ball_limit(step, constraint, row, lambda, step.v_next, main_);
@@ -85,7 +85,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
 // How point and axes of a pair move. False if they were taken to move with the mean of both bodies.
 bool StepDerivatives::set_motion(const StepContext& step, const Constraint& constraint, const PairWrench& wrench) {
   if (constraint.kind == ConstraintKind::kContact) {
-    return set_contact_motion(model_, data_, step.contacts()[at(constraint.index)], motion_);
+    return contact_motion_.set(model_, step.detector.shapes(), data_, step.contacts()[at(constraint.index)], motion_);
   }
   motion_.begin(model_, data_, wrench.body_a, wrench.body_b, wrench.point_a, wrench.point_b);
   // A weld acts at one point, that of its second body.
@@ -176,23 +176,31 @@ void StepDerivatives::add_gap_rate(const StepContext& step, int row) {
   if (slope != 0.0) main_.rows().row(row).head(model_.nv) += slope * main_.J().row(row);
 }
 
-// b = e J v of a contact that bounces, e taken to be constant. With the velocities of the start in data_ and dynamics_.
+// b = e J v of a contact that bounces, e taken to be constant. With the velocities of the start.
 void StepDerivatives::add_bounce(const StepContext& step, int block) {
   const Constraints& c = step.constraints;
   const int row = c.blocks.row[at(block + 1)] - 1;
   const double open = std::max(0.0, c.position[at(row)]) / step.h;
   if (c.recovers[at(row)] == 0 || c.bias[row] == open + c.recovery[row] || c.velocity[row] == 0.0) return;
+  add_approach_rate(step, block, c.bias[row] / c.velocity[row], main_.rows(), row);
+}
+
+// Adds `share` times the derivative of a contact's normal velocity J v at the start. With the velocities of the start
+// in data_ and dynamics_.
+void StepDerivatives::add_approach_rate(const StepContext& step, int block, double share, ImplicitBalance::View rows,
+                                        int row) {
+  const Constraints& c = step.constraints;
   const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
-  const double share = c.bias[row] / c.velocity[row];
-  set_contact_motion(model_, data_, contact, motion_);
+  const int normal = c.blocks.row[at(block + 1)] - 1;
+  contact_motion_.set(model_, step.detector.shapes(), data_, contact, motion_);
   const Vec3 v = velocity_at(model_, data_, motion_.body_b, contact.position) -
                  velocity_at(model_, data_, motion_.body_a, contact.position);
   const Vec3 n = contact.normal(), across = cross(n, v);
   for (int k = 0; k < motion_.count; ++k) {
     const PairRate rate = relative_velocity_rate(model_, data_, dynamics_.V_S, motion_, k);
-    main_.rows()(row, motion_.dofs[at(k)]) += share * (dot(n, rate.linear) + dot(across, motion_.turn[at(k)]));
+    rows(row, motion_.dofs[at(k)]) += share * (dot(n, rate.linear) + dot(across, motion_.turn[at(k)]));
   }
-  main_.rows().row(row).segment(model_.nv, model_.nv) += share * main_.J().row(row);
+  rows.row(row).segment(model_.nv, model_.nv) += share * main_.J().row(normal);
 }
 
 // --- rows of joints and tendons ---

@@ -136,7 +136,10 @@ void expect_products(StepDerivatives& d, const std::string& what) {
 }
 
 // Compares A and B with central differences column by column.
-void compare(Stepper& stepper, const Model& model, Figures& figures, const std::string& what, double way = 1e-5) {
+// Several ways of differences: the best of them counts, for laws that bend within little allow small ones alone, which
+// have fewer digits.
+void compare(Stepper& stepper, const Model& model, Figures& figures, const std::string& what,
+             const std::vector<double>& ways = {1e-5}) {
   stepper.step();
   if (!stepper.is_solved()) return;
   StepDerivatives d(model);
@@ -157,19 +160,26 @@ void compare(Stepper& stepper, const Model& model, Figures& figures, const std::
   expect_products(d, what);
   const int nx = d.nx();
   for (int column = 0; column < nx + model.nu; ++column) {
-    bool holds = true;
-    const VectorX expected = derivative(
-        [&](double t) -> MatrixX {
-          const State& there = stepper.step(column, t);
-          holds = holds && stepper.is_solved() && stepper.signature() == signature;
-          return stepper.distance(here, there);
-        },
-        way);
-    ++figures.columns;
-    if (!holds) continue;
-    ++figures.kept;
     const VectorX actual = column < nx ? VectorX(d.A.col(column)) : VectorX(d.B.col(column - nx));
-    const double error = (actual - expected).cwiseAbs().maxCoeff() / std::max(1e-3, expected.cwiseAbs().maxCoeff());
+    VectorX expected;
+    double error = kInfinity;
+    for (const double way : ways) {
+      bool holds = true;
+      const VectorX found = derivative(
+          [&](double t) -> MatrixX {
+            const State& there = stepper.step(column, t);
+            holds = holds && stepper.is_solved() && stepper.signature() == signature;
+            return stepper.distance(here, there);
+          },
+          way);
+      const double apart = (actual - found).cwiseAbs().maxCoeff() / std::max(1e-3, found.cwiseAbs().maxCoeff());
+      if (!holds || !(apart < error)) continue;
+      error = apart;
+      expected = found;
+    }
+    ++figures.columns;
+    if (error == kInfinity) continue;
+    ++figures.kept;
     figures.worst = std::max(figures.worst, error);
     EXPECT_LT(error, 1e-6) << what << ", column " << column << " of " << nx << " + " << model.nu << "\nactual   "
                            << actual.transpose() << "\nexpected " << expected.transpose();
@@ -185,7 +195,7 @@ TEST(StepDerivatives, OfFreeMotionOnRandomRobots) {
   for (int i = 0; i < 40; ++i) {
     const ModelPtr model = random_model(random, with_damping);
     Stepper stepper(model, random_state(*model, random), exact_options());
-    compare(stepper, *model, figures, "model " + std::to_string(i), 1e-4);
+    compare(stepper, *model, figures, "model " + std::to_string(i), {1e-4});
     if (HasFailure()) return;
   }
   EXPECT_GE(figures.kept, figures.columns * 9 / 10);
@@ -267,6 +277,24 @@ const Scene kScenes[] = {
        <body pos="0 0 0.08" euler="1 15 2"><freejoint/><geom type="box" size="0.1 0.08 0.06" friction="0.8"/></body></worldbody>
        </mujoco>)",
      BlockMode::kSticking, 0.0},
+    {"EllipsoidRolls", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.5" euler="0 8 0"/>
+       <body pos="0 0 0.11"><freejoint/><geom type="ellipsoid" size="0.15 0.1 0.08" friction="0.5"/></body></worldbody></mujoco>)",
+     BlockMode::kSticking, 0.0},
+    {"CylinderOnItsRim", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.2" euler="0 5 0"/>
+       <body pos="0 0 0.18"><joint type="slide" axis="1 0 0" damping="0.1"/><joint type="slide" axis="0 0 1"/>
+       <joint type="hinge" axis="1 0.2 0.1" stiffness="3" damping="0.02"/><joint type="hinge" axis="0 1 0.3" stiffness="3" damping="0.02"/>
+       <geom type="cylinder" size="0.1 0.12" euler="30 20 0" friction="0.2"/></body></worldbody></mujoco>)",
+     BlockMode::kSticking, 0.0},
+    {"EdgeOnEdge", R"(<mujoco><worldbody><geom type="box" size="1 0.2 0.2" euler="45 0 0" friction="0.3"/>
+       <body pos="0 0 0.43"><joint type="slide" axis="1 0 0" damping="0.1"/><joint type="slide" axis="0 0 1"/>
+       <joint type="hinge" axis="1 0.2 0.1" stiffness="5" damping="0.05"/><joint type="hinge" axis="0 1 0.3" stiffness="5" damping="0.05"/>
+       <geom type="box" size="0.1 0.5 0.1" euler="3 45 10" friction="0.3"/></body></worldbody></mujoco>)",
+     BlockMode::kSticking, 0.0},
+    {"CapsuleOnAnEdge", R"(<mujoco><worldbody><geom type="box" size="1 0.2 0.2" euler="45 0 0" friction="0.3"/>
+       <body pos="0 0 0.35"><joint type="slide" axis="1 0 0" damping="0.1"/><joint type="slide" axis="0 0 1"/>
+       <joint type="hinge" axis="1 0.2 0.1" stiffness="5" damping="0.05"/><joint type="hinge" axis="0 1 0.3" stiffness="5" damping="0.05"/>
+       <geom type="capsule" size="0.05 0.3" euler="80 10 0" friction="0.3"/></body></worldbody></mujoco>)",
+     BlockMode::kSticking, 0.0},
     {"TripodSlides", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.2" euler="0 25 0"/>
        <body pos="0 0 0.07" euler="0 25 20"><freejoint/><geom type="sphere" pos="0.1 0 0" size="0.05" friction="0.2"/>
        <geom type="sphere" pos="-0.1 0.1 0" size="0.05" friction="0.2"/><geom type="sphere" pos="-0.1 -0.08 0" size="0.05" friction="0.2"/>
@@ -304,6 +332,53 @@ const Scene kScenes[] = {
 
 INSTANTIATE_TEST_SUITE_P(Scenes, StepDerivativesOf, testing::ValuesIn(kScenes),
                          [](const auto& scene) { return std::string(scene.param.name); });
+
+// --- compliant laws ---
+
+struct LawCase {
+  const char* solver;
+  const char* scene;
+};
+
+class StepDerivativesOfLaws : public testing::TestWithParam<LawCase> {};
+
+TEST_P(StepDerivativesOfLaws, Contacts) {
+  const LawCase& law = GetParam();
+  const auto scene = std::find_if(std::begin(kScenes), std::end(kScenes),
+                                  [&](const Scene& s) { return std::string(s.name) == law.scene; });
+  const ModelPtr model = load_mjcf_string(scene->xml);
+  SimulatorOptions options = exact_options();
+  options.solver = law.solver;
+  Simulator sim(model, options);
+  if (model->nu > 0) sim.input().control.setConstant(scene->push);
+  Figures figures;
+  int contacts = 0;
+  for (int k = 0; k < 8; ++k) {
+    sim.step(41);
+    Stepper stepper(model, sim.state(), options);
+    if (model->nu > 0) stepper.control().setConstant(scene->push);
+    // Laws bend within a stiction tolerance (1e-4 m/s) and a deformation of some 1e-6 m: differences must be small.
+    compare(stepper, *model, figures, std::string(law.solver) + " " + law.scene + " " + std::to_string(k),
+            {1e-5, 1e-6, 1e-7, 1e-8});
+    contacts += stepper.sim().report().contacts;
+    if (HasFailure()) return;
+  }
+  RecordProperty("worst", std::to_string(figures.worst * 1e9));
+  EXPECT_GE(contacts, 4);
+  EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
+}
+
+const LawCase kLaws[] = {
+    {"sap", "RollingSphere"},      {"lagged", "RollingSphere"},      {"similar", "RollingSphere"},
+    {"sap", "BallOnATiltedPlane"}, {"lagged", "BallOnATiltedPlane"}, {"similar", "BallOnATiltedPlane"},
+    {"sap", "TwoBalls"},           {"lagged", "TwoBalls"},           {"similar", "TwoBalls"},
+    {"sap", "BoxSticks"},          {"lagged", "BoxSticks"},          {"similar", "BoxSticks"},
+    {"sap", "ArmPushesABall"},     {"lagged", "ArmPushesABall"},     {"similar", "ArmPushesABall"},
+    {"sap", "TripodSlides"},       {"similar", "TripodSlides"},      {"lagged", "CapsuleRolls"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Laws, StepDerivativesOfLaws, testing::ValuesIn(kLaws),
+                         [](const auto& law) { return std::string(law.param.solver) + "_" + law.param.scene; });
 
 // A ball in free flight under gravity g for h: v' = v + h g, p' = p + h v'; a push by a motor of gear 1 on mass m.
 TEST(StepDerivatives, OfASlider) {
@@ -460,15 +535,22 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
   StepDerivatives d(*model);
   Simulator fresh(model);
   EXPECT_THROW(d.compute(fresh.context()), Error);
-  for (const auto& change :
-       {+[](SimulatorOptions& o) { o.integrator = Integrator::kMoreauMidpoint; },
-        +[](SimulatorOptions& o) { o.solver = "sap"; }, +[](SimulatorOptions& o) { o.solver = "lcp-pgs"; }}) {
+  for (const auto& change : {+[](SimulatorOptions& o) { o.integrator = Integrator::kMoreauMidpoint; },
+                             +[](SimulatorOptions& o) { o.solver = "lcp-pgs"; }}) {
     SimulatorOptions options;
     change(options);
     Simulator sim(model, options);
     sim.step();
     EXPECT_THROW(d.compute(sim.context()), Error);
   }
+  StepParameters frictions;
+  frictions.joint_frictions = {0};
+  StepDerivatives by_friction(*model, frictions);
+  SimulatorOptions compliant;
+  compliant.solver = "sap";
+  Simulator sim(model, compliant);
+  sim.step();
+  EXPECT_THROW(by_friction.compute(sim.context()), Error);
 }
 
 }  // namespace

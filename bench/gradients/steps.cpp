@@ -1,8 +1,9 @@
-// Times of derivatives of a step: bench_gradients [--benchmark_filter=...]. For an arm of seven joints in free motion
-// and for robots that stand in contact: the step itself, one gradient (linearise and vjp), A and B (compute), and the
-// derivatives of inverse dynamics alone. Counters: dofs and rows of constraints.
+// Times of derivatives of a step: bench_gradients_steps [--benchmark_filter=...]. For an arm of seven joints in free
+// motion and for robots that stand in contact: the step itself, one gradient (linearise and vjp), A and B (compute),
+// and the derivatives of inverse dynamics alone. Counters: dofs and rows of constraints.
 #include <benchmark/benchmark.h>
 
+#include <cstdio>
 #include <string>
 
 #include "touchstone/diff/step_derivatives.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 using namespace touchstone;
 
-ModelPtr arm() {
+std::string arm_xml() {
   std::string xml = "<mujoco><worldbody>", end;
   const char* axes[7] = {"0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1"};
   for (const char* axis : axes) {
@@ -23,12 +24,12 @@ ModelPtr arm() {
            "' damping='0.1'/><geom type='capsule' fromto='0 0 0 0.05 0 0.2' size='0.05' contype='0'/>";
     end += "</body>";
   }
-  return load_mjcf_string(xml + end + "</worldbody></mujoco>");
+  return xml + end + "</worldbody></mujoco>";
 }
 
 // Where it stands after a while.
 Simulator standing(const std::string& name) {
-  if (name == "arm") return Simulator(arm());
+  if (name == "arm") return Simulator(load_mjcf_string(arm_xml()));
   const Scene scene = make_scene(name);
   Simulator sim(scene.model, scene.options);
   sim.reset(scene.start);
@@ -105,4 +106,13 @@ const bool kRegistered = [] {
 
 }  // namespace
 
-BENCHMARK_MAIN();
+// --arm prints the model of the arm, for other engines.
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--arm") {
+    std::puts(arm_xml().c_str());
+    return 0;
+  }
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,37 @@
+// How point and frame of a contact move with the configuration where the derivatives of collision are needed for it:
+// edges against edges, sides and rims of capsules and cylinders, ellipsoids, hulls; or smoothed ones for all.
+#pragma once
+
+#include <vector>
+
+#include "touchstone/collision/derivatives/collision_derivatives.hpp"
+#include "touchstone/diff/pair_motion.hpp"
+#include "touchstone/sim/detection/collision_model.hpp"
+
+namespace touchstone {
+
+class ContactMotion {
+ public:
+  // For contacts of two shapes; -1: of all that have none of their own.
+  void set_options(const CollisionDerivativeOptions& options, int shape_a = -1, int shape_b = -1);
+  const CollisionDerivativeOptions& options(int shape_a, int shape_b) const;
+
+  // Fills in how point and axes move. False if they were taken to move with the mean of both bodies: for surfaces of
+  // triangles, and for points of a patch that are not where the shapes are nearest.
+  bool set(const Model& model, const CollisionModel& shapes, const Data& data, const Contact& contact,
+           PairMotion& motion);
+
+ private:
+  bool set_by_collision(const CollisionModel& shapes, const Data& data, const Contact& contact,
+                        const CollisionDerivativeOptions& options, PairMotion& motion);
+
+  struct Choice {
+    int shape_a, shape_b;
+    CollisionDerivativeOptions options;
+  };
+  CollisionDerivativeOptions general_;
+  std::vector<Choice> choices_;
+  CollisionDifferentiator differentiate_;
+};
+
+}  // namespace touchstone

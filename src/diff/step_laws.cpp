@@ -1,0 +1,92 @@
+// The part of compliant laws in the derivatives of a step: how impulses change with the state at fixed velocities.
+#include <algorithm>
+
+#include "touchstone/base/index.hpp"
+#include "touchstone/contact/laws/mobility.hpp"
+#include "touchstone/diff/step_derivatives.hpp"
+
+namespace touchstone {
+
+// By gap and speed at the start of the step, with the velocities of the start, which are lost; and by mobilities.
+void StepDerivatives::add_law_rates(const StepContext& step, CompliantModel model) {
+  const Constraints& c = step.constraints;
+  const int nv = model_.nv;
+  row_velocity_.resize(c.rows(), 1).noalias() = main_.J() * step.v_next;
+  laws_.prepare(c, model, step.h, main_.form_mobility(model_, step.data.L, step.data.D_inverse), row_velocity_.view());
+  ImplicitBalance::View changes = main_.set_law_changes(0, 2 * nv);
+  for (int block = 0; block < c.count(); ++block) {
+    if (c.list[at(block)].kind != ConstraintKind::kContact) continue;
+    const int normal = c.blocks.row[at(block + 1)] - 1;
+    for (int row = c.blocks.row[at(block)]; row <= normal; ++row) {
+      changes.row(row).head(nv) += laws_.by_gap()[row] * main_.J().row(normal);
+      if (laws_.by_speed()[row] != 0.0) add_approach_rate(step, block, laws_.by_speed()[row], changes, row);
+    }
+  }
+  weightless_ = step.parameters;
+  weightless_.gravity.setZero();
+  for (int block = 0; block < c.count(); ++block) add_mobility_rates(step, block);
+}
+
+// A contact's w is the norm of W over its translational rows (contact/laws/mobility.hpp); that of another row is W_rr.
+// d log w = sum W_ab dW_ab / sum W_ab^2.
+void StepDerivatives::add_mobility_rates(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const int first = c.blocks.row[at(block)], size = c.blocks.size(block), nv = model_.nv;
+  if (laws_.by_mobility().segment(first, size).isZero(0.0)) return;
+  ImplicitBalance::View changes = main_.law_changes();
+  double weights[kMaxBlockSize] = {};
+  if (c.blocks.type[at(block)] != BlockType::kCoulomb) {
+    for (int r = 0; r < size; ++r) {
+      by_q_.setZero(nv);
+      weights[r] = 1.0 / main_.J().row(first + r).dot(main_.inverse_Jt().col(first + r));
+      add_mobility(step, block, r, weights, by_q_);
+      changes.row(first + r).head(nv) += laws_.by_mobility()[first + r] * by_q_.transpose();
+      weights[r] = 0.0;
+    }
+    return;
+  }
+  const int tangents = std::min(size - 1, 2);
+  const auto row_of = [&](int k) { return k < tangents ? k : size - 1; };
+  double squares = 0.0;
+  Matrix3 W = Matrix3::Zero();
+  for (int a = 0; a <= tangents; ++a) {
+    for (int b = 0; b <= tangents; ++b) {
+      W(a, b) = main_.J().row(first + row_of(a)).dot(main_.inverse_Jt().col(first + row_of(b)));
+      squares += W(a, b) * W(a, b);
+    }
+  }
+  by_q_.setZero(nv);
+  for (int b = 0; b <= tangents; ++b) {
+    std::fill(weights, weights + size, 0.0);
+    for (int a = 0; a <= tangents; ++a) weights[row_of(a)] = W(a, b) / squares;
+    add_mobility(step, block, row_of(b), weights, by_q_);
+  }
+  for (int r = first; r < first + size; ++r) {
+    changes.row(r).head(nv) += laws_.by_mobility()[r] * by_q_.transpose();
+  }
+}
+
+// Adds sum_a weights_a dW_ab of row b, W_ab = J_a A^-1 J_b', where the sum over b is symmetric:
+// 2 dJ_a y_b - y_a' dM y_b with y = A^-1 J'. Rows that are none of a pair of bodies are taken to be constant.
+void StepDerivatives::add_mobility(const StepContext& step, int block, int row, const double* weights, VectorX& by_q) {
+  const Constraints& c = step.constraints;
+  const Constraint& constraint = c.list[at(block)];
+  const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
+  direction_ = main_.inverse_Jt().col(first + row);
+  rnea_derivatives(model_, weightless_, step.before.q, zero_, direction_, data_, mobility_, {}, Kinematics::kKnown);
+  for (int a = 0; a < size; ++a) {
+    if (weights[a] == 0.0) continue;
+    by_q.noalias() -= weights[a] * (mobility_.dtau_dq.transpose() * main_.inverse_Jt().col(first + a));
+  }
+  PairWrench wrench;
+  if (!find_pair(step, constraint, step.lambda.data() + first, wrench)) return;
+  set_motion(step, constraint, wrench);
+  velocity_derivatives(model_, direction_, data_, V_S_);
+  for (int k = 0; k < motion_.count; ++k) {
+    double values[kMaxBlockSize] = {};
+    row_rate(step, constraint, k, values);
+    for (int a = 0; a < size; ++a) by_q[motion_.dofs[at(k)]] += 2.0 * weights[a] * values[a];
+  }
+}
+
+}  // namespace touchstone
