@@ -2,6 +2,8 @@
 //
 //   gpu_bench robot.arrays robot.states --worlds 8192 --steps 1000 [--device cuda] [--json FILE] ...
 //
+// --device: cuda, cpu, or the path of a backend's shared library.
+//
 // The first file is that of write_model_arrays. The second holds states with controls that a simulation has come
 // through: four int32 (count, nq, nv, nu), then q, v, control of each as doubles. World w starts in state w mod count;
 // controls change every --hold steps.
@@ -17,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/gpu/batch.hpp"
+#include "touchstone/gpu/backend.hpp"
 
 namespace gpu = touchstone::gpu;
 
@@ -79,6 +81,10 @@ Arguments parse(int argc, char** argv) {
       a.compare = true;
       continue;
     }
+    if (name == "--no-graph") {
+      a.options.graph = false;
+      continue;
+    }
     if (i + 1 == argc) throw std::runtime_error("'" + name + "' needs a value");
     const std::string value = argv[++i];
     if (numbers.count(name) > 0) {
@@ -100,6 +106,8 @@ Arguments parse(int argc, char** argv) {
 
 std::unique_ptr<gpu::WorldBatch> make_batch(const Arguments& a, const std::string& device, int worlds) {
   gpu::ModelArrays arrays = gpu::read_model_arrays(a.arrays);
+  if (device.find('.') != std::string::npos)
+    return gpu::make_backend_batch(gpu::load_backend(device), arrays, worlds, a.options);
   if (device == "cuda") return gpu::make_cuda_batch(arrays, worlds, a.options);
   return gpu::make_cpu_batch(std::move(arrays), worlds, a.options);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "touchstone/gpu/step.hpp"
+#include "touchstone/gpu/world_parameters.hpp"
 
 namespace touchstone::gpu {
 
@@ -9,11 +10,12 @@ struct BatchView {
   int worlds = 0;
   int warm_capacity = 0;  // blocks
   double *q = nullptr, *v = nullptr, *activation = nullptr, *control = nullptr, *applied_force = nullptr;
-  double* natv = nullptr;
+  double *natv = nullptr, *time = nullptr;
   int *status = nullptr, *contacts = nullptr, *sweeps = nullptr;
   int* warm_count = nullptr;
   std::int64_t* warm_key = nullptr;
   double* warm_impulse = nullptr;
+  WorldParameters parameters;
 
   TOUCHSTONE_LANE WorldState world(const ModelSizes& n, int w) const {
     const auto at = [w](int width) { return static_cast<std::size_t>(w) * static_cast<std::size_t>(width); };
@@ -24,6 +26,7 @@ struct BatchView {
     state.control = control + at(n.nu);
     state.applied_force = applied_force + at(n.nv);
     state.natv = natv + w;
+    state.time = time + w;
     state.status = status + w;
     state.contacts = contacts + w;
     state.sweeps = sweeps + w;

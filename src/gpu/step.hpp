@@ -95,6 +95,7 @@ TOUCHSTONE_LANE bool finish_step(const Team& team, const ModelView& m, WorldStat
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) world.v[i] = s.v_next[i];
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.na; i += team.size()) world.activation[i] = s.activation[i];
+  if (team.lane() == 0) *world.time += m.settings.time_step;
   return true;
 }
 

@@ -37,7 +37,7 @@ struct WarmStart {
 struct WorldState {
   double *q = nullptr, *v = nullptr, *activation = nullptr;       // nq, nv, na
   const double *control = nullptr, *applied_force = nullptr;      // nu, nv
-  double* natv = nullptr;                                         // relative certificate of the last step
+  double *natv = nullptr, *time = nullptr;                        // relative certificate of the last step; s
   int *status = nullptr, *contacts = nullptr, *sweeps = nullptr;  // of the last step
   WarmStart warm;
 };

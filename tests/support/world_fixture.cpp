@@ -81,7 +81,8 @@ gpu::WorldState WorldFixture::world() {
   gpu::WorldState world;
   world.q = q_.data(), world.v = v_.data(), world.activation = activation_.data();
   world.control = control_.data(), world.applied_force = force_.data();
-  world.natv = &natv_, world.status = &status_, world.contacts = &contacts_, world.sweeps = &sweeps_;
+  world.natv = &natv_, world.time = &time_, world.status = &status_, world.contacts = &contacts_,
+  world.sweeps = &sweeps_;
   world.warm = {&warm_count_, key_.data(), impulse_.data()};
   return world;
 }

@@ -54,18 +54,45 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     records_ = DeviceArray<char>(at(worlds) * record_bytes_);
     for (DeviceArray<int>& list : lists_) list = DeviceArray<int>(at(worlds));
     counts_of_lists_ = DeviceArray<int>(2);
-    check(cudaStreamCreate(&stream_), "stream");
-    capture(options.lanes);
+    check(cudaStreamCreate(&own_stream_), "stream");
+    stream_ = own_stream_;
+    lanes_ = options.lanes;
+    listed_ = std::min(worlds, kListed);
+    large_bytes_ = scratch_bytes<double>(sizes_, large_);
+    large_memory_ = DeviceArray<char>(at(listed_ + kThreads / kWarpSize) * large_bytes_);
+    use_graph_ = options.graph;
+    capture();
   }
   ~CudaBatch() override {
-    cudaGraphExecDestroy(graph_);
-    cudaStreamDestroy(stream_);
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+    cudaStreamDestroy(own_stream_);
   }
 
   void step(int count) override {
-    for (int k = 0; k < count; ++k) check(cudaGraphLaunch(graph_, stream_), "step on the GPU");
+    for (int k = 0; k < count; ++k) {
+      if (graph_ == nullptr) {
+        launch_step();
+      } else {
+        check(cudaGraphLaunch(graph_, stream_), "step on the GPU");
+      }
+    }
     check(cudaGetLastError(), "step on the GPU");
   }
+  void reset(const ResetRequest& request) override {
+    ResetStates to{request.mask, request.q, request.v, request.noise_q, request.noise_v, request.seed};
+    if (!request.in_batch_memory) {
+      synchronize();
+      to.mask = staged(mask_, request.mask, 1);
+      to.q = staged(states_[0], request.q, sizes_.nq);
+      to.v = staged(states_[1], request.v, sizes_.nv);
+    }
+    launch_reset(launch(), stream_, to);
+  }
+  void use_stream(void* stream) override {
+    synchronize();
+    stream_ = stream != nullptr ? static_cast<cudaStream_t>(stream) : own_stream_;
+  }
+  void synchronize() const override { check(cudaStreamSynchronize(stream_), "step on the GPU"); }
   TierCounts tiers() const override {
     int counts[2] = {};
     synchronize();
@@ -87,9 +114,23 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
   }
 
  protected:
-  void synchronize() const override { check(cudaStreamSynchronize(stream_), "step on the GPU"); }
+  void parameters_changed() override {
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+    graph_ = nullptr;
+    capture();
+  }
 
  private:
+  // What the processor has, in memory of the GPU that is kept for it.
+  template <typename T>
+  const T* staged(DeviceArray<T>& kept, const T* values, int width) {
+    if (values == nullptr) return nullptr;
+    if (kept.size() == 0) kept = DeviceArray<T>(at(view_.worlds) * at(width));
+    kept.write(values);
+    return kept.data();
+  }
+  Launch launch() const { return {model_, options_, view_, middle_, records_.data(), record_bytes_}; }
+
   void upload(const ModelArrays& arrays) {
     model_.sizes = arrays.sizes;
     model_.settings = arrays.settings;
@@ -105,40 +146,52 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
 #undef TOUCHSTONE_FIELD
   }
 
-  void capture(const StageLanes& lanes) {
-    const int worlds = view_.worlds, listed = std::min(worlds, kListed);
-    const std::size_t large_bytes = scratch_bytes<double>(sizes_, large_);
-    large_memory_ = DeviceArray<char>(at(listed + kThreads / kWarpSize) * large_bytes);
-    const Launch launch{model_, options_, view_, middle_, records_.data(), record_bytes_};
+  // The kernels of a step, in order.
+  void launch_step() {
+    const int worlds = view_.worlds;
+    const Launch launch = this->launch();
     const WorkList second{lists_[0].data(), counts_of_lists_.data()};
     const WorkList third{lists_[1].data(), counts_of_lists_.data() + 1};
     const auto on_all = [&](const Pool& pool, int team) { return Work{stream_, pool, team, worlds, {}, second}; };
     const auto on_list = [&](const Pool& pool, const WorkList& list) {
-      return Work{stream_, pool, kWarpSize, listed, list, third};
+      return Work{stream_, pool, kWarpSize, listed_, list, third};
     };
-    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "graph");
-    check(cudaMemsetAsync(counts_of_lists_.data(), 0, 2 * sizeof(int), stream_), "graph");
-    launch_tree(launch, on_all(middle_, lanes.tree));
-    launch_collide(launch, on_all(middle_, lanes.collide));
-    launch_solve(launch, on_all(small_, lanes.solve), options_.sweeps);
-    launch_finish(launch, on_all(small_, lanes.finish), false);
+    check(cudaMemsetAsync(counts_of_lists_.data(), 0, 2 * sizeof(int), stream_), "step on the GPU");
+    launch_tree(launch, on_all(middle_, lanes_.tree));
+    launch_collide(launch, on_all(middle_, lanes_.collide));
+    launch_solve(launch, on_all(small_, lanes_.solve), options_.sweeps);
+    launch_finish(launch, on_all(small_, lanes_.finish), false);
     launch_tree(launch, on_list(middle_, second));
     launch_solve(launch, on_list(middle_, second), options_.more_sweeps);
     launch_finish(launch, on_list(middle_, second), options_.most_sweeps == 0);
-    launch_third(launch, on_list(large_, third), large_memory_.data(), large_bytes);
+    launch_third(launch, on_list(large_, third), large_memory_.data(), large_bytes_);
+  }
+
+  void capture() {
+    if (!use_graph_) return;
+    cudaStream_t user = stream_;
+    stream_ = own_stream_;
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "graph");
+    launch_step();
     cudaGraph_t graph = nullptr;
     check(cudaStreamEndCapture(stream_, &graph), "graph");
     check(cudaGraphInstantiate(&graph_, graph, 0), "graph");
     cudaGraphDestroy(graph);
+    stream_ = user;
   }
 
-  std::size_t record_bytes_;
+  std::size_t record_bytes_, large_bytes_ = 0;
+  StageLanes lanes_;
+  int listed_ = 0;
   std::vector<DeviceArray<int>> model_ints_;
   std::vector<DeviceArray<double>> model_doubles_;
   ModelView model_;
   DeviceArray<char> records_, large_memory_;
   DeviceArray<int> lists_[2], counts_of_lists_;
-  cudaStream_t stream_ = nullptr;
+  DeviceArray<unsigned char> mask_;
+  DeviceArray<double> states_[2];
+  bool use_graph_ = true;
+  cudaStream_t own_stream_ = nullptr, stream_ = nullptr;
   cudaGraphExec_t graph_ = nullptr;
 };
 
