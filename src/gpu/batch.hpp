@@ -23,16 +23,16 @@ namespace touchstone::gpu {
 
 // Lanes of a GPU that share the work of a world, in each stage of a step: 8, 16 or 32.
 struct StageLanes {
-  int tree = 32, collide = 32, solve = 32, finish = 32;
+  int tree = 32, loops = 32, collide = 32, solve = 32, finish = 16;
 };
 
 struct BatchOptions {
   double tolerance = 1e-3;  // relative natv that a step is asked for
-  int sweeps = 16;          // of the first tier: at most
-  int more_sweeps = 30;     // of the second
+  int sweeps = 24;          // of the first tier: at most
+  int more_sweeps = 16;     // of the second
   int most_sweeps = 0;      // of the third; 0: what the second cannot certify moves on with the natv that it has
   int check_every = 20;     // sweeps of the third tier between certificates
-  int small_pool = 16;      // contacts of a world in the first tier
+  int small_pool = 0;       // contacts of a world in the first tier; 0: 8 to 16, as the GPU has fast memory
   int middle_pool = 48;     // in the second
   int large_pool = 256;     // in the third
   StageLanes lanes;

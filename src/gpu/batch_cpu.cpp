@@ -65,6 +65,7 @@ class CpuBatch final : public StoredBatch<HostArray> {
                          reinterpret_cast<char*>(record_.data())};
     };
     run_tree(team, model, world, false, memory(middle_));
+    if (sizes_.equality_rows > 0) run_loops(team, model, memory(middle_));
     run_collide(team, model, memory(middle_));
     run_solve(team, model, world, options_.sweeps, options_.tolerance, memory(small_));
     StepOutcome outcome = run_finish(team, model, world, options_.tolerance, false, memory(small_));
@@ -72,6 +73,7 @@ class CpuBatch final : public StoredBatch<HostArray> {
     ++tiers_.second;
     const bool last = options_.most_sweeps == 0;
     run_tree(team, model, world, true, memory(middle_));
+    if (sizes_.equality_rows > 0) run_loops(team, model, memory(middle_));
     run_solve(team, model, world, options_.more_sweeps, options_.tolerance, memory(middle_));
     outcome = run_finish(team, model, world, options_.tolerance, last, memory(middle_));
     if (outcome == StepOutcome::kDone) return;
@@ -94,9 +96,9 @@ void BatchOptions::validate() const {
   if (!(tolerance > 0.0)) fail("tolerance must be positive");
   if (sweeps < 1 || more_sweeps < 1 || check_every < 1) fail("sweeps, more_sweeps and check_every must be at least 1");
   if (most_sweeps < 0) fail("most_sweeps must not be negative");
-  if (small_pool < 1 || middle_pool < small_pool || large_pool < middle_pool)
-    fail("small_pool must be at least 1, middle_pool not smaller than it, large_pool not smaller than that");
-  for (const int team : {lanes.tree, lanes.collide, lanes.solve, lanes.finish}) {
+  if (small_pool < 0 || middle_pool < 1 || middle_pool < small_pool || large_pool < middle_pool)
+    fail("small_pool must not be negative, middle_pool at least 1 and not smaller, large_pool not smaller than that");
+  for (const int team : {lanes.tree, lanes.loops, lanes.collide, lanes.solve, lanes.finish}) {
     if (team != 8 && team != 16 && team != 32) fail("lanes of a stage must be 8, 16 or 32");
   }
 }

@@ -10,6 +10,7 @@
 #include "touchstone/gpu/batch.hpp"
 #include "touchstone/gpu/batch_view.hpp"
 #include "touchstone/gpu/reset.hpp"
+#include "touchstone/gpu/stages.hpp"
 
 namespace touchstone::gpu {
 
@@ -21,7 +22,7 @@ class StoredBatch : public WorldBatch {
   StoredBatch(const ModelArrays& arrays, int worlds, const BatchOptions& options)
       : sizes_(arrays.sizes),
         options_{options.tolerance, options.sweeps, options.more_sweeps, options.most_sweeps, options.check_every},
-        small_(pool_for(sizes_, options.small_pool, usual_singles(sizes_))),
+        small_(pool_for(sizes_, small_contacts(options), usual_singles(sizes_))),
         middle_(full_pool(sizes_, options.middle_pool)),
         large_(full_pool(sizes_, options.large_pool)) {
     const ModelSizes& n = sizes_;
@@ -162,6 +163,21 @@ class StoredBatch : public WorldBatch {
     }
   }
 
+  // As many contacts as leave room for sixteen worlds on a multiprocessor, for that many its registers serve.
+  int small_contacts(const BatchOptions& options) const {
+    constexpr int kFewest = 8, kMost = 16;
+    constexpr std::size_t kFastMemory = 14 * 1024;  // bytes a world
+    if (options.small_pool > 0) return options.small_pool;
+    const Pool room = full_pool(sizes_, options.middle_pool);
+    int contacts = kMost < options.middle_pool ? kMost : options.middle_pool;
+    const auto bytes = [&] {
+      Scratch<float> unused;
+      return carve_stage<SolveStage>(sizes_, pool_for(sizes_, contacts, usual_singles(sizes_)), room, nullptr, nullptr,
+                                     unused);
+    };
+    while (contacts > kFewest && bytes() > kFastMemory) --contacts;
+    return contacts;
+  }
   // Rows of dry friction, and of as many limits and bounded servos as are usually reached at once.
   static int usual_singles(const ModelSizes& n) {
     constexpr int kReached = 10;

@@ -113,6 +113,7 @@ double WorldFixture::solve(double tolerance, int most_sweeps) {
   stage::assemble(s);
   stage::solve(s);
   const gpu::SerialTeam team;
+  gpu::begin_equalities(team, view_, scratch_);
   gpu::assemble(team, view_, world(), scratch_);
   int sweeps = 0;
   return gpu::solve_contacts(team, view_, scratch_, tolerance, most_sweeps, 20, sweeps);

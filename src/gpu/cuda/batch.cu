@@ -158,10 +158,12 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     };
     check(cudaMemsetAsync(counts_of_lists_.data(), 0, 2 * sizeof(int), stream_), "step on the GPU");
     launch_tree(launch, on_all(middle_, lanes_.tree));
+    if (sizes_.equality_rows > 0) launch_loops(launch, on_all(middle_, lanes_.loops));
     launch_collide(launch, on_all(middle_, lanes_.collide));
     launch_solve(launch, on_all(small_, lanes_.solve), options_.sweeps);
     launch_finish(launch, on_all(small_, lanes_.finish), false);
     launch_tree(launch, on_list(middle_, second));
+    if (sizes_.equality_rows > 0) launch_loops(launch, on_list(middle_, second));
     launch_solve(launch, on_list(middle_, second), options_.more_sweeps);
     launch_finish(launch, on_list(middle_, second), options_.most_sweeps == 0);
     launch_third(launch, on_list(large_, third), large_memory_.data(), large_bytes_);

@@ -47,6 +47,7 @@ struct Work {
 };
 
 void launch_tree(const Launch& launch, const Work& work);
+void launch_loops(const Launch& launch, const Work& work);
 void launch_collide(const Launch& launch, const Work& work);
 void launch_solve(const Launch& launch, const Work& work, int sweeps);
 void launch_finish(const Launch& launch, const Work& work, bool last);
