@@ -169,6 +169,18 @@ double WorldFixture::certified() const {
   return certify(problem, lambda).natv_relative;
 }
 
+double WorldFixture::certified(const gpu::WorldImpulses& impulses) {
+  stage::assemble(simulator_->context());
+  warm_count_ = static_cast<int>(std::min(impulses.key.size(), key_.size()));
+  std::copy_n(impulses.key.begin(), warm_count_, key_.begin());
+  std::copy_n(impulses.impulse.begin(), 3 * warm_count_, impulse_.begin());
+  const gpu::SerialTeam team;
+  gpu::begin_equalities(team, view_, scratch_);
+  gpu::assemble(team, view_, world(), scratch_);  // recalls the impulses
+  gpu::advance_velocity(team, view_, scratch_);   // and gives the equalities theirs
+  return certified();
+}
+
 double WorldFixture::contact_difference() const {
   const std::span<const Contact> contacts = simulator_->context().contacts();
   if (static_cast<int>(contacts.size()) != scratch_.contact_count) return kNever;
