@@ -15,9 +15,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 from . import problems as problems
+from ._batch import Batch, DeviceArray, DeviceBatch
 from ._core import (
     Actuator,
-    Batch,
     Body,
     Closure,
     ContactProblem,
@@ -105,6 +105,8 @@ __all__ = [
     "Closure",
     "ContactProblem",
     "Contacts",
+    "DeviceArray",
+    "DeviceBatch",
     "Distance",
     "Dynamics",
     "EnergyAccount",
