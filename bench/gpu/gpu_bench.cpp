@@ -69,6 +69,7 @@ Arguments parse(int argc, char** argv) {
                                       {"--more-sweeps", &a.options.more_sweeps},
                                       {"--most-sweeps", &a.options.most_sweeps},
                                       {"--pool", &a.options.small_pool},
+                                      {"--parts", &a.options.parts},
                                       {"--middle-pool", &a.options.middle_pool},
                                       {"--tree-lanes", &a.options.lanes.tree},
                                       {"--collide-lanes", &a.options.lanes.collide},

@@ -98,6 +98,7 @@ void BatchOptions::validate() const {
   if (most_sweeps < 0) fail("most_sweeps must not be negative");
   if (small_pool < 0 || middle_pool < 1 || middle_pool < small_pool || large_pool < middle_pool)
     fail("small_pool must not be negative, middle_pool at least 1 and not smaller, large_pool not smaller than that");
+  if (parts < 0) fail("parts must not be negative");
   for (const int team : {lanes.tree, lanes.loops, lanes.collide, lanes.solve, lanes.finish}) {
     if (team != 8 && team != 16 && team != 32) fail("lanes of a stage must be 8, 16 or 32");
   }

@@ -17,7 +17,7 @@ struct BatchView {
   double* warm_impulse = nullptr;
   WorldParameters parameters;
 
-  TOUCHSTONE_LANE WorldState world(const ModelSizes& n, int w) const {
+  TOUCHSTONE_BOTH WorldState world(const ModelSizes& n, int w) const {
     const auto at = [w](int width) { return static_cast<std::size_t>(w) * static_cast<std::size_t>(width); };
     WorldState state;
     state.q = q + at(n.nq);
@@ -32,6 +32,25 @@ struct BatchView {
     state.sweeps = sweeps + w;
     state.warm = {warm_count + w, warm_key + at(warm_capacity), warm_impulse + at(3 * warm_capacity)};
     return state;
+  }
+
+  // The `count` worlds from `first` on, as a batch of their own.
+  BatchView part(const ModelSizes& n, int first, int count) const {
+    const WorldState start = world(n, first);
+    BatchView view = *this;
+    view.worlds = count;
+    view.q = start.q, view.v = start.v, view.activation = start.activation;
+    view.control = control + static_cast<std::size_t>(first) * static_cast<std::size_t>(n.nu);
+    view.applied_force = applied_force + static_cast<std::size_t>(first) * static_cast<std::size_t>(n.nv);
+    view.natv = start.natv, view.time = start.time;
+    view.status = start.status, view.contacts = start.contacts, view.sweeps = start.sweeps;
+    view.warm_count = start.warm.count, view.warm_key = start.warm.key, view.warm_impulse = start.warm.impulse;
+    for (int k = 0; k < kWorldParameters; ++k) {
+      const int width = parameter_width(n, static_cast<WorldParameter>(k));
+      if (view.parameters.array[k] != nullptr)
+        view.parameters.array[k] += static_cast<std::size_t>(first) * static_cast<std::size_t>(width);
+    }
+    return view;
   }
 };
 

@@ -34,18 +34,11 @@ enum class WorldParameter : int {
 constexpr int kWorldParameters = static_cast<int>(WorldParameter::kAppliedWrench) + 1;
 
 inline int parameter_width(const ModelSizes& n, WorldParameter parameter) {
-  switch (parameter) {
 #define TOUCHSTONE_FIELD(name, array, width) \
-  case WorldParameter::name:                 \
-    return width;
-    TOUCHSTONE_WORLD_PARAMETERS(TOUCHSTONE_FIELD)
+  if (parameter == WorldParameter::name) return width;
+  TOUCHSTONE_WORLD_PARAMETERS(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
-    case WorldParameter::kGravityVector:
-      return 3;
-    case WorldParameter::kAppliedWrench:
-      break;
-  }
-  return 6 * n.bodies;
+  return parameter == WorldParameter::kGravityVector ? 3 : 6 * n.bodies;
 }
 
 // Where the arrays are, in the memory that the batch computes in; null: the model's.

@@ -168,7 +168,7 @@ TEST(WorldBatch, NoiseFollowsFromTheSeedAndKeepsLimits) {
     for (int i = 0; i < 7; ++i) largest = std::max(largest, std::abs(v[at(7 * w + i)]));
     sum += v[at(7 * w)];
   }
-  EXPECT_NEAR(at_limit, worlds / 2, 40);
+  EXPECT_NEAR(at_limit, 0.5 * worlds, 40);
   EXPECT_LE(largest, 0.5);
   EXPECT_GT(largest, 0.49);
   EXPECT_NEAR(sum / worlds, 0.0, 0.1);
