@@ -36,7 +36,7 @@ struct BatchOptions {
   int middle_pool = 48;     // in the second
   int large_pool = 256;     // in the third
   StageLanes lanes;
-  int parts = 0;  // CUDA: of the worlds, each stepped on a stream of its own; 0: one for each 256 worlds, at most 4
+  int parts = 0;      // CUDA: of the worlds, each stepped on a stream of its own; 0: one for each 256 worlds, at most 4
   bool graph = true;  // CUDA: a step is one launch of a captured graph; else kernel by kernel, as profilers like it
 
   // Throws std::runtime_error naming the field.
