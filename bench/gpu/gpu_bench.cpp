@@ -2,6 +2,8 @@
 //
 //   gpu_bench robot.arrays robot.states --worlds 8192 --steps 1000 [--device cuda] [--json FILE] ...
 //
+// --device: cuda, cpu, or the path of a backend's shared library.
+//
 // The first file is that of write_model_arrays. The second holds states with controls that a simulation has come
 // through: four int32 (count, nq, nv, nu), then q, v, control of each as doubles. World w starts in state w mod count;
 // controls change every --hold steps.
@@ -17,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/gpu/batch.hpp"
+#include "touchstone/gpu/backend.hpp"
 
 namespace gpu = touchstone::gpu;
 
@@ -50,7 +52,7 @@ States read_states(const std::string& path) {
 struct Arguments {
   std::string arrays, states, device = "cuda", json, dump;
   int worlds = 1024, steps = 200, hold = 25, warm_up = 50;
-  bool compare = false;
+  bool compare = false, own = false;
   gpu::BatchOptions options;
 };
 
@@ -67,9 +69,11 @@ Arguments parse(int argc, char** argv) {
                                       {"--more-sweeps", &a.options.more_sweeps},
                                       {"--most-sweeps", &a.options.most_sweeps},
                                       {"--pool", &a.options.small_pool},
+                                      {"--parts", &a.options.parts},
                                       {"--middle-pool", &a.options.middle_pool},
                                       {"--tree-lanes", &a.options.lanes.tree},
                                       {"--collide-lanes", &a.options.lanes.collide},
+                                      {"--loops-lanes", &a.options.lanes.loops},
                                       {"--solve-lanes", &a.options.lanes.solve},
                                       {"--finish-lanes", &a.options.lanes.finish},
                                       {"--large-pool", &a.options.large_pool}};
@@ -77,6 +81,14 @@ Arguments parse(int argc, char** argv) {
     const std::string name = argv[i];
     if (name == "--compare") {
       a.compare = true;
+      continue;
+    }
+    if (name == "--own") {
+      a.own = true;
+      continue;
+    }
+    if (name == "--no-graph") {
+      a.options.graph = false;
       continue;
     }
     if (i + 1 == argc) throw std::runtime_error("'" + name + "' needs a value");
@@ -98,27 +110,51 @@ Arguments parse(int argc, char** argv) {
   return a;
 }
 
+// --own: every world with masses and gravity of its own.
+void set_parameters(gpu::WorldBatch& batch) {
+  const int bodies = gpu::parameter_width(batch.sizes(), gpu::WorldParameter::kBodyMass);
+  std::vector<double> mass(static_cast<std::size_t>(batch.worlds()) * static_cast<std::size_t>(bodies));
+  std::vector<double> gravity(3 * static_cast<std::size_t>(batch.worlds()));
+  batch.parameter(gpu::WorldParameter::kBodyMass, mass.data());
+  batch.parameter(gpu::WorldParameter::kGravityVector, gravity.data());
+  for (int w = 0; w < batch.worlds(); ++w) {
+    const double factor = 1.0 + 0.05 * (w % 5);
+    for (int b = 0; b < bodies; ++b) mass[static_cast<std::size_t>(w * bodies + b)] *= factor;
+    gravity[3 * static_cast<std::size_t>(w) + 2] *= factor;
+  }
+  batch.set_parameter(gpu::WorldParameter::kBodyMass, mass.data());
+  batch.set_parameter(gpu::WorldParameter::kGravityVector, gravity.data());
+}
+
 std::unique_ptr<gpu::WorldBatch> make_batch(const Arguments& a, const std::string& device, int worlds) {
   gpu::ModelArrays arrays = gpu::read_model_arrays(a.arrays);
+  if (device.find('.') != std::string::npos)
+    return gpu::make_backend_batch(gpu::load_backend(device), arrays, worlds, a.options);
   if (device == "cuda") return gpu::make_cuda_batch(arrays, worlds, a.options);
   return gpu::make_cpu_batch(std::move(arrays), worlds, a.options);
 }
 
 // Part of a state of every world, those of `shift` worlds further on.
-void write_part(gpu::WorldBatch& batch, const States& states, gpu::BatchField field, int first, int size, int shift) {
+std::vector<double> part_of(const gpu::WorldBatch& batch, const States& states, int first, int size, int shift) {
   std::vector<double> all;
   for (int w = 0; w < batch.worlds(); ++w) {
     const double* state = states.state(w + shift) + first;
     all.insert(all.end(), state, state + size);
   }
-  batch.write(field, all.data());
+  return all;
+}
+
+void write_controls(gpu::WorldBatch& batch, const States& s, int shift) {
+  batch.write(gpu::BatchField::kControl, part_of(batch, s, s.nq + s.nv, s.nu, shift).data());
 }
 
 void reset(gpu::WorldBatch& batch, const States& s) {
-  write_part(batch, s, gpu::BatchField::kPosition, 0, s.nq, 0);
-  write_part(batch, s, gpu::BatchField::kVelocity, s.nq, s.nv, 0);
-  write_part(batch, s, gpu::BatchField::kControl, s.nq + s.nv, s.nu, 0);
-  batch.forget();
+  const std::vector<double> q = part_of(batch, s, 0, s.nq, 0), v = part_of(batch, s, s.nq, s.nv, 0);
+  gpu::ResetRequest request;
+  request.q = q.data();
+  request.v = v.data();
+  batch.reset(request);
+  write_controls(batch, s, 0);
 }
 
 double quantile(std::vector<double>& values, double share) {
@@ -155,6 +191,7 @@ struct Figures {
 
 std::string measure(const Arguments& a, const States& states) {
   const auto batch = make_batch(a, a.device, a.worlds);
+  if (a.own) set_parameters(*batch);
   reset(*batch, states);
   batch->step(a.warm_up);
   Figures figures;
@@ -162,7 +199,7 @@ std::string measure(const Arguments& a, const States& states) {
   figures = {};
   double seconds = 0.0;
   for (int done = 0; done < a.steps; done += a.hold) {
-    write_part(*batch, states, gpu::BatchField::kControl, states.nq + states.nv, states.nu, done + 1);
+    write_controls(*batch, states, done + 1);
     batch->tiers();  // waits
     const auto start = std::chrono::steady_clock::now();
     batch->step(a.hold);
@@ -192,6 +229,7 @@ void compare(const Arguments& a, const States& states) {
   std::vector<std::vector<double>> v, natv;
   for (const char* device : {"cuda", "cuda", "cpu"}) {
     const auto batch = make_batch(a, device, a.worlds);
+    if (a.own) set_parameters(*batch);
     reset(*batch, states);
     batch->step(1);
     v.emplace_back(static_cast<std::size_t>(a.worlds) * static_cast<std::size_t>(states.nv));

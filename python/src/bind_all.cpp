@@ -26,6 +26,7 @@ void bind_all(nb::module_& m) {
   bind_maximal(m);
   bind_simulator(m);
   bind_batch(m);
+  bind_world_batch(m);
   bind_recording(m);
   bind_dynamics(m);
   bind_derivatives(m);

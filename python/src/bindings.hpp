@@ -74,6 +74,7 @@ void bind_contacts(nb::module_& m);
 void bind_simulator(nb::module_& m);
 void bind_stages(nb::module_& m);
 void bind_batch(nb::module_& m);
+void bind_world_batch(nb::module_& m);
 void bind_recording(nb::module_& m);
 void bind_dynamics(nb::module_& m);
 void bind_derivatives(nb::module_& m);

@@ -15,9 +15,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 from . import problems as problems
+from ._batch import Batch, DeviceArray, DeviceBatch
 from ._core import (
     Actuator,
-    Batch,
     Body,
     Closure,
     ContactForces,
@@ -111,6 +111,8 @@ __all__ = [
     "ContactForces",
     "ContactProblem",
     "Contacts",
+    "DeviceArray",
+    "DeviceBatch",
     "Distance",
     "DistanceDerivatives",
     "Dynamics",

@@ -17,30 +17,33 @@
 #include <vector>
 
 #include "touchstone/gpu/model_arrays.hpp"
+#include "touchstone/gpu/world_parameters.hpp"
 
 namespace touchstone::gpu {
 
 // Lanes of a GPU that share the work of a world, in each stage of a step: 8, 16 or 32.
 struct StageLanes {
-  int tree = 32, collide = 32, solve = 32, finish = 32;
+  int tree = 32, loops = 32, collide = 32, solve = 32, finish = 16;
 };
 
 struct BatchOptions {
   double tolerance = 1e-3;  // relative natv that a step is asked for
-  int sweeps = 16;          // of the first tier: at most
-  int more_sweeps = 30;     // of the second
+  int sweeps = 24;          // of the first tier: at most
+  int more_sweeps = 16;     // of the second
   int most_sweeps = 0;      // of the third; 0: what the second cannot certify moves on with the natv that it has
   int check_every = 20;     // sweeps of the third tier between certificates
-  int small_pool = 16;      // contacts of a world in the first tier
+  int small_pool = 0;       // contacts of a world in the first tier; 0: 8 to 16, as the GPU has fast memory
   int middle_pool = 48;     // in the second
   int large_pool = 256;     // in the third
   StageLanes lanes;
+  int parts = 0;      // CUDA: of the worlds, each stepped on a stream of its own; 0: one for each 256 worlds, at most 4
+  bool graph = true;  // CUDA: a step is one launch of a captured graph; else kernel by kernel, as profilers like it
 
   // Throws std::runtime_error naming the field.
   void validate() const;
 };
 
-// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; the certificates one each; the rest one int each.
+// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; certificate and time (s) one each; the rest one int each.
 enum class BatchField {
   kPosition,
   kVelocity,
@@ -48,6 +51,7 @@ enum class BatchField {
   kControl,
   kAppliedForce,
   kNatv,
+  kTime,
   kStatus,
   kContacts,
   kSweeps
@@ -58,6 +62,15 @@ enum class BatchField {
 struct WorldImpulses {
   std::vector<std::int64_t> key;
   std::vector<double> impulse;  // 3 each
+};
+
+// What worlds are reset to. q and v: of all worlds, or null for the reference configuration at rest.
+struct ResetRequest {
+  const unsigned char* mask = nullptr;  // worlds: 0 for those that go on; null: all are reset
+  const double *q = nullptr, *v = nullptr;
+  double noise_q = 0.0, noise_v = 0.0;  // m or rad, m/s or rad/s: each number up to so far from that
+  std::uint64_t seed = 0;
+  bool in_batch_memory = false;  // the addresses are of the memory that the batch computes in
 };
 
 // Worlds that needed the second tier, and of these the third.
@@ -85,6 +98,19 @@ class WorldBatch {
   virtual void* data(BatchField field) = 0;
   // Forgets the impulses of the last step, as after states that were set by hand.
   virtual void forget() = 0;
+  // Limits of joints hold after noise; shapes may overlap.
+  virtual void reset(const ResetRequest& request) = 0;
+
+  // worlds x parameter_width numbers from the memory of the processor; null: those of the model again. Throws
+  // std::runtime_error for what is not finite, negative where that makes no sense, and dry friction at a dof without.
+  virtual void set_parameter(WorldParameter parameter, const double* values) = 0;
+  virtual void parameter(WorldParameter parameter, double* values) const = 0;
+  // Where a parameter of all worlds lies, to be written between steps; made first if all worlds share the model's.
+  virtual double* parameter_data(WorldParameter parameter) = 0;
+
+  // CUDA: the stream (cudaStream_t) that steps and resets are put on from now on; null: the batch's own.
+  virtual void use_stream(void* stream) = 0;
+  virtual void synchronize() const = 0;
 };
 
 // All worlds at the reference configuration. Throw std::runtime_error.

@@ -35,6 +35,14 @@ class CpuBatch final : public StoredBatch<HostArray> {
   }
 
   TierCounts tiers() const override { return tiers_; }
+  void reset(const ResetRequest& request) override {
+    const ResetStates to{request.mask, request.q, request.v, request.noise_q, request.noise_v, request.seed};
+    for (int w = 0; w < view_.worlds; ++w) {
+      if (to.mask != nullptr && to.mask[w] == 0) continue;
+      WorldState world = view_.world(sizes_, w);
+      reset_world(model_, to, w, world);
+    }
+  }
   void step(int count) override {
     for (int k = 0; k < count; ++k) {
       tiers_ = {};
@@ -50,26 +58,29 @@ class CpuBatch final : public StoredBatch<HostArray> {
  private:
   void step_world(int w) {
     const SerialTeam team;
+    const ModelView model = world_model(model_, view_.parameters, w);
     WorldState world = view_.world(sizes_, w);
     const auto memory = [this](const Pool& pool) {
       return StageMemory{pool, middle_, reinterpret_cast<char*>(local_.data()),
                          reinterpret_cast<char*>(record_.data())};
     };
-    run_tree(team, model_, world, false, memory(middle_));
-    run_collide(team, model_, memory(middle_));
-    run_solve(team, model_, world, options_.sweeps, options_.tolerance, memory(small_));
-    StepOutcome outcome = run_finish(team, model_, world, options_.tolerance, false, memory(small_));
+    run_tree(team, model, world, false, memory(middle_));
+    if (sizes_.equality_rows > 0) run_loops(team, model, memory(middle_));
+    run_collide(team, model, memory(middle_));
+    run_solve(team, model, world, options_.sweeps, options_.tolerance, memory(small_));
+    StepOutcome outcome = run_finish(team, model, world, options_.tolerance, false, memory(small_));
     if (outcome == StepOutcome::kDone) return;
     ++tiers_.second;
     const bool last = options_.most_sweeps == 0;
-    run_tree(team, model_, world, true, memory(middle_));
-    run_solve(team, model_, world, options_.more_sweeps, options_.tolerance, memory(middle_));
-    outcome = run_finish(team, model_, world, options_.tolerance, last, memory(middle_));
+    run_tree(team, model, world, true, memory(middle_));
+    if (sizes_.equality_rows > 0) run_loops(team, model, memory(middle_));
+    run_solve(team, model, world, options_.more_sweeps, options_.tolerance, memory(middle_));
+    outcome = run_finish(team, model, world, options_.tolerance, last, memory(middle_));
     if (outcome == StepOutcome::kDone) return;
     ++tiers_.third;
     Scratch<double> thorough;
     carve(sizes_, large_, reinterpret_cast<char*>(large_memory_.data()), thorough);
-    finish_world(team, model_, options_, world, thorough);
+    finish_world(team, model, options_, world, thorough);
   }
 
   ModelArrays arrays_;
@@ -85,9 +96,10 @@ void BatchOptions::validate() const {
   if (!(tolerance > 0.0)) fail("tolerance must be positive");
   if (sweeps < 1 || more_sweeps < 1 || check_every < 1) fail("sweeps, more_sweeps and check_every must be at least 1");
   if (most_sweeps < 0) fail("most_sweeps must not be negative");
-  if (small_pool < 1 || middle_pool < small_pool || large_pool < middle_pool)
-    fail("small_pool must be at least 1, middle_pool not smaller than it, large_pool not smaller than that");
-  for (const int team : {lanes.tree, lanes.collide, lanes.solve, lanes.finish}) {
+  if (small_pool < 0 || middle_pool < 1 || middle_pool < small_pool || large_pool < middle_pool)
+    fail("small_pool must not be negative, middle_pool at least 1 and not smaller, large_pool not smaller than that");
+  if (parts < 0) fail("parts must not be negative");
+  for (const int team : {lanes.tree, lanes.loops, lanes.collide, lanes.solve, lanes.finish}) {
     if (team != 8 && team != 16 && team != 32) fail("lanes of a stage must be 8, 16 or 32");
   }
 }

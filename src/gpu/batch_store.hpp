@@ -2,11 +2,15 @@
 // zeros, with data(), size(), write(from) and read(to).
 #pragma once
 
+#include <cmath>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "touchstone/gpu/batch.hpp"
 #include "touchstone/gpu/batch_view.hpp"
+#include "touchstone/gpu/reset.hpp"
+#include "touchstone/gpu/stages.hpp"
 
 namespace touchstone::gpu {
 
@@ -18,11 +22,11 @@ class StoredBatch : public WorldBatch {
   StoredBatch(const ModelArrays& arrays, int worlds, const BatchOptions& options)
       : sizes_(arrays.sizes),
         options_{options.tolerance, options.sweeps, options.more_sweeps, options.most_sweeps, options.check_every},
-        small_(pool_for(sizes_, options.small_pool, usual_singles(sizes_))),
+        small_(pool_for(sizes_, small_contacts(options), usual_singles(sizes_))),
         middle_(full_pool(sizes_, options.middle_pool)),
         large_(full_pool(sizes_, options.large_pool)) {
     const ModelSizes& n = sizes_;
-    const int widths[kNumbers] = {n.nq, n.nv, n.na, n.nu, n.nv, 1};
+    const int widths[kNumbers] = {n.nq, n.nv, n.na, n.nu, n.nv, 1, 1};
     for (int k = 0; k < kNumbers; ++k) numbers_[k] = Array<double>(at(worlds) * at(widths[k]));
     for (Array<int>& counts : counts_) counts = Array<int>(at(worlds));
     warm_count_ = Array<int>(at(worlds));
@@ -39,12 +43,15 @@ class StoredBatch : public WorldBatch {
              numbers_[3].data(),
              numbers_[4].data(),
              numbers_[5].data(),
+             numbers_[6].data(),
              counts_[0].data(),
              counts_[1].data(),
              counts_[2].data(),
              warm_count_.data(),
              warm_key_.data(),
-             warm_impulse_.data()};
+             warm_impulse_.data(),
+             {}};
+    keep_defaults(arrays);
   }
 
   int worlds() const override { return view_.worlds; }
@@ -70,10 +77,44 @@ class StoredBatch : public WorldBatch {
     const std::vector<int> none(warm_count_.size(), 0);
     warm_count_.write(none.data());
   }
+  void set_parameter(WorldParameter parameter, const double* values) override {
+    synchronize();
+    const auto k = static_cast<std::size_t>(parameter);
+    if (values == nullptr) {
+      parameters_[k] = Array<double>();
+      view_.parameters.array[k] = nullptr;
+    } else {
+      check_parameter(parameter, values);
+      make_parameter(k).write(values);
+    }
+    parameters_changed();
+  }
+  void parameter(WorldParameter parameter, double* values) const override {
+    synchronize();
+    const auto k = static_cast<std::size_t>(parameter);
+    if (view_.parameters.array[k] != nullptr) return parameters_[k].read(values);
+    for (int w = 0; w < view_.worlds; ++w) {
+      for (const double x : defaults_[k]) *values++ = x;
+    }
+  }
+  double* parameter_data(WorldParameter parameter) override {
+    const auto k = static_cast<std::size_t>(parameter);
+    if (view_.parameters.array[k] == nullptr) {
+      std::vector<double> all(at(view_.worlds) * defaults_[k].size());
+      this->parameter(parameter, all.data());
+      make_parameter(k).write(all.data());
+      parameters_changed();
+    }
+    return parameters_[k].data();
+  }
+  void use_stream(void* stream) override {
+    if (stream != nullptr) throw std::runtime_error("a batch on the processor has no streams");
+  }
+  void synchronize() const override {}
 
  protected:
-  // Waits for steps that are under way.
-  virtual void synchronize() const {}
+  // Called after arrays of parameters were made or dropped.
+  virtual void parameters_changed() {}
 
   ModelSizes sizes_;
   StepOptions options_;
@@ -84,8 +125,59 @@ class StoredBatch : public WorldBatch {
   Array<double> warm_impulse_;
 
  private:
-  static constexpr int kNumbers = 6;
+  static constexpr int kNumbers = 7;
 
+  void keep_defaults(const ModelArrays& arrays) {
+#define TOUCHSTONE_FIELD(name, array, width) defaults_[static_cast<std::size_t>(WorldParameter::name)] = arrays.array;
+    TOUCHSTONE_WORLD_PARAMETERS(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+    const double* gravity = arrays.settings.gravity;
+    defaults_[static_cast<std::size_t>(WorldParameter::kGravityVector)].assign(gravity, gravity + 3);
+    defaults_[static_cast<std::size_t>(WorldParameter::kAppliedWrench)].assign(at(6 * sizes_.bodies), 0.0);
+  }
+  Array<double>& make_parameter(std::size_t k) {
+    if (view_.parameters.array[k] == nullptr) {
+      parameters_[k] = Array<double>(at(view_.worlds) * defaults_[k].size());
+      view_.parameters.array[k] = parameters_[k].data();
+    }
+    return parameters_[k];
+  }
+  void check_parameter(WorldParameter parameter, const double* values) const {
+    const bool any_sign = parameter == WorldParameter::kBodyCom || parameter == WorldParameter::kBodyInertia ||
+                          parameter >= WorldParameter::kGravityVector || parameter == WorldParameter::kActuatorGain ||
+                          parameter == WorldParameter::kActuatorBias ||
+                          parameter == WorldParameter::kActuatorForceRange;
+    const std::vector<double>& own = defaults_[static_cast<std::size_t>(parameter)];
+    for (int w = 0; w < view_.worlds; ++w) {
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const double x = *values++;
+        const auto fail = [&](const std::string& why) {
+          throw std::runtime_error("parameter of world " + std::to_string(w) + ", number " + std::to_string(i) +
+                                   ", is " + std::to_string(x) + "; " + why);
+        };
+        if (!std::isfinite(x)) fail("give a finite number");
+        if (x < 0.0 && !any_sign) fail("give a number that is not negative");
+        if (parameter == WorldParameter::kDofFriction && x > 0.0 && own[i] == 0.0)
+          fail("the model has no dry friction at this dof; give the model a small one");
+      }
+    }
+  }
+
+  // As many contacts as leave room for sixteen worlds on a multiprocessor, for that many its registers serve.
+  int small_contacts(const BatchOptions& options) const {
+    constexpr int kFewest = 8, kMost = 16;
+    constexpr std::size_t kFastMemory = 14 * 1024;  // bytes a world
+    if (options.small_pool > 0) return options.small_pool;
+    const Pool room = full_pool(sizes_, options.middle_pool);
+    int contacts = kMost < options.middle_pool ? kMost : options.middle_pool;
+    const auto bytes = [&] {
+      Scratch<float> unused;
+      return carve_stage<SolveStage>(sizes_, pool_for(sizes_, contacts, usual_singles(sizes_)), room, nullptr, nullptr,
+                                     unused);
+    };
+    while (contacts > kFewest && bytes() > kFastMemory) --contacts;
+    return contacts;
+  }
   // Rows of dry friction, and of as many limits and bounded servos as are usually reached at once.
   static int usual_singles(const ModelSizes& n) {
     constexpr int kReached = 10;
@@ -101,7 +193,8 @@ class StoredBatch : public WorldBatch {
     return static_cast<std::size_t>(field) - static_cast<std::size_t>(BatchField::kStatus);
   }
 
-  Array<double> numbers_[kNumbers];
+  Array<double> numbers_[kNumbers], parameters_[kWorldParameters];
+  std::vector<double> defaults_[kWorldParameters];  // of one world
   Array<int> counts_[3];
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "touchstone/gpu/step.hpp"
+#include "touchstone/gpu/world_parameters.hpp"
 
 namespace touchstone::gpu {
 
@@ -9,13 +10,14 @@ struct BatchView {
   int worlds = 0;
   int warm_capacity = 0;  // blocks
   double *q = nullptr, *v = nullptr, *activation = nullptr, *control = nullptr, *applied_force = nullptr;
-  double* natv = nullptr;
+  double *natv = nullptr, *time = nullptr;
   int *status = nullptr, *contacts = nullptr, *sweeps = nullptr;
   int* warm_count = nullptr;
   std::int64_t* warm_key = nullptr;
   double* warm_impulse = nullptr;
+  WorldParameters parameters;
 
-  TOUCHSTONE_LANE WorldState world(const ModelSizes& n, int w) const {
+  TOUCHSTONE_BOTH WorldState world(const ModelSizes& n, int w) const {
     const auto at = [w](int width) { return static_cast<std::size_t>(w) * static_cast<std::size_t>(width); };
     WorldState state;
     state.q = q + at(n.nq);
@@ -24,11 +26,31 @@ struct BatchView {
     state.control = control + at(n.nu);
     state.applied_force = applied_force + at(n.nv);
     state.natv = natv + w;
+    state.time = time + w;
     state.status = status + w;
     state.contacts = contacts + w;
     state.sweeps = sweeps + w;
     state.warm = {warm_count + w, warm_key + at(warm_capacity), warm_impulse + at(3 * warm_capacity)};
     return state;
+  }
+
+  // The `count` worlds from `first` on, as a batch of their own.
+  BatchView part(const ModelSizes& n, int first, int count) const {
+    const WorldState start = world(n, first);
+    BatchView view = *this;
+    view.worlds = count;
+    view.q = start.q, view.v = start.v, view.activation = start.activation;
+    view.control = control + static_cast<std::size_t>(first) * static_cast<std::size_t>(n.nu);
+    view.applied_force = applied_force + static_cast<std::size_t>(first) * static_cast<std::size_t>(n.nv);
+    view.natv = start.natv, view.time = start.time;
+    view.status = start.status, view.contacts = start.contacts, view.sweeps = start.sweeps;
+    view.warm_count = start.warm.count, view.warm_key = start.warm.key, view.warm_impulse = start.warm.impulse;
+    for (int k = 0; k < kWorldParameters; ++k) {
+      const int width = parameter_width(n, static_cast<WorldParameter>(k));
+      if (view.parameters.array[k] != nullptr)
+        view.parameters.array[k] += static_cast<std::size_t>(first) * static_cast<std::size_t>(width);
+    }
+    return view;
   }
 };
 

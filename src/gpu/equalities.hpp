@@ -114,16 +114,23 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE void orthonormalize_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows;
   TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i <= m.sizes.nv; i += team.size()) {
-    double* column = i < m.sizes.nv ? s.Y_e + i : s.bias_e;
-    const int step = i < m.sizes.nv ? s.stride : 1;
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
+    double* column = s.Y_e + i;
     for (int r = 0; r < n; ++r) {
-      double x = column[r * step];
-      for (int k = 0; k < r; ++k) x -= s.G_e[r * n + k] * column[k * step];
-      column[r * step] = s.G_e[r * n + r] > 0.0 ? x / s.G_e[r * n + r] : 0.0;
+      double x = column[r * s.stride];
+      for (int k = 0; k < r; ++k) x -= s.G_e[r * n + k] * column[k * s.stride];
+      column[r * s.stride] = s.G_e[r * n + r] > 0.0 ? x / s.G_e[r * n + r] : 0.0;
     }
   }
-  team.sync();
+  // The bias by columns of L_e, all rows side by side: as one more column of Y_e it would take as long as all others.
+  for (int k = 0; k < n; ++k) {
+    const double pivot = s.G_e[k * n + k], own = pivot > 0.0 ? s.bias_e[k] / pivot : 0.0;
+    team.sync();
+    TOUCHSTONE_ROLLED
+    for (int r = k + team.lane(); r < n; r += team.size())
+      s.bias_e[r] = r == k ? own : s.bias_e[r] - s.G_e[r * n + k] * own;
+    team.sync();
+  }
 }
 
 // The impulses L_e' lambda_e that hold the equalities, given the velocity `from` that everything else leads to; what
@@ -156,10 +163,9 @@ TOUCHSTONE_LANE void hold_equalities(const Team& team, const ModelView& m, Scrat
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows;
+  if (n == 0) return;
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_base[i] = s.v_free[i];
-  team.sync();
-  if (n == 0) return;
   TOUCHSTONE_ROLLED
   for (int row = team.lane(); row < n; row += team.size()) {
     const int e = m.equality_of_row[row];

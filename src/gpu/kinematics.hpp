@@ -207,7 +207,14 @@ TOUCHSTONE_LANE void compute_bias(const Team& team, const ModelView& m, Scratch<
   for (int b = 1 + team.lane(); b < m.sizes.bodies; b += team.size()) {
     double* own = s.subtree + kSubtree * b;
     spatial_inertia(m, b, load_pose(s.X + 12 * b), reference_point(m, s, b), own);
-    store(inertial_force(own, load_motion(s.velocity + 6 * b), load_motion(s.acceleration + 6 * b)), own + kWrench);
+    Wrench needed = inertial_force(own, load_motion(s.velocity + 6 * b), load_motion(s.acceleration + 6 * b));
+    if (m.applied_wrench != nullptr) {
+      const double* applied = m.applied_wrench + 6 * b;
+      const Vec f = load_vec(applied),
+                arm = load_pose(s.X + 12 * b) * load_vec(m.body_com + 3 * b) - reference_point(m, s, b);
+      needed = needed + Wrench{-(load_vec(applied + 3) + cross(arm, f)), -f};
+    }
+    store(needed, own + kWrench);
   }
   team.sync();
   sum_subtrees<0>(team, m, s.subtree);

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace touchstone::gpu {
 namespace {
@@ -13,7 +15,7 @@ constexpr std::uint64_t kLargest = 1ull << 28;  // entries of an array
 
 class Writer {
  public:
-  explicit Writer(const std::string& path) : path_(path), file_(path, std::ios::binary) {}
+  Writer(std::string path, std::ostream& file) : path_(std::move(path)), file_(file) {}
   void bytes(const void* data, std::size_t size) {
     file_.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
     if (!file_) throw std::runtime_error("cannot write '" + path_ + "'");
@@ -27,13 +29,13 @@ class Writer {
 
  private:
   std::string path_;
-  std::ofstream file_;
+  std::ostream& file_;
 };
 
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path), file_(path, std::ios::binary) {
-    if (!file_) throw std::runtime_error("cannot open '" + path + "'");
+  Reader(std::string path, std::istream& file) : path_(std::move(path)), file_(file) {
+    if (!file_) throw std::runtime_error("cannot open '" + path_ + "'");
   }
   void bytes(void* data, std::size_t size) {
     file_.read(static_cast<char*>(data), static_cast<std::streamsize>(size));
@@ -50,8 +52,34 @@ class Reader {
 
  private:
   std::string path_;
-  std::ifstream file_;
+  std::istream& file_;
 };
+
+void write(const ModelArrays& arrays, Writer& writer) {
+  writer.bytes(kMagic, sizeof kMagic);
+  writer.bytes(&arrays.sizes, sizeof arrays.sizes);
+  writer.bytes(&arrays.settings, sizeof arrays.settings);
+#define TOUCHSTONE_FIELD(name) writer.array(arrays.name);
+  TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
+  TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+}
+
+ModelArrays read(const std::string& path, Reader& reader) {
+  char magic[sizeof kMagic];
+  reader.bytes(magic, sizeof magic);
+  if (std::memcmp(magic, kMagic, sizeof kMagic) != 0)
+    throw std::runtime_error("'" + path +
+                             "' holds no model arrays of this version; write it again (write_model_arrays)");
+  ModelArrays arrays;
+  reader.bytes(&arrays.sizes, sizeof arrays.sizes);
+  reader.bytes(&arrays.settings, sizeof arrays.settings);
+#define TOUCHSTONE_FIELD(name) reader.array(arrays.name);
+  TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
+  TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+  return arrays;
+}
 
 }  // namespace
 
@@ -67,31 +95,28 @@ ModelView view_of(const ModelArrays& arrays) {
 }
 
 void write_model_arrays(const ModelArrays& arrays, const std::string& path) {
-  Writer writer(path);
-  writer.bytes(kMagic, sizeof kMagic);
-  writer.bytes(&arrays.sizes, sizeof arrays.sizes);
-  writer.bytes(&arrays.settings, sizeof arrays.settings);
-#define TOUCHSTONE_FIELD(name) writer.array(arrays.name);
-  TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
-  TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
-#undef TOUCHSTONE_FIELD
+  std::ofstream file(path, std::ios::binary);
+  Writer writer(path, file);
+  write(arrays, writer);
 }
 
 ModelArrays read_model_arrays(const std::string& path) {
-  Reader reader(path);
-  char magic[sizeof kMagic];
-  reader.bytes(magic, sizeof magic);
-  if (std::memcmp(magic, kMagic, sizeof kMagic) != 0)
-    throw std::runtime_error("'" + path +
-                             "' holds no model arrays of this version; write it again (write_model_arrays)");
-  ModelArrays arrays;
-  reader.bytes(&arrays.sizes, sizeof arrays.sizes);
-  reader.bytes(&arrays.settings, sizeof arrays.settings);
-#define TOUCHSTONE_FIELD(name) reader.array(arrays.name);
-  TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
-  TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
-#undef TOUCHSTONE_FIELD
-  return arrays;
+  std::ifstream file(path, std::ios::binary);
+  Reader reader(path, file);
+  return read(path, reader);
+}
+
+std::string pack_model_arrays(const ModelArrays& arrays) {
+  std::ostringstream bytes;
+  Writer writer("memory", bytes);
+  write(arrays, writer);
+  return bytes.str();
+}
+
+ModelArrays unpack_model_arrays(const std::string& bytes) {
+  std::istringstream stream(bytes);
+  Reader reader("memory", stream);
+  return read("memory", reader);
 }
 
 }  // namespace touchstone::gpu

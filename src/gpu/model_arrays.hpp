@@ -155,6 +155,7 @@ struct ModelArrays {
 struct ModelView {
   ModelSizes sizes;
   ModelSettings settings;
+  const double* applied_wrench = nullptr;  // 6 bodies, of a world; null: none
 #define TOUCHSTONE_FIELD(name) const int* name = nullptr;
   TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
@@ -168,5 +169,8 @@ ModelView view_of(const ModelArrays& arrays);
 // Throw std::runtime_error that names the file and what is wrong with it.
 void write_model_arrays(const ModelArrays& arrays, const std::string& path);
 ModelArrays read_model_arrays(const std::string& path);
+// The same in memory.
+std::string pack_model_arrays(const ModelArrays& arrays);
+ModelArrays unpack_model_arrays(const std::string& bytes);
 
 }  // namespace touchstone::gpu

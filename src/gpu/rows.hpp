@@ -117,7 +117,8 @@ TOUCHSTONE_LANE void single_row(const ModelView& m, Scratch<Real>& s, const Bloc
   } else {
     whiten_all(m, s, J);
   }
-  s.g[block.row] = static_cast<Real>(single_velocity(m, s, block, s.v_base));
+  const double* base = m.sizes.equality_rows > 0 ? s.v_base : s.v_free;
+  s.g[block.row] = static_cast<Real>(single_velocity(m, s, block, base));
 }
 
 // --- what the sweeps need of a block ---

@@ -22,15 +22,15 @@ struct StageUse {
 #undef TOUCHSTONE_FIELD
 };
 
-// Kinematics to free motion.
+// Kinematics to free motion. Velocities are written once for other stages: they would take the room of other worlds.
 struct TreeStage {
   static constexpr StageUse use{
       .q = Use::kWrite,
       .v = Use::kWrite,
       .X = Use::kWrite,
       .S = Use::kWrite,
-      .velocity = Use::kWrite,
-      .free_velocity = Use::kWrite,
+      .velocity = Use::kKept,
+      .free_velocity = Use::kKept,
       .acceleration = Use::kLocal,
       .subtree = Use::kLocal,
       .L = Use::kWrite,
@@ -55,6 +55,25 @@ struct CollideStage {
       .counts = Use::kKept,
   };
 };
+// Equalities, where a model has any: of their own, since that takes less fast memory than rows and sweeps do.
+struct LoopStage {
+  static constexpr StageUse use{
+      .q = Use::kKept,
+      .X = Use::kKept,
+      .S = Use::kRead,
+      .base_velocity = Use::kWrite,
+      .L = Use::kRead,
+      .D_root = Use::kRead,
+      .v_free = Use::kKept,
+      .v_base = Use::kWrite,
+      .work = Use::kLocal,
+      .Y_e = Use::kWrite,
+      .G_e = Use::kWrite,
+      .lambda_e = Use::kLocal,
+      .bias_e = Use::kWrite,
+      .counts = Use::kKept,
+  };
+};
 // Rows and sweeps.
 struct SolveStage {
   static constexpr StageUse use{
@@ -64,19 +83,15 @@ struct SolveStage {
       .S = Use::kKept,
       .velocity = Use::kKept,
       .free_velocity = Use::kKept,
-      .base_velocity = Use::kLocal,
+      .base_velocity = Use::kKept,
       .L = Use::kKept,
       .D_root = Use::kKept,
       .v_free = Use::kKept,
-      .v_base = Use::kLocal,
-      .work = Use::kLocal,
+      .v_base = Use::kKept,
       .servo_force = Use::kKept,
       .servo_gain = Use::kKept,
       .servo_mode = Use::kKept,
-      .Y_e = Use::kWrite,
-      .G_e = Use::kWrite,
-      .lambda_e = Use::kLocal,
-      .bias_e = Use::kWrite,
+      .Y_e = Use::kRead,
       .part_e = Use::kLocal,
       .contacts = Use::kKept,
       .blocks = Use::kWrite,
@@ -96,7 +111,8 @@ struct SolveStage {
       .counts = Use::kKept,
   };
 };
-// Certificate and the next state.
+// Certificate and the next state. What it reads it reads once or twice: worlds with little fast memory are more worlds
+// at a time, and a copy would cost as much (a quarter of the stage's time with loops, a tenth without).
 struct FinishStage {
   static constexpr StageUse use{
       .q = Use::kKept,
@@ -106,24 +122,24 @@ struct FinishStage {
       .free_velocity = Use::kKept,
       .next_velocity = Use::kLocal,
       .subtree = Use::kLocal,
-      .L = Use::kRead,
-      .D_inverse = Use::kRead,
-      .D_root = Use::kRead,
-      .v_free = Use::kRead,
+      .L = Use::kKept,
+      .D_inverse = Use::kKept,
+      .D_root = Use::kKept,
+      .v_free = Use::kKept,
       .v_next = Use::kLocal,
       .work = Use::kLocal,
       .servo_force = Use::kKept,
       .servo_gain = Use::kKept,
       .activation = Use::kKept,
       .servo_mode = Use::kKept,
-      .Y_e = Use::kRead,
-      .G_e = Use::kRead,
+      .Y_e = Use::kKept,
+      .G_e = Use::kKept,
       .lambda_e = Use::kLocal,
-      .bias_e = Use::kRead,
+      .bias_e = Use::kKept,
       .along_e = Use::kLocal,
       .contacts = Use::kKept,
-      .blocks = Use::kRead,
-      .lambda = Use::kRead,
+      .blocks = Use::kKept,
+      .lambda = Use::kKept,
       .counts = Use::kKept,
   };
 };
@@ -134,9 +150,9 @@ constexpr bool is_local(Use use) { return use == Use::kRead || use == Use::kWrit
 // What the record holds: whatever any stage keeps.
 constexpr StageUse record_use() {
   StageUse all;
-#define TOUCHSTONE_FIELD(type, name, count)                                                               \
-  if (is_kept(TreeStage::use.name) || is_kept(CollideStage::use.name) || is_kept(SolveStage::use.name) || \
-      is_kept(FinishStage::use.name))                                                                     \
+#define TOUCHSTONE_FIELD(type, name, count)                                                              \
+  if (is_kept(TreeStage::use.name) || is_kept(CollideStage::use.name) || is_kept(LoopStage::use.name) || \
+      is_kept(SolveStage::use.name) || is_kept(FinishStage::use.name))                                   \
     all.name = Use::kKept;
   TOUCHSTONE_SCRATCH(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
@@ -256,6 +272,18 @@ TOUCHSTONE_LANE void run_tree(const Team& team, const ModelView& m, WorldState& 
         return begin_step(team, m, world, s, again) ? StepOutcome::kPending : StepOutcome::kBroken;
       },
       [&](StepOutcome before) { return !again || before == StepOutcome::kServos; });
+}
+
+// After run_tree, for the same worlds.
+template <typename Team>
+TOUCHSTONE_LANE void run_loops(const Team& team, const ModelView& m, const StageMemory& memory) {
+  run_stage<LoopStage>(
+      team, m, memory,
+      [&](Scratch<float>& s) {
+        begin_equalities(team, m, s);
+        return StepOutcome::kPending;
+      },
+      [](StepOutcome before) { return before == StepOutcome::kPending; });
 }
 
 template <typename Team>

@@ -9,8 +9,8 @@ namespace touchstone::gpu {
 
 struct StepOptions {
   double tolerance = 1e-3;  // relative natv
-  int sweeps = 16;          // of the first tier, in float: at most
-  int more_sweeps = 30;     // of the second, in float
+  int sweeps = 24;          // of the first tier, in float: at most
+  int more_sweeps = 16;     // of the second, in float
   int most_sweeps = 0;      // of the third, in double; 0: what the second tier cannot certify moves on as it is
   int check_every = 20;     // sweeps of the third tier between certificates
 };
@@ -47,12 +47,11 @@ TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const Worl
   return true;
 }
 
-// False if there are more rows than the pool holds.
+// False if there are more rows than the pool holds. Needs begin_equalities.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool assemble(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s) {
   s.block_count = s.row_count = 0;
   if (!list_singles(team, m, s) || !list_contacts(team, m, s)) return false;
-  begin_equalities(team, m, s);
   fill_rows(team, m, s);
   recall_impulses(team, world.warm, s);
   gather_impulses(team, m, s);
@@ -95,6 +94,7 @@ TOUCHSTONE_LANE bool finish_step(const Team& team, const ModelView& m, WorldStat
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) world.v[i] = s.v_next[i];
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.na; i += team.size()) world.activation[i] = s.activation[i];
+  if (team.lane() == 0) *world.time += m.settings.time_step;
   return true;
 }
 
@@ -136,6 +136,7 @@ TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const St
   double natv = 0.0;
   TOUCHSTONE_ROLLED
   for (int round = 0; round < kRounds; ++round) {
+    begin_equalities(team, m, s);
     if (!assemble(team, m, world, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
     int spent = 0;
     natv = solve_contacts(team, m, s, options.tolerance, most, options.check_every, spent);

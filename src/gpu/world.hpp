@@ -37,7 +37,7 @@ struct WarmStart {
 struct WorldState {
   double *q = nullptr, *v = nullptr, *activation = nullptr;       // nq, nv, na
   const double *control = nullptr, *applied_force = nullptr;      // nu, nv
-  double* natv = nullptr;                                         // relative certificate of the last step
+  double *natv = nullptr, *time = nullptr;                        // relative certificate of the last step; s
   int *status = nullptr, *contacts = nullptr, *sweeps = nullptr;  // of the last step
   WarmStart warm;
 };
@@ -120,7 +120,7 @@ struct Block {
   FIELD(double, D_root, n.nv)                /* and D^-1/2 */                                                   \
   FIELD(double, tau, n.nv)                                                                                      \
   FIELD(double, v_free, n.nv)                                                                                   \
-  FIELD(double, v_base, n.nv)                                                                                   \
+  FIELD(double, v_base, n.equality_rows > 0 ? n.nv : 0)                                                         \
   FIELD(double, v_next, n.nv)                                                                                   \
   FIELD(double, work, n.nv)                                                                                     \
   FIELD(double, servo_force, n.nu)                                                                              \

@@ -116,5 +116,25 @@ TEST(CpuBatch, WhatDoesNotFitAPoolGoesToTheNextTier) {
   EXPECT_EQ(status, 2) << "too many contacts";
 }
 
+// A minute on a slope that holds it: nothing sinks, nothing creeps.
+TEST(CpuBatch, ABoxRestsForAMinute) {
+  const auto model = std::make_shared<Model>(*box_on_plane(0.1));
+  model->defaults.gravity = {2.0, 0.0, -9.6};  // a slope of 12 degrees, friction 1
+  const auto batch = gpu::make_cpu_batch(make_model_arrays(*model), 1);
+  const double h = model->options.time_step;
+  double q[7], start[7], natv = 0.0;
+  batch->step(static_cast<int>(2.0 / h));
+  batch->read(gpu::BatchField::kPosition, start);
+  for (int second = 0; second < 60; ++second) {
+    batch->step(static_cast<int>(1.0 / h));
+    batch->read(gpu::BatchField::kNatv, &natv);
+    EXPECT_LT(natv, 1e-3);
+  }
+  batch->read(gpu::BatchField::kPosition, q);
+  EXPECT_NEAR(q[0], start[0], 1e-4);
+  EXPECT_NEAR(q[2], start[2], 1e-6);
+  EXPECT_NEAR(q[2], 0.1, 4e-4);  // penetration at the slop
+}
+
 }  // namespace
 }  // namespace touchstone::test

@@ -81,7 +81,8 @@ gpu::WorldState WorldFixture::world() {
   gpu::WorldState world;
   world.q = q_.data(), world.v = v_.data(), world.activation = activation_.data();
   world.control = control_.data(), world.applied_force = force_.data();
-  world.natv = &natv_, world.status = &status_, world.contacts = &contacts_, world.sweeps = &sweeps_;
+  world.natv = &natv_, world.time = &time_, world.status = &status_, world.contacts = &contacts_,
+  world.sweeps = &sweeps_;
   world.warm = {&warm_count_, key_.data(), impulse_.data()};
   return world;
 }
@@ -112,6 +113,7 @@ double WorldFixture::solve(double tolerance, int most_sweeps) {
   stage::assemble(s);
   stage::solve(s);
   const gpu::SerialTeam team;
+  gpu::begin_equalities(team, view_, scratch_);
   gpu::assemble(team, view_, world(), scratch_);
   int sweeps = 0;
   return gpu::solve_contacts(team, view_, scratch_, tolerance, most_sweeps, 20, sweeps);
@@ -165,6 +167,18 @@ double WorldFixture::certified() const {
     }
   }
   return certify(problem, lambda).natv_relative;
+}
+
+double WorldFixture::certified(const gpu::WorldImpulses& impulses) {
+  stage::assemble(simulator_->context());
+  warm_count_ = static_cast<int>(std::min(impulses.key.size(), key_.size()));
+  std::copy_n(impulses.key.begin(), warm_count_, key_.begin());
+  std::copy_n(impulses.impulse.begin(), 3 * warm_count_, impulse_.begin());
+  const gpu::SerialTeam team;
+  gpu::begin_equalities(team, view_, scratch_);
+  gpu::assemble(team, view_, world(), scratch_);  // recalls the impulses
+  gpu::advance_velocity(team, view_, scratch_);   // and gives the equalities theirs
+  return certified();
 }
 
 double WorldFixture::contact_difference() const {

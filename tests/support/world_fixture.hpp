@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "touchstone/gpu/batch.hpp"
 #include "touchstone/gpu/batch_view.hpp"
 #include "touchstone/sim/model_arrays.hpp"
 #include "touchstone/sim/simulator.hpp"
@@ -32,6 +33,8 @@ class WorldFixture {
   double solve(double tolerance, int most_sweeps);
   // The relative natv of the backend's impulses in the simulator's own problem, by contact/certify.
   double certified() const;
+  // The same for impulses that a batch has found for the current state. After prepare().
+  double certified(const gpu::WorldImpulses& impulses);
   // Contacts by both: the largest difference of places, normals and distances; infinite if they cannot be matched.
   double contact_difference() const;
   double free_velocity_difference() const;  // relative to the largest entry
@@ -44,7 +47,7 @@ class WorldFixture {
   gpu::ModelView view_;
   std::vector<double> q_, v_, activation_, control_, force_, impulse_, memory_;
   std::vector<std::int64_t> key_;
-  double natv_ = 0.0;
+  double natv_ = 0.0, time_ = 0.0;
   int status_ = 0, contacts_ = 0, sweeps_ = 0, warm_count_ = 0;
   gpu::Scratch<double> scratch_;
 };

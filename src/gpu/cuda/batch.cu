@@ -9,7 +9,8 @@
 namespace touchstone::gpu {
 namespace {
 
-constexpr int kListed = 2048;  // worlds of a list that are worked on at a time
+constexpr int kListed = 2048;  // worlds of all lists that are worked on at a time
+constexpr int kPartWorlds = 256, kMostParts = 4;
 
 // An array on the device.
 template <typename T>
@@ -53,24 +54,67 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     upload(arrays);
     records_ = DeviceArray<char>(at(worlds) * record_bytes_);
     for (DeviceArray<int>& list : lists_) list = DeviceArray<int>(at(worlds));
-    counts_of_lists_ = DeviceArray<int>(2);
-    check(cudaStreamCreate(&stream_), "stream");
-    capture(options.lanes);
+    check(cudaStreamCreate(&own_stream_), "stream");
+    stream_ = own_stream_;
+    lanes_ = options.lanes;
+    large_bytes_ = scratch_bytes<double>(sizes_, large_);
+    use_graph_ = options.graph;
+    check(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming), "event");
+    make_parts(options.parts > 0 ? std::min(options.parts, worlds) : std::clamp(worlds / kPartWorlds, 1, kMostParts));
+    capture();
   }
   ~CudaBatch() override {
-    cudaGraphExecDestroy(graph_);
-    cudaStreamDestroy(stream_);
+    drop_graphs();
+    for (Part& part : parts_) {
+      cudaEventDestroy(part.ended);
+      cudaStreamDestroy(part.stream);
+    }
+    cudaEventDestroy(begun_);
+    cudaStreamDestroy(own_stream_);
   }
 
+  // Parts do not wait for each other between steps: while one is in its second tier, a few worlds long, others fill the
+  // GPU. Before and after, all is in the order of the batch's stream.
   void step(int count) override {
-    for (int k = 0; k < count; ++k) check(cudaGraphLaunch(graph_, stream_), "step on the GPU");
+    check(cudaEventRecord(begun_, stream_), "step on the GPU");
+    for (Part& part : parts_) check(cudaStreamWaitEvent(part.stream, begun_, 0), "step on the GPU");
+    for (int k = 0; k < count; ++k) {
+      for (Part& part : parts_) {
+        if (part.graph == nullptr) {
+          launch_step(part);
+        } else {
+          check(cudaGraphLaunch(part.graph, part.stream), "step on the GPU");
+        }
+      }
+    }
+    for (Part& part : parts_) {
+      check(cudaEventRecord(part.ended, part.stream), "step on the GPU");
+      check(cudaStreamWaitEvent(stream_, part.ended, 0), "step on the GPU");
+    }
     check(cudaGetLastError(), "step on the GPU");
   }
-  TierCounts tiers() const override {
-    int counts[2] = {};
+  void reset(const ResetRequest& request) override {
+    ResetStates to{request.mask, request.q, request.v, request.noise_q, request.noise_v, request.seed};
+    if (!request.in_batch_memory) {
+      synchronize();
+      to.mask = staged(mask_, request.mask, 1);
+      to.q = staged(states_[0], request.q, sizes_.nq);
+      to.v = staged(states_[1], request.v, sizes_.nv);
+    }
+    launch_reset(launch(), stream_, to);
+  }
+  void use_stream(void* stream) override {
     synchronize();
-    counts_of_lists_.read(counts);
-    return {counts[0], counts[1]};
+    stream_ = stream != nullptr ? static_cast<cudaStream_t>(stream) : own_stream_;
+  }
+  void synchronize() const override { check(cudaStreamSynchronize(stream_), "step on the GPU"); }
+  TierCounts tiers() const override {
+    std::vector<int> counts(counts_of_lists_.size());
+    synchronize();
+    counts_of_lists_.read(counts.data());
+    TierCounts sum;
+    for (std::size_t k = 0; k < counts.size(); k += 2) sum.second += counts[k], sum.third += counts[k + 1];
+    return sum;
   }
   WorldImpulses impulses(int world) const override {
     synchronize();
@@ -87,9 +131,52 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
   }
 
  protected:
-  void synchronize() const override { check(cudaStreamSynchronize(stream_), "step on the GPU"); }
+  void parameters_changed() override {
+    drop_graphs();
+    capture();
+  }
 
  private:
+  // Worlds that are stepped together.
+  struct Part {
+    int first = 0, worlds = 0, listed = 0;  // listed: worlds of a list that are worked on at a time
+    int* counts = nullptr;                  // of its lists
+    DeviceArray<char> large_memory;
+    cudaStream_t stream = nullptr;
+    cudaEvent_t ended = nullptr;
+    cudaGraphExec_t graph = nullptr;
+  };
+
+  void make_parts(int count) {
+    counts_of_lists_ = DeviceArray<int>(2 * at(count));
+    for (int k = 0; k < count; ++k) {
+      Part& part = parts_.emplace_back();
+      part.first = static_cast<int>(static_cast<std::int64_t>(view_.worlds) * k / count);
+      part.worlds = static_cast<int>(static_cast<std::int64_t>(view_.worlds) * (k + 1) / count) - part.first;
+      part.listed = std::min(part.worlds, kListed / count);
+      part.counts = counts_of_lists_.data() + 2 * k;
+      part.large_memory = DeviceArray<char>(at(part.listed + kThreads / kWarpSize) * large_bytes_);
+      check(cudaStreamCreate(&part.stream), "stream");
+      check(cudaEventCreateWithFlags(&part.ended, cudaEventDisableTiming), "event");
+    }
+  }
+  void drop_graphs() {
+    for (Part& part : parts_) {
+      if (part.graph != nullptr) cudaGraphExecDestroy(part.graph);
+      part.graph = nullptr;
+    }
+  }
+
+  // What the processor has, in memory of the GPU that is kept for it.
+  template <typename T>
+  const T* staged(DeviceArray<T>& kept, const T* values, int width) {
+    if (values == nullptr) return nullptr;
+    if (kept.size() == 0) kept = DeviceArray<T>(at(view_.worlds) * at(width));
+    kept.write(values);
+    return kept.data();
+  }
+  Launch launch() const { return {model_, options_, view_, middle_, records_.data(), record_bytes_}; }
+
   void upload(const ModelArrays& arrays) {
     model_.sizes = arrays.sizes;
     model_.settings = arrays.settings;
@@ -105,41 +192,57 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
 #undef TOUCHSTONE_FIELD
   }
 
-  void capture(const StageLanes& lanes) {
-    const int worlds = view_.worlds, listed = std::min(worlds, kListed);
-    const std::size_t large_bytes = scratch_bytes<double>(sizes_, large_);
-    large_memory_ = DeviceArray<char>(at(listed + kThreads / kWarpSize) * large_bytes);
-    const Launch launch{model_, options_, view_, middle_, records_.data(), record_bytes_};
-    const WorkList second{lists_[0].data(), counts_of_lists_.data()};
-    const WorkList third{lists_[1].data(), counts_of_lists_.data() + 1};
-    const auto on_all = [&](const Pool& pool, int team) { return Work{stream_, pool, team, worlds, {}, second}; };
-    const auto on_list = [&](const Pool& pool, const WorkList& list) {
-      return Work{stream_, pool, kWarpSize, listed, list, third};
+  // The kernels of a step of a part, in order.
+  void launch_step(const Part& part) {
+    const BatchView view = view_.part(sizes_, part.first, part.worlds);
+    const Launch launch{model_,       options_, view, middle_, records_.data() + at(part.first) * record_bytes_,
+                        record_bytes_};
+    const WorkList second{lists_[0].data() + part.first, part.counts};
+    const WorkList third{lists_[1].data() + part.first, part.counts + 1};
+    const auto on_all = [&](const Pool& pool, int team) {
+      return Work{part.stream, pool, team, part.worlds, {}, second};
     };
-    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "graph");
-    check(cudaMemsetAsync(counts_of_lists_.data(), 0, 2 * sizeof(int), stream_), "graph");
-    launch_tree(launch, on_all(middle_, lanes.tree));
-    launch_collide(launch, on_all(middle_, lanes.collide));
-    launch_solve(launch, on_all(small_, lanes.solve), options_.sweeps);
-    launch_finish(launch, on_all(small_, lanes.finish), false);
+    const auto on_list = [&](const Pool& pool, const WorkList& list) {
+      return Work{part.stream, pool, kWarpSize, part.listed, list, third};
+    };
+    check(cudaMemsetAsync(part.counts, 0, 2 * sizeof(int), part.stream), "step on the GPU");
+    launch_tree(launch, on_all(middle_, lanes_.tree));
+    if (sizes_.equality_rows > 0) launch_loops(launch, on_all(middle_, lanes_.loops));
+    launch_collide(launch, on_all(middle_, lanes_.collide));
+    launch_solve(launch, on_all(small_, lanes_.solve), options_.sweeps);
+    launch_finish(launch, on_all(small_, lanes_.finish), false);
     launch_tree(launch, on_list(middle_, second));
+    if (sizes_.equality_rows > 0) launch_loops(launch, on_list(middle_, second));
     launch_solve(launch, on_list(middle_, second), options_.more_sweeps);
     launch_finish(launch, on_list(middle_, second), options_.most_sweeps == 0);
-    launch_third(launch, on_list(large_, third), large_memory_.data(), large_bytes);
-    cudaGraph_t graph = nullptr;
-    check(cudaStreamEndCapture(stream_, &graph), "graph");
-    check(cudaGraphInstantiate(&graph_, graph, 0), "graph");
-    cudaGraphDestroy(graph);
+    launch_third(launch, on_list(large_, third), part.large_memory.data(), large_bytes_);
   }
 
-  std::size_t record_bytes_;
+  void capture() {
+    if (!use_graph_) return;
+    for (Part& part : parts_) {
+      check(cudaStreamBeginCapture(part.stream, cudaStreamCaptureModeThreadLocal), "graph");
+      launch_step(part);
+      cudaGraph_t graph = nullptr;
+      check(cudaStreamEndCapture(part.stream, &graph), "graph");
+      check(cudaGraphInstantiate(&part.graph, graph, 0), "graph");
+      cudaGraphDestroy(graph);
+    }
+  }
+
+  std::size_t record_bytes_, large_bytes_ = 0;
+  StageLanes lanes_;
+  std::vector<Part> parts_;
   std::vector<DeviceArray<int>> model_ints_;
   std::vector<DeviceArray<double>> model_doubles_;
   ModelView model_;
-  DeviceArray<char> records_, large_memory_;
+  DeviceArray<char> records_;
   DeviceArray<int> lists_[2], counts_of_lists_;
-  cudaStream_t stream_ = nullptr;
-  cudaGraphExec_t graph_ = nullptr;
+  DeviceArray<unsigned char> mask_;
+  DeviceArray<double> states_[2];
+  bool use_graph_ = true;
+  cudaStream_t own_stream_ = nullptr, stream_ = nullptr;
+  cudaEvent_t begun_ = nullptr;
 };
 
 }  // namespace

@@ -3,27 +3,28 @@
 namespace touchstone::gpu {
 namespace {
 
-template <int kLanes>
+template <int kLanes, bool kOwn>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     finish_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes,
                   const WorkList next, bool last) {
-  for_worlds<kLanes>(launch, list, local_bytes, [&](const auto& team, int w, char* local) {
+  for_worlds<kLanes, kOwn>(launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
     WorldState world = launch.batch.world(launch.model.sizes, w);
     const StepOutcome outcome =
-        run_finish(team, launch.model, world, launch.options.tolerance, last, stage_memory(launch, pool, local, w));
+        run_finish(team, m, world, launch.options.tolerance, last, stage_memory(launch, pool, local, w));
     if (outcome != StepOutcome::kDone && team.lane() == 0) next.worlds[atomicAdd(next.count, 1)] = w;
   });
 }
 
-template <int kLanes>
+template <int kLanes, bool kOwn = false>
 void start(const Launch& launch, const Work& work, bool last) {
   const std::size_t bytes = stage_bytes<FinishStage>(launch, work.pool);
-  launch_kernel(finish_kernel<kLanes>, work, bytes, launch, work.pool, work.list, bytes, work.next, last);
+  launch_kernel(finish_kernel<kLanes, kOwn>, work, bytes, launch, work.pool, work.list, bytes, work.next, last);
 }
 
 }  // namespace
 
 void launch_finish(const Launch& launch, const Work& work, bool last) {
+  if (launch.batch.parameters.any()) return start<kWarpSize, true>(launch, work, last);
   if (work.lanes == 8) return start<8>(launch, work, last);
   if (work.lanes == 16) return start<16>(launch, work, last);
   start<kWarpSize>(launch, work, last);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "touchstone/gpu/batch_view.hpp"
+#include "touchstone/gpu/reset.hpp"
 #include "touchstone/gpu/stages.hpp"
 
 namespace touchstone::gpu {
@@ -46,11 +47,14 @@ struct Work {
 };
 
 void launch_tree(const Launch& launch, const Work& work);
+void launch_loops(const Launch& launch, const Work& work);
 void launch_collide(const Launch& launch, const Work& work);
 void launch_solve(const Launch& launch, const Work& work, int sweeps);
 void launch_finish(const Launch& launch, const Work& work, bool last);
 // `memory`: `bytes` for each team.
 void launch_third(const Launch& launch, const Work& work, char* memory, std::size_t bytes);
+// Addresses of the GPU.
+void launch_reset(const Launch& launch, cudaStream_t stream, const ResetStates& to);
 
 inline void check(cudaError_t status, const char* what) {
   if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
@@ -64,15 +68,21 @@ __device__ inline StageMemory stage_memory(const Launch& launch, const Pool& poo
   return {pool, launch.room, local, launch.records + static_cast<std::size_t>(world) * launch.record_bytes};
 }
 
-// Calls use(team, world, local) for all worlds, or for those of a list.
-template <int kLanes, typename Use>
+// Calls use(team, model, world, local) for all worlds, or for those of a list. kOwn: worlds have parameters of their
+// own; kernels for those are others, since the addresses take registers.
+template <int kLanes, bool kOwn, typename Use>
 __device__ void for_worlds(const Launch& launch, const WorkList& list, std::size_t local_bytes, const Use& use) {
   const LaneTeam<kLanes> team;
   const int in_block = static_cast<int>(threadIdx.x) / kLanes, teams = static_cast<int>(blockDim.x) / kLanes;
   char* local = reinterpret_cast<char*>(shared_memory) + static_cast<std::size_t>(in_block) * local_bytes;
   const int count = list.worlds != nullptr ? *list.count : launch.batch.worlds;
   for (int k = static_cast<int>(blockIdx.x) * teams + in_block; k < count; k += static_cast<int>(gridDim.x) * teams) {
-    use(team, list.worlds != nullptr ? list.worlds[k] : k, local);
+    const int world = list.worlds != nullptr ? list.worlds[k] : k;
+    if constexpr (kOwn) {
+      use(team, world_model(launch.model, launch.batch.parameters, world), world, local);
+    } else {
+      use(team, launch.model, world, local);
+    }
     team.sync();
   }
 }

@@ -3,24 +3,25 @@
 namespace touchstone::gpu {
 namespace {
 
-template <int kLanes>
+template <int kLanes, bool kOwn>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     solve_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes, int sweeps) {
-  for_worlds<kLanes>(launch, list, local_bytes, [&](const auto& team, int w, char* local) {
+  for_worlds<kLanes, kOwn>(launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
     WorldState world = launch.batch.world(launch.model.sizes, w);
-    run_solve(team, launch.model, world, sweeps, launch.options.tolerance, stage_memory(launch, pool, local, w));
+    run_solve(team, m, world, sweeps, launch.options.tolerance, stage_memory(launch, pool, local, w));
   });
 }
 
-template <int kLanes>
+template <int kLanes, bool kOwn = false>
 void start(const Launch& launch, const Work& work, int sweeps) {
   const std::size_t bytes = stage_bytes<SolveStage>(launch, work.pool);
-  launch_kernel(solve_kernel<kLanes>, work, bytes, launch, work.pool, work.list, bytes, sweeps);
+  launch_kernel(solve_kernel<kLanes, kOwn>, work, bytes, launch, work.pool, work.list, bytes, sweeps);
 }
 
 }  // namespace
 
 void launch_solve(const Launch& launch, const Work& work, int sweeps) {
+  if (launch.batch.parameters.any()) return start<kWarpSize, true>(launch, work, sweeps);
   if (work.lanes == 8) return start<8>(launch, work, sweeps);
   if (work.lanes == 16) return start<16>(launch, work, sweeps);
   start<kWarpSize>(launch, work, sweeps);

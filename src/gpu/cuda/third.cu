@@ -13,7 +13,8 @@ __global__ void __launch_bounds__(kThreads)
     WorldState world = launch.batch.world(launch.model.sizes, list.worlds[k]);
     Scratch<double> scratch;
     carve(launch.model.sizes, pool, memory + static_cast<std::size_t>(first) * bytes, scratch);
-    finish_world(team, launch.model, launch.options, world, scratch);
+    const ModelView model = world_model(launch.model, launch.batch.parameters, list.worlds[k]);
+    finish_world(team, model, launch.options, world, scratch);
     team.sync();
   }
 }

@@ -3,24 +3,25 @@
 namespace touchstone::gpu {
 namespace {
 
-template <int kLanes>
+template <int kLanes, bool kOwn>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     tree_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes) {
-  for_worlds<kLanes>(launch, list, local_bytes, [&](const auto& team, int w, char* local) {
+  for_worlds<kLanes, kOwn>(launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
     WorldState world = launch.batch.world(launch.model.sizes, w);
-    run_tree(team, launch.model, world, list.worlds != nullptr, stage_memory(launch, pool, local, w));
+    run_tree(team, m, world, list.worlds != nullptr, stage_memory(launch, pool, local, w));
   });
 }
 
-template <int kLanes>
+template <int kLanes, bool kOwn = false>
 void start(const Launch& launch, const Work& work) {
   const std::size_t bytes = stage_bytes<TreeStage>(launch, work.pool);
-  launch_kernel(tree_kernel<kLanes>, work, bytes, launch, work.pool, work.list, bytes);
+  launch_kernel(tree_kernel<kLanes, kOwn>, work, bytes, launch, work.pool, work.list, bytes);
 }
 
 }  // namespace
 
 void launch_tree(const Launch& launch, const Work& work) {
+  if (launch.batch.parameters.any()) return start<kWarpSize, true>(launch, work);
   if (work.lanes == 8) return start<8>(launch, work);
   if (work.lanes == 16) return start<16>(launch, work);
   start<kWarpSize>(launch, work);

@@ -1,0 +1,343 @@
+"""Many worlds of one model: on the processor's threads, or by the code of a GPU (docs/gpu.md)."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+
+_HOW_TO_GET = (
+    "device='cuda' needs the backend touchstone-sim-cuda, which is not installed. Where nvcc is, build it in a clone: "
+    "cmake -S bench/gpu -B build/gpu && cmake --build build/gpu, then set TOUCHSTONE_CUDA_LIBRARY to "
+    "build/gpu/libtouchstone_cuda.so. device='lanes' runs the same code on the processor"
+)
+
+
+def cuda_library() -> str:
+    """The path of the backend for CUDA: TOUCHSTONE_CUDA_LIBRARY, or what touchstone-sim-cuda has installed."""
+    path = os.environ.get("TOUCHSTONE_CUDA_LIBRARY", "")
+    if path:
+        if not os.path.exists(path):
+            raise _core.Error(f"TOUCHSTONE_CUDA_LIBRARY is '{path}', and no such file exists; {_HOW_TO_GET}")
+        return path
+    try:
+        return str(importlib.import_module("touchstone_cuda").library_path())
+    except ImportError:
+        raise _core.Error(_HOW_TO_GET) from None
+
+
+class DeviceArray:
+    """Numbers of all worlds in the memory of a GPU. No copy: torch.from_dlpack, jax.dlpack.from_dlpack, cupy.asarray.
+
+    What is written there is what the next step starts from. numpy() and numpy.asarray copy to the processor.
+    """
+
+    def __init__(self, batch: DeviceBatch, name: str, shape: tuple[int, ...], typestr: str) -> None:
+        self._batch, self._name = batch, name
+        self.shape, self._typestr = shape, typestr
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self._typestr)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        self._batch.synchronize()
+        address = self._batch._core.address(self._name)
+        return {"shape": self.shape, "typestr": self._typestr, "data": (address, False), "version": 3, "strides": None}
+
+    def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
+        self._batch.synchronize()
+        return self._batch._core.tensor(self._name)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)  # kDLCUDA
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy."""
+        return np.asarray(self._batch._core.copy(self._name))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        return np.asarray(self.numpy(), dtype=dtype)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<DeviceArray {self._name} {self.shape} {self.dtype}>"
+
+
+class DeviceBatch:
+    """Many worlds of one model by the code of a GPU; what Batch(..., device='cuda' or 'lanes') gives.
+
+    Calls and layout are those of Batch. Every step of every world has a certificate (natv, relative) and a status (0
+    solved, 1 above the tolerance, 2 too many contacts, 3 diverged; in the last two the state stays). Arrays are numpy's
+    on the processor ('lanes') and DeviceArray on a GPU; both look into the memory of the batch.
+
+    Options: dt, tolerance (of natv), sweeps, more_sweeps, most_sweeps (above 0: certified mode), small_pool,
+    middle_pool, large_pool (contacts that a world has room for), and those of Simulator that do not change the method.
+    """
+
+    STATUS = ("solved", "above the tolerance", "too many contacts", "diverged")
+
+    def __init__(self, model: _core.Model, worlds: int, *, device: str = "lanes", **options: Any) -> None:
+        if device not in ("cuda", "lanes"):
+            raise _core.Error(f"device '{device}'; there are 'cpu', 'lanes' and 'cuda'")
+        for name in ("threads", "solver"):
+            if name in options:
+                raise _core.Error(f"a batch with device='{device}' has no option '{name}'")
+        if isinstance(worlds, bool) or not isinstance(worlds, (int, np.integer)) or worlds < 1:
+            raise _core.Error(f"{worlds!r} worlds; give a number from 1")
+        complaints = _core.batch_complaints(model)
+        if complaints:
+            named = "; ".join(complaints[:5]) + (f"; and {len(complaints) - 5} more" if len(complaints) > 5 else "")
+            raise _core.Error(f"device='{device}' does not support: {named}; use device='cpu' (docs/gpu.md)")
+        self.device = device
+        library = cuda_library() if device == "cuda" else ""
+        self._core = _core.WorldBatch(model, int(worlds), library=library, **options)
+        self._dt = float(options.get("dt", 0.0))
+
+    # --- as Batch ---
+
+    def __len__(self) -> int:
+        return self._core.worlds
+
+    @property
+    def worlds(self) -> int:
+        return self._core.worlds
+
+    @property
+    def model(self) -> _core.Model:
+        return self._core.model
+
+    def step(self, count: int = 1) -> None:
+        """So many steps in every world, without holding the GIL. On a GPU this returns before they are done."""
+        self._core.step(count)
+
+    def forget(self) -> None:
+        """Forgets contacts of all worlds after q or v were written by hand."""
+        self._core.forget()
+
+    def _copy(self, name: str) -> npt.NDArray[Any]:
+        return np.asarray(self._core.copy(name))
+
+    def _array(self, name: str) -> Any:
+        if self.device == "lanes":
+            return np.asarray(self._core.tensor(name))
+        widths = {"q": self.model.nq, "v": self.model.nv, "activation": self.model.na, "control": self.model.nu}
+        widths["applied_force"] = self.model.nv
+        shape = (self.worlds, widths[name]) if name in widths else (self.worlds,)
+        typestr = "<i4" if name in ("status", "contact_count", "sweeps") else "<f8"
+        return DeviceArray(self, name, shape, typestr)
+
+    @property
+    def q(self) -> Any:
+        """worlds x nq: configurations. After writing by hand call forget()."""
+        return self._array("q")
+
+    @q.setter
+    def q(self, values: npt.ArrayLike) -> None:
+        self._core.write("q", values)
+
+    @property
+    def v(self) -> Any:
+        """worlds x nv: velocities."""
+        return self._array("v")
+
+    @v.setter
+    def v(self, values: npt.ArrayLike) -> None:
+        self._core.write("v", values)
+
+    @property
+    def activation(self) -> Any:
+        """worlds x na."""
+        return self._array("activation")
+
+    @activation.setter
+    def activation(self, values: npt.ArrayLike) -> None:
+        self._core.write("activation", values)
+
+    @property
+    def control(self) -> Any:
+        """worlds x nu."""
+        return self._array("control")
+
+    @control.setter
+    def control(self, values: npt.ArrayLike) -> None:
+        self._core.write("control", values)
+
+    @property
+    def applied_force(self) -> Any:
+        """worlds x nv: generalised forces."""
+        return self._array("applied_force")
+
+    @applied_force.setter
+    def applied_force(self, values: npt.ArrayLike) -> None:
+        self._core.write("applied_force", values)
+
+    @property
+    def time(self) -> npt.NDArray[np.float64]:
+        """s, one a world; a copy."""
+        return self._copy("time")
+
+    # --- what every step says ---
+
+    @property
+    def natv(self) -> Any:
+        """The certificate of each world's last step, relative."""
+        return self._array("natv")
+
+    @property
+    def status(self) -> Any:
+        """Of each world's last step: see STATUS."""
+        return self._array("status")
+
+    @property
+    def ok(self) -> npt.NDArray[np.bool_]:
+        """Whether the last step of each world was solved to the tolerance; a copy."""
+        return np.asarray(self._copy("status") == 0)
+
+    @property
+    def contact_count(self) -> Any:
+        """Contacts of each world in its last step."""
+        return self._array("contact_count")
+
+    @property
+    def sweeps(self) -> Any:
+        """Sweeps that each world's last step took."""
+        return self._array("sweeps")
+
+    @property
+    def tiers(self) -> tuple[int, int]:
+        """How many worlds needed the second tier in the last step, and the third."""
+        return self._core.tiers()
+
+    # --- resets ---
+
+    def reset(
+        self,
+        world: int | None = None,
+        keyframe: int | str | None = None,
+        *,
+        mask: npt.ArrayLike | None = None,
+        q: npt.ArrayLike | None = None,
+        v: npt.ArrayLike | None = None,
+        noise_q: float = 0.0,
+        noise_v: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        """Worlds to the reference configuration at rest, a keyframe (with its controls) or given q and v.
+
+        One world, those where mask is true, or all. q, v: one row for all worlds, or one each (of all worlds, whatever
+        the mask). noise_q, noise_v (m or rad, m/s or rad/s): each number up to so far from that, joints within their
+        limits, by the seed and the number of the world alone; shapes may overlap then. Contacts, activations and times
+        are forgotten. Masks and states in the memory of the GPU are used there, without a copy.
+        """
+        noise = (float(noise_q), float(noise_v), int(seed))
+        given = [mask, q, v]
+        if any(x is not None for x in given) and all(x is None or _on_gpu(x) for x in given):
+            if world is not None or keyframe is not None:
+                raise _core.Error("give a mask and states, or a world and a keyframe")
+            shapes = [(self.worlds,), (self.worlds, self.model.nq), (self.worlds, self.model.nv)]
+            kinds = [("|b1", "|u1"), ("<f8",), ("<f8",)]
+            where = [_address(x, shape, kind) for x, shape, kind in zip(given, shapes, kinds)]
+            self._core.reset_on_device(where[0], where[1], where[2], *noise)
+            return
+        flags = None if mask is None else np.ascontiguousarray(mask, dtype=np.bool_)
+        if world is not None:
+            if not -self.worlds <= world < self.worlds:
+                raise _core.Error(f"world {world}; there are {self.worlds}")
+            flags = np.zeros(self.worlds, dtype=np.bool_) if flags is None else flags
+            flags[world] = True
+        if keyframe is not None:
+            frame = self.model.keyframe(keyframe)
+            q, v = frame.q, frame.v
+            control = self._copy("control")
+            control[slice(None) if flags is None else flags] = frame.control
+            self._core.write("control", control)
+        self._core.reset(flags, q, v, *noise)
+
+    # --- parameters ---
+
+    def set_parameter(self, name: str, values: npt.ArrayLike | None) -> None:
+        """Numbers of the model for each world: worlds x width, or one row for all; None: the model's own again.
+
+        body_mass, body_com (3 a body), body_inertia (9 a body, about the centre of mass), joint_stiffness, dof_damping,
+        dof_armature, dof_friction, actuator_gain (3 each), actuator_bias (3 each), actuator_force_range (2 each),
+        friction and restitution (one for each of `pairs`), gravity (3), applied_wrench (6 a body: force and torque in
+        world axes at its centre of mass).
+        """
+        self._core.set_parameter(name, values)
+
+    def parameter(self, name: str) -> npt.NDArray[np.float64]:
+        """Those that worlds have now, worlds x width; a copy."""
+        return np.asarray(self._core.parameter(name))
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Names of the shapes that can touch: the columns of friction and restitution."""
+        return list(self._core.pairs())
+
+    # --- device ---
+
+    def use_stream(self, stream: int) -> None:
+        """The CUDA stream (its address) that steps and resets are put on from now on; 0: the batch's own."""
+        self._core.use_stream(stream)
+
+    def synchronize(self) -> None:
+        """Waits for the steps that are under way."""
+        self._core.synchronize()
+
+    def simulator(self, world: int) -> _core.Simulator:
+        """A simulator in the state of a world, with the parameters of the model: to look at, view, record."""
+        if not 0 <= world < self.worlds:
+            raise _core.Error(f"world {world}; there are {self.worlds}")
+        sim = _core.Simulator(self.model, dt=self._dt)
+        sim.state.q[:] = self._copy("q")[world]
+        sim.state.v[:] = self._copy("v")[world]
+        if self.model.na:
+            sim.state.activation[:] = self._copy("activation")[world]
+        if self.model.nu:
+            sim.control[:] = self._copy("control")[world]
+        sim.state.time = float(self._copy("time")[world])
+        return sim
+
+    def __repr__(self) -> str:
+        return f"<DeviceBatch of {self.worlds} worlds of '{self.model.name}' on {self.device}>"
+
+
+def _on_gpu(array: Any) -> bool:
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def _address(array: Any, shape: tuple[int, ...], kinds: tuple[str, ...]) -> int:
+    if array is None:
+        return 0
+    about = array.__cuda_array_interface__
+    if tuple(about["shape"]) != shape or about["typestr"] not in kinds or about.get("strides") is not None:
+        raise _core.Error(
+            f"an array of shape {tuple(about['shape'])} and type {about['typestr']}; "
+            f"give a contiguous one of shape {shape} and type {kinds[0]}"
+        )
+    return int(about["data"][0])
+
+
+class Batch(_core.Batch):
+    """Many worlds of one model. Worlds do not touch each other.
+
+    device: 'cpu' (threads, everything a Simulator can do), 'cuda' (a GPU) or 'lanes' (the code of the GPU on one
+    processor). The last two give a DeviceBatch, with the same calls and layout, and refuse what they cannot step.
+    """
+
+    def __new__(cls, model: _core.Model, worlds: int, *, device: str = "cpu", **options: Any) -> Any:
+        if device != "cpu":
+            return DeviceBatch(model, worlds, device=device, **options)
+        return super().__new__(cls)
+
+    def __init__(self, model: _core.Model, worlds: int, *, device: str = "cpu", **options: Any) -> None:
+        super().__init__(model, worlds, **options)

@@ -1,0 +1,129 @@
+// A batch that another library computes (`touchstone-sim-cuda`), found and loaded at run time. Both sides may have been
+// built by different compilers: between them are plain functions and structs, and errors as text.
+#pragma once
+
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "touchstone/gpu/batch.hpp"
+
+namespace touchstone::gpu {
+
+constexpr int kBackendVersion = 1;  // of everything below, and of what it is given
+constexpr const char* kBackendEntry = "touchstone_backend_table";
+
+// What went wrong in a call; empty: nothing.
+struct BackendFault {
+  char text[1024] = {};
+};
+
+struct BackendTable {
+  int version = kBackendVersion;
+  std::size_t options_bytes = sizeof(BatchOptions), request_bytes = sizeof(ResetRequest);
+  // `arrays`: of pack_model_arrays.
+  void* (*make)(const char* arrays, std::size_t bytes, int worlds, const BatchOptions*, BackendFault*) = nullptr;
+  void (*destroy)(void* batch) = nullptr;
+  void (*step)(void* batch, int count, BackendFault*) = nullptr;
+  void (*tiers)(void* batch, int* second_and_third, BackendFault*) = nullptr;
+  void (*write)(void* batch, int field, const double* values, BackendFault*) = nullptr;
+  void (*read_doubles)(void* batch, int field, double* values, BackendFault*) = nullptr;
+  void (*read_ints)(void* batch, int field, int* values, BackendFault*) = nullptr;
+  void* (*data)(void* batch, int field, BackendFault*) = nullptr;
+  void (*forget)(void* batch, BackendFault*) = nullptr;
+  void (*reset)(void* batch, const ResetRequest*, BackendFault*) = nullptr;
+  void (*set_parameter)(void* batch, int parameter, const double* values, BackendFault*) = nullptr;
+  void (*parameter)(void* batch, int parameter, double* values, BackendFault*) = nullptr;
+  double* (*parameter_data)(void* batch, int parameter, BackendFault*) = nullptr;
+  void (*use_stream)(void* batch, void* stream, BackendFault*) = nullptr;
+  void (*synchronize)(void* batch, BackendFault*) = nullptr;
+  // How many there are; fills `room` of them at most.
+  int (*impulses)(void* batch, int world, int room, std::int64_t* keys, double* impulses, BackendFault*) = nullptr;
+};
+
+// Calls work(); what it throws becomes text.
+template <typename Work>
+auto guarded(BackendFault* fault, const Work& work) noexcept -> decltype(work()) {
+  fault->text[0] = '\0';
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    std::strncpy(fault->text, error.what(), sizeof fault->text - 1);
+  } catch (...) {
+    std::strncpy(fault->text, "an unknown error", sizeof fault->text - 1);
+  }
+  return decltype(work())();
+}
+
+inline WorldBatch& batch_behind(void* batch) { return *static_cast<WorldBatch*>(batch); }
+
+// The table of the batches that kMake makes. A library that is loaded exports a function kBackendEntry that returns
+// one.
+template <std::unique_ptr<WorldBatch> (*kMake)(ModelArrays, int, const BatchOptions&)>
+BackendTable make_backend_table() {
+  BackendTable t;
+  t.make = [](const char* arrays, std::size_t bytes, int worlds, const BatchOptions* options,
+              BackendFault* f) -> void* {
+    return guarded(f, [&]() -> WorldBatch* {
+      return kMake(unpack_model_arrays(std::string(arrays, bytes)), worlds, *options).release();
+    });
+  };
+  t.destroy = [](void* b) { delete static_cast<WorldBatch*>(b); };
+  t.step = [](void* b, int count, BackendFault* f) { guarded(f, [&] { batch_behind(b).step(count); }); };
+  t.tiers = [](void* b, int* counts, BackendFault* f) {
+    guarded(f, [&] {
+      const TierCounts tiers = batch_behind(b).tiers();
+      counts[0] = tiers.second;
+      counts[1] = tiers.third;
+    });
+  };
+  t.write = [](void* b, int field, const double* x, BackendFault* f) {
+    guarded(f, [&] { batch_behind(b).write(static_cast<BatchField>(field), x); });
+  };
+  t.read_doubles = [](void* b, int field, double* x, BackendFault* f) {
+    guarded(f, [&] { batch_behind(b).read(static_cast<BatchField>(field), x); });
+  };
+  t.read_ints = [](void* b, int field, int* x, BackendFault* f) {
+    guarded(f, [&] { batch_behind(b).read(static_cast<BatchField>(field), x); });
+  };
+  t.data = [](void* b, int field, BackendFault* f) -> void* {
+    return guarded(f, [&] { return batch_behind(b).data(static_cast<BatchField>(field)); });
+  };
+  t.forget = [](void* b, BackendFault* f) { guarded(f, [&] { batch_behind(b).forget(); }); };
+  t.reset = [](void* b, const ResetRequest* to, BackendFault* f) { guarded(f, [&] { batch_behind(b).reset(*to); }); };
+  t.set_parameter = [](void* b, int p, const double* x, BackendFault* f) {
+    guarded(f, [&] { batch_behind(b).set_parameter(static_cast<WorldParameter>(p), x); });
+  };
+  t.parameter = [](void* b, int p, double* x, BackendFault* f) {
+    guarded(f, [&] { batch_behind(b).parameter(static_cast<WorldParameter>(p), x); });
+  };
+  t.parameter_data = [](void* b, int p, BackendFault* f) -> double* {
+    return guarded(f, [&] { return batch_behind(b).parameter_data(static_cast<WorldParameter>(p)); });
+  };
+  t.use_stream = [](void* b, void* stream, BackendFault* f) {
+    guarded(f, [&] { batch_behind(b).use_stream(stream); });
+  };
+  t.synchronize = [](void* b, BackendFault* f) { guarded(f, [&] { batch_behind(b).synchronize(); }); };
+  t.impulses = [](void* b, int world, int room, std::int64_t* keys, double* impulses, BackendFault* f) -> int {
+    return guarded(f, [&] {
+      const WorldImpulses found = batch_behind(b).impulses(world);
+      const int count = static_cast<int>(found.key.size());
+      for (int k = 0; k < count && k < room; ++k) {
+        keys[k] = found.key[static_cast<std::size_t>(k)];
+        std::memcpy(impulses + 3 * k, found.impulse.data() + 3 * static_cast<std::size_t>(k), 3 * sizeof(double));
+      }
+      return count;
+    });
+  };
+  return t;
+}
+
+// A batch by a table, which must stay. Throws std::runtime_error.
+std::unique_ptr<WorldBatch> make_backend_batch(const BackendTable& table, const ModelArrays& arrays, int worlds,
+                                               const BatchOptions& options = {});
+
+// The table of a shared library; it is never unloaded. Throws std::runtime_error that says what to do.
+const BackendTable& load_backend(const std::string& path);
+
+}  // namespace touchstone::gpu

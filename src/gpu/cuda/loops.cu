@@ -1,0 +1,29 @@
+#include "touchstone/gpu/cuda/launch.cuh"
+
+namespace touchstone::gpu {
+namespace {
+
+template <int kLanes, bool kOwn>
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    loops_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes) {
+  for_worlds<kLanes, kOwn>(launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
+    run_loops(team, m, stage_memory(launch, pool, local, w));
+  });
+}
+
+template <int kLanes, bool kOwn = false>
+void start(const Launch& launch, const Work& work) {
+  const std::size_t bytes = stage_bytes<LoopStage>(launch, work.pool);
+  launch_kernel(loops_kernel<kLanes, kOwn>, work, bytes, launch, work.pool, work.list, bytes);
+}
+
+}  // namespace
+
+void launch_loops(const Launch& launch, const Work& work) {
+  if (launch.batch.parameters.any()) return start<kWarpSize, true>(launch, work);
+  if (work.lanes == 8) return start<8>(launch, work);
+  if (work.lanes == 16) return start<16>(launch, work);
+  start<kWarpSize>(launch, work);
+}
+
+}  // namespace touchstone::gpu

@@ -1,0 +1,75 @@
+// Numbers of the model that may differ from world to world. Those of a world lie one after another in an array of
+// their own; what has no such array is the model's.
+#pragma once
+
+#include <cstddef>
+
+#include "touchstone/gpu/model_arrays.hpp"
+#include "touchstone/gpu/team.hpp"
+
+namespace touchstone::gpu {
+
+// name in batch, array of the model, numbers of a world
+#define TOUCHSTONE_WORLD_PARAMETERS(X)                   \
+  X(kBodyMass, body_mass, n.bodies)                      \
+  X(kBodyCom, body_com, 3 * n.bodies)                    \
+  X(kBodyInertia, body_inertia, 9 * n.bodies)            \
+  X(kJointStiffness, joint_stiffness, n.joints)          \
+  X(kDofDamping, dof_damping, n.nv)                      \
+  X(kDofArmature, dof_armature, n.nv)                    \
+  X(kDofFriction, dof_friction, n.nv)                    \
+  X(kActuatorGain, actuator_gain, 3 * n.nu)              \
+  X(kActuatorBias, actuator_bias, 3 * n.nu)              \
+  X(kActuatorForceRange, actuator_force_range, 2 * n.nu) \
+  X(kPairFriction, pair_friction, n.pairs)               \
+  X(kPairRestitution, pair_restitution, n.pairs)
+
+enum class WorldParameter : int {
+#define TOUCHSTONE_FIELD(name, array, width) name,
+  TOUCHSTONE_WORLD_PARAMETERS(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+      kGravityVector,  // 3: m/s^2
+  kAppliedWrench,  // 6 bodies: force and torque in world axes at the centre of mass, as in Input; zero without an array
+};
+constexpr int kWorldParameters = static_cast<int>(WorldParameter::kAppliedWrench) + 1;
+
+inline int parameter_width(const ModelSizes& n, WorldParameter parameter) {
+#define TOUCHSTONE_FIELD(name, array, width) \
+  if (parameter == WorldParameter::name) return width;
+  TOUCHSTONE_WORLD_PARAMETERS(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+  return parameter == WorldParameter::kGravityVector ? 3 : 6 * n.bodies;
+}
+
+// Where the arrays are, in the memory that the batch computes in; null: the model's.
+struct WorldParameters {
+  const double* array[kWorldParameters] = {};
+
+  bool any() const {
+    for (const double* values : array) {
+      if (values != nullptr) return true;
+    }
+    return false;
+  }
+};
+
+// The model of a world.
+TOUCHSTONE_LANE ModelView world_model(const ModelView& shared, const WorldParameters& own, int world) {
+  ModelView m = shared;
+  [[maybe_unused]] const ModelSizes& n = shared.sizes;
+  const auto part = [&](WorldParameter parameter, int width) -> const double* {
+    const double* all = own.array[static_cast<int>(parameter)];
+    return all != nullptr ? all + static_cast<std::size_t>(world) * static_cast<std::size_t>(width) : nullptr;
+  };
+#define TOUCHSTONE_FIELD(name, array, width) \
+  if (const double* values = part(WorldParameter::name, width)) m.array = values;
+  TOUCHSTONE_WORLD_PARAMETERS(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+  if (const double* gravity = part(WorldParameter::kGravityVector, 3)) {
+    for (int k = 0; k < 3; ++k) m.settings.gravity[k] = gravity[k];
+  }
+  m.applied_wrench = part(WorldParameter::kAppliedWrench, 6 * n.bodies);
+  return m;
+}
+
+}  // namespace touchstone::gpu

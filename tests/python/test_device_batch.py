@@ -1,0 +1,137 @@
+"""Batches by the code of a GPU, here on the processor: calls, layout and physics are those of Batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import touchstone as ts
+
+BOX = """
+<mujoco><option timestep="0.002"/><worldbody><geom name="floor" type="plane" size="5 5 1"/>
+<body name="box" pos="0 0 0.3"><freejoint/><geom name="cube" type="box" size=".1 .1 .1" mass="2"/></body></worldbody>
+<keyframe><key name="low" qpos="0 0 .1 1 0 0 0"/></keyframe></mujoco>
+"""
+ARM = """
+<mujoco><option timestep="0.002"/><worldbody><body name="upper" pos="0 0 1">
+<joint name="shoulder" axis="0 1 0" range="-90 90" damping="0.1"/>
+<geom name="a" type="capsule" fromto="0 0 0 0 0 -.4" size=".04"/>
+<body name="lower" pos="0 0 -.4"><joint name="elbow" axis="0 1 0" damping="0.1"/>
+<geom name="b" type="capsule" fromto="0 0 0 0 0 -.4" size=".03"/></body></body></worldbody>
+<actuator><position joint="shoulder" kp="20" ctrlrange="-1 1"/>
+<motor joint="elbow" ctrlrange="-2 2"/></actuator></mujoco>
+"""
+
+
+def test_steps_as_a_simulator() -> None:
+    model = ts.load_string(ARM)
+    batch = ts.Batch(model, 3, device="lanes", tolerance=1e-8)
+    assert isinstance(batch, ts.DeviceBatch)
+    assert (len(batch), batch.device, batch.q.shape, batch.control.shape) == (3, "lanes", (3, 2), (3, 2))
+    batch.control = np.array([[0.5, 0.0], [0.0, 1.0], [-0.5, -1.0]])
+    batch.step(200)
+    assert batch.ok.all() and (batch.natv < 1e-8).all()
+    np.testing.assert_allclose(batch.time, 0.4)
+    for world in range(3):
+        sim = ts.Simulator(model)
+        sim.control[:] = batch.control[world]
+        sim.step(200)
+        np.testing.assert_allclose(batch.q[world], sim.state.q, atol=1e-9)
+
+
+def test_a_box_rests_with_a_certificate() -> None:
+    batch = ts.Batch(ts.load_string(BOX), 4, device="lanes")
+    batch.step(1000)
+    np.testing.assert_allclose(batch.q[:, 2], 0.1, atol=5e-4)
+    assert (np.asarray(batch.contact_count) == 4).all()
+    assert (batch.natv < 1e-3).all() and (batch.status == 0).all()
+    batch.reset(keyframe="low")
+    np.testing.assert_allclose(batch.q[:, 2], 0.1)
+    assert (batch.time == 0).all()
+
+
+def test_arrays_look_into_the_batch() -> None:
+    batch = ts.Batch(ts.load_string(BOX), 2, device="lanes")
+    batch.q[1, 2] = 2.0
+    batch.v[0, 0] = 1.0
+    batch.forget()
+    batch.step()
+    assert batch.q[1, 2] > 1.9
+    assert batch.q[0, 0] == pytest.approx(0.002)
+    assert batch.q is not batch.q and np.shares_memory(batch.q, batch.q)
+    with pytest.raises(ts.Error, match="give one number, 7 for all worlds, or 2 x 7"):
+        batch.q = np.zeros(3)
+
+
+def test_parameters_of_worlds() -> None:
+    model = ts.load_string(BOX)
+    batch = ts.Batch(model, 3, device="lanes")
+    batch.set_parameter("gravity", [[0, 0, -9.81], [0, 0, -1.62], [0, 0, 0]])
+    assert batch.pairs == [("floor", "cube")]
+    assert batch.parameter("friction").shape == (3, 1)
+    assert batch.parameter("body_mass")[0, 1] == pytest.approx(2.0)
+    batch.step(50)
+    np.testing.assert_allclose(batch.v[:, 2], [-0.981, -0.162, 0.0], atol=1e-12)
+    wrench = np.zeros((3, 2, 6))
+    wrench[2, 1, 0] = 4.0  # N on 2 kg
+    batch.set_parameter("applied_wrench", wrench)
+    batch.step(50)
+    assert batch.v[2, 0] == pytest.approx(0.2)
+    batch.set_parameter("gravity", None)
+    np.testing.assert_allclose(batch.parameter("gravity"), [[0, 0, -9.81]] * 3)
+    with pytest.raises(ts.Error, match="there are body_mass"):
+        batch.set_parameter("masses", 1)
+    with pytest.raises(ts.Error, match="not negative"):
+        batch.set_parameter("body_mass", [0.0, -1.0])
+
+
+def test_resets() -> None:
+    batch = ts.Batch(ts.load_string(ARM), 4, device="lanes")
+    batch.step(10)
+    moved = batch.q.copy()
+    batch.reset(mask=[True, False, False, True], q=[0.3, 0.4])
+    np.testing.assert_array_equal(batch.q[[0, 3]], [[0.3, 0.4]] * 2)
+    np.testing.assert_array_equal(batch.q[1], moved[1])
+    batch.reset(2)
+    np.testing.assert_array_equal(batch.q[2], 0)
+    batch.reset(noise_q=3.0, noise_v=0.1, seed=5)
+    first = batch.q.copy()
+    assert np.abs(first[:, 0]).max() <= np.pi / 2 + 1e-12 and len(np.unique(first[:, 1])) == 4
+    batch.reset(noise_q=3.0, noise_v=0.1, seed=5)
+    np.testing.assert_array_equal(batch.q, first)
+    with pytest.raises(ts.Error, match="one for each of the 4 worlds"):
+        batch.reset(mask=[True])
+
+
+def test_a_world_as_a_simulator() -> None:
+    batch = ts.Batch(ts.load_string(ARM), 2, device="lanes")
+    batch.control[1] = 0.7
+    batch.step(20)
+    sim = batch.simulator(1)
+    np.testing.assert_array_equal(sim.state.q, batch.q[1])
+    assert sim.time == pytest.approx(0.04) and sim.control[0] == 0.7
+
+
+def test_what_is_not_supported_is_named_before_the_first_step() -> None:
+    model = ts.load_string(BOX.replace('size=".1 .1 .1" mass', 'condim="6" size=".1 .1 .1" mass'))
+    with pytest.raises(ts.Error, match=r"contact dimension 6 of 'floor' and 'cube'.*device='cpu'"):
+        ts.Batch(model, 2, device="lanes")
+    with pytest.raises(ts.Error, match="there are 'cpu', 'lanes' and 'cuda'"):
+        ts.Batch(model, 2, device="tpu")
+    with pytest.raises(ts.Error, match="no option 'threads'"):
+        ts.Batch(ts.load_string(BOX), 2, device="lanes", threads=3)
+
+
+def test_a_missing_backend_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = ts.load_string(BOX)
+    monkeypatch.delenv("TOUCHSTONE_CUDA_LIBRARY", raising=False)
+    with pytest.raises(ts.Error, match=r"cmake -S bench/gpu.*device='lanes'"):
+        ts.Batch(model, 2, device="cuda")
+    monkeypatch.setenv("TOUCHSTONE_CUDA_LIBRARY", "/no/such/library.so")
+    with pytest.raises(ts.Error, match=r"/no/such/library.so"):
+        ts.Batch(model, 2, device="cuda")
+
+
+def test_threads_are_the_default() -> None:
+    batch = ts.Batch(ts.load_string(BOX), 2, threads=1)
+    assert isinstance(batch, ts.Batch) and batch.threads == 1
