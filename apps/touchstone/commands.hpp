@@ -19,6 +19,7 @@ struct Context {
   int exit_code = kSuccess;
 };
 
+void add_bench_command(Command app, Context& context);
 void add_ik_command(Command app, Context& context);
 void add_info_command(Command app, Context& context);
 void add_run_command(Command app, Context& context);

@@ -12,10 +12,12 @@ namespace {
 
 constexpr const char* kStyle = R"(
 :root { color-scheme: light dark; --page: #fbfaf8; --card: #ffffff; --ink: #22252a; --soft: #676c75; --line: #e4e1da;
-  --one: #1d6fb8; --two: #c8700f; --three: #33373d; --four: #1d7a46; --five: #8a4fbf; --six: #b3261e; --good: #1d7a46; --bad: #b3261e;
+  --one: #1d6fb8; --two: #c8700f; --three: #33373d; --four: #1d7a46; --five: #8a4fbf; --six: #b3261e; --seven: #0e8a8a; --eight: #a08a10;
+  --nine: #d0609c; --ten: #8b9099; --good: #1d7a46; --bad: #b3261e;
   --edge: #2a2d31; }
 @media (prefers-color-scheme: dark) { :root { --page: #16181b; --card: #1e2125; --ink: #e8e6e1; --soft: #9ba0a8;
-  --line: #32363c; --one: #6db3f2; --two: #f0a24a; --three: #d6d9de; --four: #5fce8e; --five: #c39bf0; --six: #ff8a80; --good: #5fce8e; --bad: #ff8a80;
+  --line: #32363c; --one: #6db3f2; --two: #f0a24a; --three: #d6d9de; --four: #5fce8e; --five: #c39bf0; --six: #ff8a80; --seven: #5fd6d6; --eight: #dcc94a;
+  --nine: #f29cc8; --ten: #7d838c; --good: #5fce8e; --bad: #ff8a80;
   --edge: #a9aeb6; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 system-ui, "Segoe UI", Roboto, sans-serif; }
@@ -33,6 +35,10 @@ svg .grid { stroke: var(--line); }
 svg g path { fill: none; stroke-linejoin: round; }
 .series-1 path { stroke: var(--one); } .series-2 path { stroke: var(--two); } .series-3 path { stroke: var(--three); }
 .series-4 path { stroke: var(--four); } .series-5 path { stroke: var(--five); } .series-6 path { stroke: var(--six); }
+.series-7 path { stroke: var(--seven); } .series-8 path { stroke: var(--eight); } .series-9 path { stroke: var(--nine); }
+.series-10 path { stroke: var(--ten); }
+.pictures { display: flex; flex-wrap: wrap; gap: 16px; } .pictures figure { margin: 0; width: 220px; }
+figcaption { font-size: 12px; color: var(--soft); } li { max-width: 100ch; margin-bottom: 4px; }
 .robot { max-height: 560px; }
 .robot > path, .robot > circle { stroke: var(--edge); stroke-width: 0.5; stroke-linejoin: round; }
 .robot > line { stroke-linecap: round; } .robot > .edge { stroke: var(--edge); }

@@ -28,6 +28,7 @@ constexpr const char* kFooter = R"(Examples:
   touchstone info quadruped                  one of them: tree, joints, masses, actuators
   touchstone info robot.urdf --floating-base the same for a file (MJCF or URDF)
   touchstone info robot.xml --json | jq .nv  the same for programs
+  touchstone bench loops --html loops.html   solvers on closed chains, compared
   touchstone solvers                         the contact solvers
   touchstone solve problem.hdf5              a recorded contact problem, with its certificate
 
@@ -75,6 +76,7 @@ int run(int argc, char** argv, Context& context) {
   add_info_command(app, context);
   add_ik_command(app, context);
   add_scenes_command(app, context);
+  add_bench_command(app, context);
   add_decompose_command(app, context);
   add_demo_command(app, context);
   add_solve_command(app, context);

@@ -14,9 +14,10 @@ namespace touchstone::cli {
 namespace {
 
 constexpr double kWidth = 520.0, kHeight = 300.0;  // user units of the drawing, about pixels
-constexpr double kLeft = 78.0, kRight = 14.0, kBottom = 44.0;
+constexpr double kLeft = 78.0, kRight = 22.0, kBottom = 44.0;
 constexpr double kLegendTop = 34.0, kLegendLine = 17.0;  // the first line of the legend, and the next
-constexpr double kThinnest = 1.6, kWider = 0.8;          // stroke of the first curve, and what each further adds
+// Stroke of the first curve, what each further adds, and what the last has more than the first at most.
+constexpr double kThinnest = 1.6, kWider = 0.8, kWidest = 4.0;
 constexpr double kLetter = 7.0, kLegendMark = 21.0, kGap = 16.0;  // about, in the legend
 
 struct Tick {
@@ -89,7 +90,7 @@ Axis log_axis(double low, double high) {
   return axis;
 }
 
-// The y axis shows logarithms on a log axis; what has none is not drawn.
+// A log axis shows logarithms; what has none is not drawn.
 double on_axis(double y, bool logarithmic) {
   if (!logarithmic) return y;
   return y > 0.0 ? std::log10(y) : std::numeric_limits<double>::quiet_NaN();
@@ -191,13 +192,16 @@ std::string curve(const Canvas& canvas, const Plot& plot, const PlotSeries& seri
   const std::vector<double>& x = x_of(plot, series);
   const bool logarithmic = plot.logarithmic;
   for (std::size_t i = 0; i < std::min(x.size(), series.y.size()); ++i) {
-    pen.point(x[i], on_axis(low_of(series, i), logarithmic), on_axis(high_of(series, i), logarithmic),
-              on_axis(series.y[i], logarithmic));
+    pen.point(on_axis(x[i], plot.logarithmic_x), on_axis(low_of(series, i), logarithmic),
+              on_axis(high_of(series, i), logarithmic), on_axis(series.y[i], logarithmic));
   }
   return pen.path();
 }
 
-double stroke(std::size_t series) { return kThinnest + kWider * static_cast<double>(series); }
+double stroke(std::size_t series, std::size_t count) {
+  const double step = count > 1 ? std::min(kWider, kWidest / static_cast<double>(count - 1)) : 0.0;
+  return kThinnest + step * static_cast<double>(series);
+}
 
 // Names in lines that are as long as the picture is wide; `bottom` is where the last one stands.
 std::string legend(const Plot& plot, double& bottom) {
@@ -213,7 +217,7 @@ std::string legend(const Plot& plot, double& bottom) {
     out += fmt::format(
         "<g class='series-{}'><path stroke-width='{:.1f}' d='M{:.1f} {:.1f}h16'/></g>"
         "<text class='tick' x='{:.1f}' y='{:.1f}'>{}</text>",
-        s + 1, stroke(s), x, y, x + kLegendMark, y + 4, escape_markup(name));
+        s + 1, stroke(s, plot.series.size()), x, y, x + kLegendMark, y + 4, escape_markup(name));
     x += width + kGap;
   }
   bottom = y;
@@ -251,7 +255,7 @@ std::string escape_markup(const std::string& text) {
 std::string plot_svg(const Plot& plot) {
   Range x, y;
   for (const PlotSeries& series : plot.series) {
-    for (const double place : x_of(plot, series)) x.add(place);
+    for (const double place : x_of(plot, series)) x.add(on_axis(place, plot.logarithmic_x));
     for (std::size_t i = 0; i < series.y.size(); ++i) {
       for (const double value : {low_of(series, i), high_of(series, i), series.y[i]})
         y.add(on_axis(value, plot.logarithmic));
@@ -261,7 +265,7 @@ std::string plot_svg(const Plot& plot) {
   if (y.empty()) y = {0.0, plot.logarithmic ? 1.0 : 0.0};
   double bottom = kLegendTop - kLegendLine;
   const std::string names = plot.series.size() > 1 ? legend(plot, bottom) : std::string();
-  const Canvas canvas(linear_axis(x.low, x.high, false),
+  const Canvas canvas(plot.logarithmic_x ? log_axis(x.low, x.high) : linear_axis(x.low, x.high, false),
                       plot.logarithmic ? log_axis(y.low, y.high) : linear_axis(y.low, y.high, true), bottom + 14.0);
 
   std::string out =
@@ -269,8 +273,8 @@ std::string plot_svg(const Plot& plot) {
   out += fmt::format("<text class='title' x='{}' y='16'>{}</text>", kLeft, escape_markup(plot.title));
   out += names + canvas.frame();
   for (std::size_t s = plot.series.size(); s-- > 0;) {
-    out += fmt::format("<g class='series-{}'><path stroke-width='{:.1f}' d='{}'/></g>", s + 1, stroke(s),
-                       curve(canvas, plot, plot.series[s]));
+    out += fmt::format("<g class='series-{}'><path stroke-width='{:.1f}' d='{}'/></g>", s + 1,
+                       stroke(s, plot.series.size()), curve(canvas, plot, plot.series[s]));
   }
   out += fmt::format("<text class='label' text-anchor='middle' x='{:.1f}' y='{:.1f}'>{}</text>",
                      (kLeft + kWidth - kRight) / 2.0, kHeight - 6, escape_markup(plot.x_label));

@@ -20,7 +20,8 @@ struct Plot {
   std::string x_label, y_label;
   std::vector<double> x;  // increasing
   std::vector<PlotSeries> series;
-  bool logarithmic = false;  // the y axis; its ticks are the numbers themselves
+  bool logarithmic = false;    // the y axis; its ticks are the numbers themselves
+  bool logarithmic_x = false;  // the same for the x axis
 };
 
 std::string plot_svg(const Plot& plot);

@@ -1,6 +1,8 @@
 #include "touchstone/sim/island_solver.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <string_view>
 
 #include "touchstone/base/index.hpp"
 
@@ -45,6 +47,13 @@ bool give_up_recovery(Constraints& c, TreeIsland& island) {
   return any;
 }
 
+// What is left without equalities is asked for so much more accurately than the whole: its free velocity may be larger
+// than that of the whole, which tolerances are relative to.
+constexpr double kRestTolerance = 0.1;
+
+// Solvers by name solve the problem as it is; the default one may choose its way.
+constexpr std::string_view kEliminates = "auto";
+
 // The primal view of an island, made when a solver asks for it.
 class TreePrimal final : public PrimalSource {
  public:
@@ -74,12 +83,19 @@ IslandSolver::IslandSolver(const SimulatorOptions& options)
       separate_(options.islands),
       pool_(options.threads == 1 ? nullptr : std::make_unique<ThreadPool>(options.threads)),
       scratch_(pool_ ? at(pool_->threads()) : 1) {
-  solver_options_->relative_tolerance = options.tolerance;
-  solver_options_->warm_start = options.warm_start;
-  solver_options_->validation = Validation::kData;
-  if (options.max_iterations > 0) solver_options_->max_iterations = options.max_iterations;
-  for (const std::string& assignment : options.solver_options) set_option(*solver_options_, assignment);
+  const auto configure = [&](SolverOptions& to) {
+    to.relative_tolerance = options.tolerance;
+    to.warm_start = options.warm_start;
+    to.validation = Validation::kData;
+    if (options.max_iterations > 0) to.max_iterations = options.max_iterations;
+    for (const std::string& assignment : options.solver_options) set_option(to, assignment);
+  };
+  configure(*solver_options_);
   strict_options_ = solver_->make_strict(*solver_options_);
+  if (entry_->name != kEliminates) return;
+  rest_options_ = solver_->make_options();
+  configure(*rest_options_);
+  rest_options_->relative_tolerance *= kRestTolerance;
 }
 
 int IslandSolver::begin(const Step& step, StepReport& report) {
@@ -88,8 +104,70 @@ int IslandSolver::begin(const Step& step, StepReport& report) {
   while (work_.size() < at(islands_.count())) {
     work_.push_back(std::make_unique<Work>());
     work_.back()->workspace = solver_->make_workspace();
+    if (rest_options_) work_.back()->rest_workspace = solver_->make_workspace();
   }
   return islands_.count();
+}
+
+// Equalities first, then the solver on what they leave. False, with the start as it was, if that has no answer.
+bool IslandSolver::solve_without_loops(const ContactProblem& problem, Work& work) const {
+  Solution &whole = work.solution, &rest = work.rest_solution;
+  if (!work.elimination.begin(problem)) return false;
+  work.elimination.gather(problem, whole.lambda, rest.lambda);
+  work.elimination.gather(problem, work.known_velocity, work.rest_velocity);
+  work.rest_workspace->known_velocity = &work.rest_velocity;
+  rest.clear_report();
+  if (work.elimination.rest().nrow() > 0 &&
+      solver_->solve(work.elimination.rest(), *rest_options_, *work.rest_workspace, rest) != SolveStatus::kSolved)
+    return false;
+  if (!work.elimination.finish(problem, rest.lambda, whole.lambda)) return false;
+  whole.clear_report();
+  whole.u.setZero(problem.nrow());  // as the equalities ask
+  if (work.elimination.rest().nrow() > 0) work.elimination.scatter(problem, rest.u, whole.u);
+  whole.iterations = 1 + rest.iterations;
+  whole.factorizations = 1 + rest.factorizations;
+  whole.stage = rest.stage;
+  work.status = SolveStatus::kSolved;
+  return true;
+}
+
+void IslandSolver::solve_whole(const Step& step, TreeIsland& island, PrimalSource& primal, Work& work) const {
+  work.workspace->primal_source = &primal;
+  work.workspace->known_velocity = &work.known_velocity;
+  // Only recoveries are worth an attempt that softens nothing.
+  const SolverOptions* strict = asks_for_recovery(step.constraints, island) ? strict_options_.get() : nullptr;
+  for (const SolverOptions* options : {strict, static_cast<const SolverOptions*>(solver_options_.get())}) {
+    if (options == nullptr) continue;
+    read_rows(step.constraints, island, step.lambda, work.solution.lambda);
+    work.status = solver_->solve(island.problem, *options, *work.workspace, work.solution);
+    if (work.status == SolveStatus::kSolved || work.status == SolveStatus::kInvalidProblem) break;
+    if (options == strict) work.conflict = work.solution.infeasible && give_up_recovery(step.constraints, island);
+  }
+  work.workspace->primal_source = nullptr;
+}
+
+// Impulses of least norm, if the step wants them, and the certificate of what is kept.
+void IslandSolver::finish_island(const Step& step, const ContactProblem& problem, Work& work, StageClock& clock) const {
+  VectorX& lambda = work.solution.lambda;
+  bool is_replaced = false;
+  if (step.minimum_norm && work.status == SolveStatus::kSolved && work.minimum_norm.prepare(problem)) {
+    work.found = lambda;
+    is_replaced = work.minimum_norm.apply(problem, lambda);
+  }
+  work.times.solve += clock.lap();
+  if (work.status == SolveStatus::kInvalidProblem || work.status == SolveStatus::kUnsupported) {
+    lambda.setZero(problem.nrow());
+    work.solution.u.setZero(problem.nrow());
+  } else {
+    work.residuals = certify(problem, lambda, work.certificate, entry_->certificate);
+    if (is_replaced &&
+        work.residuals.model_natv_relative > solver_options_->relative_tolerance) {  // motion comes first
+      lambda = work.found;
+      work.residuals = certify(problem, lambda, work.certificate, entry_->certificate);
+    }
+    if (entry_->law) certify_law(problem, lambda, *entry_->law, work.law_certificate, work.residuals);
+  }
+  work.times.certify += clock.lap();
 }
 
 // Islands have rows of their own, of lambda and of the constraints, so that threads do not meet there.
@@ -102,52 +180,33 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   work.conflict = false;
   islands_.build_problem(index, step.model, c, step.h, scratch);
   TreeIsland& island = islands_[index];
-  TreePrimal primal(islands_, index, step, scratch);
-  work.workspace->primal_source = &primal;
   if (step.u != nullptr) {
     read_rows(c, island, *step.u, work.known_velocity);
-    work.workspace->known_velocity = &work.known_velocity;
+  } else {
+    work.known_velocity.setConstant(island.problem.nrow(), std::numeric_limits<double>::quiet_NaN());
+  }
+  work.times.assembly = clock.lap();
+  bool is_done = false;
+  if (rest_options_ && !asks_for_recovery(c, island)) {
+    read_rows(c, island, step.lambda, work.solution.lambda);
+    if (solve_without_loops(island.problem, work)) {
+      finish_island(step, island.problem, work, clock);
+      is_done = work.residuals.model_natv_relative <= solver_options_->relative_tolerance;
+    }
+  }
+  if (!is_done) {
+    TreePrimal primal(islands_, index, step, scratch);
+    solve_whole(step, island, primal, work);
+    finish_island(step, island.problem, work, clock);
   }
   const Blocks& blocks = island.problem.blocks;
-  VectorX& local = work.solution.lambda;
-  work.times.assembly = clock.lap();
-  // Only recoveries are worth an attempt that softens nothing.
-  const SolverOptions* strict = asks_for_recovery(c, island) ? strict_options_.get() : nullptr;
-  const SolverOptions* usual = solver_options_.get();
-  for (const SolverOptions* options : {strict, usual}) {
-    if (options == nullptr) continue;
-    read_rows(c, island, step.lambda, local);
-    work.status = solver_->solve(island.problem, *options, *work.workspace, work.solution);
-    if (work.status == SolveStatus::kSolved || work.status == SolveStatus::kInvalidProblem) break;
-    if (options == strict) work.conflict = work.solution.infeasible && give_up_recovery(c, island);
-  }
-  work.workspace->primal_source = nullptr;
-  work.workspace->known_velocity = nullptr;
-  bool is_replaced = false;
-  if (step.minimum_norm && work.status == SolveStatus::kSolved && work.minimum_norm.prepare(island.problem)) {
-    work.found = local;
-    is_replaced = work.minimum_norm.apply(island.problem, local);
-  }
-  work.times.solve = clock.lap();
-  if (work.status == SolveStatus::kInvalidProblem || work.status == SolveStatus::kUnsupported) {
-    local.setZero(blocks.rows());
-    work.solution.u.setZero(blocks.rows());
-  } else {
-    work.residuals = certify(island.problem, local, work.certificate, entry_->certificate);
-    if (is_replaced &&
-        work.residuals.model_natv_relative > solver_options_->relative_tolerance) {  // motion comes first
-      local = work.found;
-      work.residuals = certify(island.problem, local, work.certificate, entry_->certificate);
-    }
-    if (entry_->law) certify_law(island.problem, local, *entry_->law, work.law_certificate, work.residuals);
-  }
   for (int k = 0; k < blocks.count(); ++k) {
-    const double* from = local.data() + blocks.row[at(k)];
+    const double* from = work.solution.lambda.data() + blocks.row[at(k)];
     const int to = c.blocks.row[at(island.blocks[at(k)])];
     std::copy_n(from, blocks.size(k), step.lambda.data() + to);
     if (step.u != nullptr) std::copy_n(work.solution.u.data() + blocks.row[at(k)], blocks.size(k), step.u->data() + to);
   }
-  work.times.certify = clock.lap();
+  work.times.certify += clock.lap();
 }
 
 void IslandSolver::solve_island(int index, int thread, const Step& step) {

@@ -11,6 +11,7 @@
 #include "touchstone/contact/certify.hpp"
 #include "touchstone/contact/laws/certify_law.hpp"
 #include "touchstone/sim/islands.hpp"
+#include "touchstone/sim/loop_elimination.hpp"
 #include "touchstone/sim/minimum_norm.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/report.hpp"
@@ -59,6 +60,10 @@ class IslandSolver {
   struct Work {
     std::unique_ptr<SolverWorkspace> workspace;
     Solution solution;
+    LoopElimination elimination;
+    std::unique_ptr<SolverWorkspace> rest_workspace;  // of what is left without equalities
+    Solution rest_solution;
+    VectorX rest_velocity;  // u of the warm start of the rest
     MinimumNorm minimum_norm;
     VectorX known_velocity;  // u of the warm start
     VectorX found;           // what the solver found, if impulses of least norm are tried instead
@@ -69,10 +74,15 @@ class IslandSolver {
     bool conflict = false;  // recoveries were given up
     StageTimes times;
   };
+  bool solve_without_loops(const ContactProblem& problem, Work& work) const;
+  void solve_whole(const Step& step, TreeIsland& island, PrimalSource& primal, Work& work) const;
+  void finish_island(const Step& step, const ContactProblem& problem, Work& work, StageClock& clock) const;
+
   const CatalogueEntry* entry_;
   std::unique_ptr<ContactSolver> solver_;
   std::unique_ptr<SolverOptions> solver_options_;
   std::unique_ptr<SolverOptions> strict_options_;  // if the solver softens problems that have no solution
+  std::unique_ptr<SolverOptions> rest_options_;    // if equalities may be solved for at once
   bool separate_;
   TreeIslands islands_;
   std::unique_ptr<ThreadPool> pool_;           // none for one thread

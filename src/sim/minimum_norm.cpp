@@ -11,11 +11,7 @@ namespace {
 constexpr double kShare = 1e-9;      // e, of the largest diagonal of G in metres
 constexpr double kFelt = 1e-7;       // of the largest free velocity: what the change may move
 constexpr double kCompliant = 1e-6;  // R over G: above it the compliance is one of the model
-constexpr int kFewRows = 48;         // up to here they are factored as a dense matrix
-// A row repeats none before it if its pivot is more than this share of its diagonal (bodies of a mechanism may differ
-// by 1e5 in mass, so that other rows are no measure), and so many times e W that the projection would take away
-// nothing.
-constexpr double kOwn = 1e-6, kClear = 100.0;
+constexpr int kFewRows = 128;        // up to here they are factored as a dense matrix
 
 }  // namespace
 
@@ -65,12 +61,10 @@ double MinimumNorm::shift(const ContactProblem& problem, std::size_t own, int r)
   return weight_[row_[own] + r] - (problem.R.size() > 0 ? problem.R[row] : 0.0);
 }
 
-// False also where no row repeats others.
 bool MinimumNorm::factor_dense(const ContactProblem& problem) {
   const BlockSparseMatrix& G = problem.dual.G_sparse;
   const int n = row_.back();
   dense_.resize(n);
-  x_.resize(n);  // the diagonal
   for (int c = 0; c < n; ++c) std::fill(dense_.column(c) + c, dense_.column(c) + n, 0.0);
   for (std::size_t own = 0; own < blocks_.size(); ++own) {
     const int i = blocks_[own];
@@ -85,15 +79,9 @@ bool MinimumNorm::factor_dense(const ContactProblem& problem) {
     for (int r = 0; r < problem.blocks.size(i); ++r) {
       const int row = row_[own] + r;
       dense_.column(row)[row] += shift(problem, own, r);
-      x_[row] = dense_.column(row)[row];
     }
   }
-  if (!dense_.eliminate(n) || !dense_.factorize()) return false;
-  for (int k = 0; k < n; ++k) {
-    const double root = dense_.column(k)[k];
-    if (!(root * root > kOwn * x_[k] + kClear * weight_[k])) return true;
-  }
-  return false;
+  return dense_.eliminate(n) && dense_.factorize();
 }
 
 bool MinimumNorm::factor_sparse(const ContactProblem& problem) {
@@ -126,8 +114,12 @@ bool MinimumNorm::prepare(const ContactProblem& problem) {
   return is_dense_ ? factor_dense(problem) : factor_sparse(problem);
 }
 
+void MinimumNorm::solve(VectorX& x) { is_dense_ ? dense_.solve(x.data()) : factor_.solve(x); }
+
 bool MinimumNorm::apply(const ContactProblem& problem, VectorX& lambda) {
-  x_.resize(row_.back());
+  const int n = row_.back();
+  x_.resize(n);
+  y_.resize(n);
   const auto for_rows = [&](auto&& visit) {
     for (std::size_t own = 0; own < blocks_.size(); ++own) {
       const int first = problem.blocks.row[at(blocks_[own])];
@@ -135,16 +127,36 @@ bool MinimumNorm::apply(const ContactProblem& problem, VectorX& lambda) {
     }
   };
   for_rows([&](int own, int row) { x_[own] = lambda[row]; });
-  for (int k = 0; k < 2; ++k) {
-    x_.array() *= weight_.array();
-    is_dense_ ? dense_.solve(x_.data()) : factor_.solve(x_);
+  const double limit = kFelt * problem.dual.g.lpNorm<Eigen::Infinity>();
+  bool is_changed = false;
+  if (problem.R.size() > 0) {
+    double motion = 0.0;  // that the compliance has made, m/s
+    for_rows([&](int own, int row) {
+      y_[own] = problem.R[row] * x_[own];
+      motion = std::max(motion, std::abs(y_[own]) * problem.length(row));
+    });
+    is_changed = motion <= limit;
+    if (is_changed) {
+      solve(y_);
+      x_ += y_;
+    }
   }
-  // What is taken away moves rows by at most e W lambda: too much only where impulses are huge.
-  double motion = 0.0;
-  for_rows(
-      [&](int own, int row) { motion = std::max(motion, weight_[own] * std::abs(lambda[row]) * problem.length(row)); });
-  if (!x_.allFinite() || motion > kFelt * problem.dual.g.lpNorm<Eigen::Infinity>()) return false;
-  for_rows([&](int own, int row) { lambda[row] -= x_[own]; });
+  if (n > 1) {  // one row repeats nothing
+    once_ = x_.cwiseProduct(weight_);
+    solve(once_);
+    y_ = once_.cwiseProduct(weight_);
+    solve(y_);
+    double motion = 0.0;
+    for_rows([&](int own, int row) {
+      motion = std::max(motion, weight_[own] * std::abs(once_[own] - y_[own]) * problem.length(row));
+    });
+    if (motion <= limit) {
+      x_ -= y_;
+      is_changed = true;
+    }
+  }
+  if (!is_changed || !x_.allFinite()) return false;
+  for_rows([&](int own, int row) { lambda[row] = x_[own]; });
   return true;
 }
 

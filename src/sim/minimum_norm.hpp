@@ -6,10 +6,16 @@
 // one of N s):
 //     min lambda*' W lambda*   subject to   J_E' lambda* = J_E' lambda
 // Method: P = (G_EE + e W)^-1 e W, e tiny, is the projection onto the null space of J_E' up to e over the eigenvalues
-// of G_EE; lambda* = lambda - P^2 lambda, whose trace in what bodies feel is of second order. Velocities change by less
-// than e W lambda / 4. Contacts keep their impulses; equalities with a compliance of their own are left alone. Cost:
-// one factorisation of the equalities of an island. Of few rows it is a dense one, and its pivots tell whether any row
-// repeats others; mostly none does, and nothing else is done.
+// of G_EE; lambda* = lambda - P^2 lambda, whose trace in what bodies feel is of second order: their velocities change
+// by e W (P lambda - P^2 lambda), which is measured. Contacts keep their impulses; equalities with a compliance of
+// their own are left alone. Where no row repeats others P takes away nothing to speak of; pivots of the factor do not
+// tell, since a row with a small share in what is redundant has a large one. Cost: one factorisation of the equalities
+// of an island, a dense one of few rows, and a few solves.
+//
+// The tiny compliance R that the hard model gives to loops (sim/models/hard.cpp) is a proximal term: solvers see
+// G + R, so that redundant rows have a factor, and its effect on the answer, R lambda in the rows' velocities, is taken
+// out here by lambda += (G_EE + e W)^-1 R lambda, a step of the proximal point method (Rockafellar 1976) with the
+// impulses of contacts held. What it leaves is smaller by e over the eigenvalues of G_EE.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +30,10 @@ namespace touchstone {
 
 class MinimumNorm {
  public:
-  // Looks at a problem with a sparse dual view. False: there is nothing to choose, as without equalities.
+  // Looks at a problem with a sparse dual view. False: there is nothing to do, as without equalities.
   bool prepare(const ContactProblem& problem);
-  // Replaces the impulses of a problem that was prepared. False: nothing was changed.
+  // Replaces the impulses of a problem that was prepared. False: nothing was changed, because it would be felt. That is
+  // where impulses are huge, at a dead centre or where loops contradict each other.
   bool apply(const ContactProblem& problem, VectorX& lambda);
 
  private:
@@ -35,6 +42,7 @@ class MinimumNorm {
   double shift(const ContactProblem& problem, std::size_t own, int r) const;
   bool factor_dense(const ContactProblem& problem);
   bool factor_sparse(const ContactProblem& problem);
+  void solve(VectorX& x);
 
   std::vector<int> blocks_, local_, row_;  // chosen ones; nblock: number among them or -1; their rows
   std::vector<std::pair<int, int>> pattern_;
@@ -42,8 +50,8 @@ class MinimumNorm {
   BlockSparseCholesky factor_;
   DenseFactor dense_;
   bool is_dense_ = false;
-  double largest_ = 0.0;  // diagonal, in metres
-  VectorX weight_, x_;    // e W; impulses
+  double largest_ = 0.0;           // diagonal, in metres
+  VectorX weight_, x_, y_, once_;  // e W; impulses; what is taken from them; P lambda
 };
 
 }  // namespace touchstone

@@ -179,22 +179,22 @@ ModelPtr pendulum(bool as_loop) {
   return b.build();
 }
 
-TEST(LoopJoint, APendulumInLoopFormIsThatOfATreeToFirstOrder) {
-  double difference[3];
-  int k = 0;
+// The body's frame is at the pivot, so that both forms make the same steps. The compliance of the loop would show as
+// 1e-11 m/s there and as 1e-11 rad after half a second: its effect is taken out.
+TEST(LoopJoint, APendulumInLoopFormIsThatOfATree) {
   for (const double h : {2e-3, 1e-3, 5e-4}) {
     Simulator loop(pendulum(true), with_step(h)), tree(pendulum(false), with_step(h));
     tree.state().q[0] = 1.0;
     loop.state().q.segment<4>(3) << std::cos(0.5), 0.0, std::sin(0.5), 0.0;
     const int steps = static_cast<int>(std::lround(0.5 / h));
-    loop.step(steps);
-    tree.step(steps);
-    difference[k++] = std::abs(loop.loop_joint(0).position[0] - tree.state().q[0]);
-    EXPECT_LT(loop.loop_joint(0).position_error, 2e-5);
+    for (int k = 0; k < steps; ++k) {
+      loop.step();
+      tree.step();
+      EXPECT_LT(loop.state().v.head<3>().norm(), 1e-14);
+    }
+    EXPECT_NEAR(loop.loop_joint(0).position[0], tree.state().q[0], 1e-13);
+    EXPECT_LT(loop.loop_joint(0).position_error, 1e-14);
   }
-  EXPECT_LT(difference[2], 2e-3);
-  EXPECT_NEAR(difference[0] / difference[1], 2.0, 0.3);
-  EXPECT_NEAR(difference[1] / difference[2], 2.0, 0.3);
 }
 
 // A beam of 3 m on a hinge and a roller, its centre 1 m from the hinge: the roller bears a third of the weight.

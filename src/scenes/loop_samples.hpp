@@ -10,22 +10,20 @@
 #include "touchstone/scenes/scene.hpp"
 #include "touchstone/sim/simulator.hpp"
 
-namespace bench {
-
-using namespace touchstone;
+namespace touchstone {
 
 // Processor time of this thread.
 double thread_seconds();
 
-enum class Coordinates : std::uint8_t { kReduced, kMaximal };
+enum class SuiteCoordinates : std::uint8_t { kReduced, kMaximal };
 
 // A system ready to run: model and start in these coordinates. In reduced ones fixed joints are no joints.
-Scene load_system(const std::string& scene, Coordinates coordinates);
+Scene load_suite_system(const std::string& scene, SuiteCoordinates coordinates);
 
 // The scene's control, as a wave from zero to it and back, and its pushes.
-void drive(const Scene& scene, Simulator& simulator);
+void drive_scene(const Scene& scene, Simulator& simulator);
 
-struct Sample {
+struct LoopSample {
   int step = 0;
   ContactProblem problem;  // both views; all islands together
   ContactProblem next;     // of the step after it; empty if it has other rows
@@ -34,8 +32,8 @@ struct Sample {
   SampleFigures figures;
 };
 
-struct Recording {
-  std::vector<Sample> samples;
+struct SampledRun {
+  std::vector<LoopSample> samples;
   int steps = 0, unsolved = 0, contacts = 0;
   double seconds = 0.0;  // processor time of a step, mean
   double median = 0.0;
@@ -44,16 +42,26 @@ struct Recording {
 };
 
 // Runs with `auto` and takes `count` samples, evenly spread. Nothing is sampled without rows.
-Recording record(const Scene& scene, double seconds, int count);
+SampledRun take_samples(const Scene& scene, double seconds, int count);
+
+// A run with `auto`, driven as above, for the errors of loops and the time of a step.
+struct SuiteRun {
+  int steps = 0, unsolved = 0, contacts = 0;
+  double error = 0.0;    // m: largest of loops; with LoopClosing::kPass largest violation of loops, limits and contacts
+  double settled = 0.0;  // m: the same over the last tenth of the run; it exceeds `error` nowhere, and shows a drift
+  double natv = 0.0;     // largest, relative
+  double seconds = 0.0, median = 0.0;  // processor time of a step
+};
+SuiteRun run_suite_system(Scene scene, double seconds, double step, LoopClosing closing);
 
 // r_pen (173): how far loops, limits and contacts are violated after the step, if the configuration moves by `v` alone.
 class PenetrationProbe {
  public:
   explicit PenetrationProbe(const Scene& scene);
-  double operator()(const Sample& sample, const VectorX& v);
+  double operator()(const LoopSample& sample, const VectorX& v);
 
  private:
   Simulator simulator_;
 };
 
-}  // namespace bench
+}  // namespace touchstone

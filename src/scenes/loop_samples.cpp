@@ -1,4 +1,4 @@
-#include "samples.hpp"
+#include "touchstone/scenes/loop_samples.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include "touchstone/sim/islands.hpp"
 #include "touchstone/sim/stages.hpp"
 
-namespace bench {
+namespace touchstone {
 
 double thread_seconds() {
   timespec now{};
@@ -23,11 +23,11 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-Scene load_system(const std::string& name, Coordinates coordinates) {
+Scene load_suite_system(const std::string& name, SuiteCoordinates coordinates) {
   const SceneInfo* info = find_scene(name);
   const bool has_fixed = info != nullptr && std::any_of(info->parameters.begin(), info->parameters.end(),
                                                         [](const SceneParameter& p) { return p.name == "fixed"; });
-  if (coordinates == Coordinates::kReduced) return make_scene(has_fixed ? name + ":fixed=weld" : name);
+  if (coordinates == SuiteCoordinates::kReduced) return make_scene(has_fixed ? name + ":fixed=weld" : name);
   Scene scene = make_scene(name);
   const ModelPtr reduced = scene.model;
   const ModelPtr maximal = to_maximal(*reduced);
@@ -37,7 +37,7 @@ Scene load_system(const std::string& name, Coordinates coordinates) {
   return scene;
 }
 
-void drive(const Scene& scene, Simulator& simulator) {
+void drive_scene(const Scene& scene, Simulator& simulator) {
   constexpr double kPeriod = 1.0;  // s
   const double t = simulator.state().time;
   const double share = 0.5 - 0.5 * std::cos(2.0 * std::numbers::pi * t / kPeriod);
@@ -62,9 +62,9 @@ bool take_problem(const Simulator& sim, const ContactCache& cache, ContactProble
   islands.build_problem(0, sim.model(), c, sim.time_step(), scratch);
   problem = islands[0].problem;
   problem.primal = islands.build_primal(0, sim.model(), sim.data(), c, scratch);
-  VectorX all = VectorX::Zero(c.rows());
+  VectorX all = VectorX::Zero(c.rows()), velocity = all;
   ContactCache copy = cache;
-  copy.recall(c, sim.detector().contacts(), all);
+  copy.recall(c, sim.detector().contacts(), all, velocity);
   warm.setZero(problem.nrow());
   for (int b = 0; b < problem.nblock(); ++b) {
     const int from = c.blocks.row[at(islands[0].blocks[at(b)])], to = problem.blocks.row[at(b)];
@@ -79,16 +79,16 @@ bool same_rows(const ContactProblem& a, const ContactProblem& b) {
 
 }  // namespace
 
-Recording record(const Scene& scene, double seconds, int count) {
+SampledRun take_samples(const Scene& scene, double seconds, int count) {
   Simulator sim(scene.model, scene.options);
   sim.reset(scene.start);
-  Recording recording;
+  SampledRun recording;
   ContactCache cache;
   const int steps = static_cast<int>(std::lround(seconds / sim.time_step()));
   std::vector<double> times;
   bool waits = false;  // the sample before wants its successor
   for (int i = 0; i < steps; ++i) {
-    drive(scene, sim);
+    drive_scene(scene, sim);
     const State before = sim.state();
     const double begin = thread_seconds();
     const StepReport& report = sim.step();
@@ -103,12 +103,12 @@ Recording record(const Scene& scene, double seconds, int count) {
     if (waits) {
       ContactProblem next;
       VectorX warm;
-      Sample& last = recording.samples.back();
+      LoopSample& last = recording.samples.back();
       if (take_problem(sim, cache, next, warm) && same_rows(last.problem, next)) last.next = std::move(next);
       waits = false;
     }
     if (wanted) {
-      Sample sample;
+      LoopSample sample;
       sample.step = i;
       sample.state = before;
       if (take_problem(sim, cache, sample.problem, sample.warm)) {
@@ -117,17 +117,49 @@ Recording record(const Scene& scene, double seconds, int count) {
         waits = true;
       }
     }
-    cache.store(sim.constraints(), sim.detector().contacts(), sim.impulses());
+    // Solvers of the contest get impulses alone.
+    cache.store(sim.constraints(), sim.detector().contacts(), sim.impulses(), sim.impulses());
   }
+  if (times.empty()) return recording;
   for (const double time : times) recording.seconds += time / static_cast<double>(times.size());
   std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
   recording.median = times[times.size() / 2];
   return recording;
 }
 
+SuiteRun run_suite_system(Scene scene, double seconds, double step, LoopClosing closing) {
+  scene.options.time_step = step;
+  scene.options.stabilisation.loops = closing;
+  Simulator sim(scene.model, scene.options);
+  sim.reset(scene.start);
+  const int steps = static_cast<int>(std::lround(seconds / sim.time_step()));
+  SuiteRun run;
+  std::vector<double> times;
+  for (int i = 0; i < steps; ++i) {
+    drive_scene(scene, sim);
+    const double begin = thread_seconds();
+    const StepReport& report = sim.step();
+    times.push_back(thread_seconds() - begin);
+    ++run.steps;
+    run.unsolved += report.status != StepStatus::kOk ? 1 : 0;
+    run.contacts = std::max(run.contacts, report.contacts);
+    run.natv = std::max(run.natv, report.residuals.natv_relative);
+    const double error = closing == LoopClosing::kClosed ? report.loop_error : report.violation;
+    run.error = std::max(run.error, error);
+    if (10 * i >= 9 * steps) run.settled = std::max(run.settled, error);
+    if (report.status == StepStatus::kDiverged) break;
+  }
+  if (times.empty()) return run;
+  for (const double time : times) run.seconds += time / static_cast<double>(times.size());
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  run.median = *middle;
+  return run;
+}
+
 PenetrationProbe::PenetrationProbe(const Scene& scene) : simulator_(scene.model, scene.options) {}
 
-double PenetrationProbe::operator()(const Sample& sample, const VectorX& v) {
+double PenetrationProbe::operator()(const LoopSample& sample, const VectorX& v) {
   State state = sample.state;
   if (!v.allFinite()) return std::numeric_limits<double>::infinity();
   integrate(simulator_.model(), sample.state.q, v, simulator_.time_step(), state.q);
@@ -143,4 +175,4 @@ double PenetrationProbe::operator()(const Sample& sample, const VectorX& v) {
   return worst;
 }
 
-}  // namespace bench
+}  // namespace touchstone

@@ -1,11 +1,11 @@
-#include "contestants.hpp"
+#include "touchstone/scenes/loop_contest.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "touchstone/base/index.hpp"
 
-namespace bench {
+namespace touchstone {
 namespace {
 
 constexpr double kSlack = 1.01;  // of the certificate against the residual that a solver stops on
@@ -41,7 +41,7 @@ const std::vector<Contestant>& contestants() {
   return all;
 }
 
-Entrant::Entrant(const Contestant& contestant, const Budget& budget)
+Entrant::Entrant(const Contestant& contestant, const SolveBudget& budget)
     : contestant_(contestant),
       budget_(budget),
       solver_(make_solver(contestant.solver)),
@@ -85,8 +85,8 @@ ToTolerance Entrant::solve(const ContactProblem& problem, double tolerance, cons
   return result;
 }
 
-Outcome Entrant::run(const Sample& sample, PenetrationProbe& probe) {
-  Outcome outcome;
+ContestOutcome Entrant::run(const LoopSample& sample, PenetrationProbe& probe) {
+  ContestOutcome outcome;
   VectorX lambda;
   for (std::size_t k = 0; k < kTolerances.size(); ++k) {
     outcome.cold[k] = solve(sample.problem, kTolerances[k], nullptr);
@@ -107,7 +107,7 @@ Outcome Entrant::run(const Sample& sample, PenetrationProbe& probe) {
   return outcome;
 }
 
-std::vector<std::pair<int, double>> Entrant::convergence(const Sample& sample) {
+std::vector<std::pair<int, double>> Entrant::convergence(const LoopSample& sample) {
   options_->relative_tolerance = 1e-12;
   options_->warm_start = false;
   options_->max_iterations = std::min(1000, iteration_limit(sample.problem));
@@ -125,4 +125,4 @@ std::vector<std::pair<int, double>> Entrant::convergence(const Sample& sample) {
   return points;
 }
 
-}  // namespace bench
+}  // namespace touchstone

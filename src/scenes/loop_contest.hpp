@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "samples.hpp"
 #include "touchstone/contact/certify.hpp"
+#include "touchstone/scenes/loop_samples.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
-namespace bench {
+namespace touchstone {
 
 // A row of Tsounis et al. 2025, Tab. I, or one of ours.
 struct Contestant {
@@ -27,7 +27,7 @@ constexpr std::array<double, 3> kTolerances{1e-4, 1e-6, 1e-8};
 
 // Every solve is bounded by counted work: so many multiplications and additions with entries of G, at most so many
 // iterations. Methods that factor get fewer iterations, by the size of a factorisation.
-struct Budget {
+struct SolveBudget {
   double work = 4e7;
   int iterations = 5000;
 };
@@ -38,7 +38,7 @@ struct ToTolerance {
   double seconds = 0.0;  // processor time
 };
 
-struct Outcome {
+struct ContestOutcome {
   std::array<ToTolerance, 3> cold{};  // by kTolerances; after one that is not solved none is tried
   ToTolerance warm;                   // to 1e-6, from the impulses of the step before
   Residuals residuals;                // cold, asked for 1e-6, or the best that was reached
@@ -49,17 +49,17 @@ struct Outcome {
 
 class Entrant {
  public:
-  Entrant(const Contestant& contestant, const Budget& budget);
-  Outcome run(const Sample& sample, PenetrationProbe& probe);
+  Entrant(const Contestant& contestant, const SolveBudget& budget);
+  ContestOutcome run(const LoopSample& sample, PenetrationProbe& probe);
   // natv after each iteration, thinned to about 60 points: {iteration, relative natv}.
-  std::vector<std::pair<int, double>> convergence(const Sample& sample);
+  std::vector<std::pair<int, double>> convergence(const LoopSample& sample);
 
  private:
   ToTolerance solve(const ContactProblem& problem, double tolerance, const VectorX* warm);
   int iteration_limit(const ContactProblem& problem) const;
 
   const Contestant& contestant_;
-  Budget budget_;
+  SolveBudget budget_;
   bool factors_ = false;
   std::unique_ptr<ContactSolver> solver_;
   std::unique_ptr<SolverOptions> options_;
@@ -69,4 +69,4 @@ class Entrant {
   Residuals residuals_;
 };
 
-}  // namespace bench
+}  // namespace touchstone

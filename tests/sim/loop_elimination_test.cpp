@@ -1,0 +1,128 @@
+// Equalities solved for at once: random problems of equalities, repeated ones among them, contacts and limits, solved
+// whole and by what equalities leave.
+#include "touchstone/sim/loop_elimination.hpp"
+
+#include <cmath>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/allocation_guard.hpp"
+#include "touchstone/contact/certify.hpp"
+#include "touchstone/solvers/catalogue.hpp"
+
+namespace touchstone {
+namespace {
+
+struct Sample {
+  ContactProblem problem;
+  MatrixX J;
+};
+
+// `loops` equalities of three rows of which the last `copies` repeat the first ones, contacts and limits on `dofs`
+// degrees of freedom, in mixed order.
+Sample make_sample(int loops, int copies, int contacts, int limits, int dofs, std::mt19937& random) {
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  Sample sample;
+  ContactProblem& problem = sample.problem;
+  for (int k = 0; k < std::max({loops, contacts, limits}); ++k) {
+    if (k < contacts) problem.blocks.add_coulomb(0.6);
+    if (k < loops) problem.blocks.add_equality(3);
+    if (k < limits) problem.blocks.add_nonnegative();
+  }
+  sample.J.resize(problem.nrow(), dofs);
+  for (double& x : sample.J.reshaped()) x = uniform(random);
+  std::vector<int> first;  // rows of the equalities
+  for (int i = 0; i < problem.nblock(); ++i) {
+    if (problem.blocks.type[static_cast<std::size_t>(i)] == BlockType::kEquality)
+      first.push_back(problem.blocks.row[static_cast<std::size_t>(i)]);
+  }
+  for (int k = 0; k < copies; ++k) {
+    const auto from = static_cast<std::size_t>(k), to = static_cast<std::size_t>(loops - copies + k);
+    sample.J.middleRows(first[to], 3) = sample.J.middleRows(first[from], 3).eval();
+  }
+  const MatrixX G = sample.J * sample.J.transpose();
+  problem.R.setZero(problem.nrow());
+  for (const int row : first) problem.R.segment(row, 3).setConstant(1e-9 * G.diagonal().maxCoeff());
+  const MatrixX whole = G + MatrixX(problem.R.asDiagonal());
+  VectorX v(dofs);
+  for (double& x : v) x = uniform(random);
+  std::vector<std::pair<int, int>> pattern;
+  for (int i = 0; i < problem.nblock(); ++i) {
+    for (int j = 0; j < problem.nblock(); ++j) pattern.emplace_back(i, j);
+  }
+  BlockSparseMatrix sparse;
+  sparse.set_pattern(problem.blocks.row, problem.blocks.row, pattern);
+  for (int i = 0; i < problem.nblock(); ++i) {
+    for (int j = 0; j < problem.nblock(); ++j) {
+      const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
+      sparse.block(i, sparse.find(i, j)) =
+          whole.block(problem.blocks.row[a], problem.blocks.row[b], problem.blocks.size(i), problem.blocks.size(j));
+    }
+  }
+  problem.dual.set(std::move(sparse), sample.J * v);
+  problem.dual.symmetric = true;
+  return sample;
+}
+
+TEST(LoopElimination, SolvesTheWhole) {
+  std::mt19937 random(1);
+  const auto solver = make_solver("auto");
+  const auto options = solver->make_options();
+  options->relative_tolerance = 1e-8;
+  const auto workspace = solver->make_workspace(), rest_workspace = solver->make_workspace();
+  LoopElimination elimination;  // one for all, as in a simulation whose islands change
+  for (int k = 0; k < 60; ++k) {
+    const int loops = 1 + k % 8, copies = k % 3 == 0 ? loops / 2 : 0;
+    const Sample sample = make_sample(loops, copies, k % 5, k % 4, 60, random);
+    ASSERT_TRUE(elimination.begin(sample.problem)) << k;
+    Solution rest, whole;
+    VectorX lambda = VectorX::Zero(sample.problem.nrow());
+    if (elimination.rest().nrow() > 0) {
+      ASSERT_EQ(solver->solve(elimination.rest(), *options, *rest_workspace, rest), SolveStatus::kSolved) << k;
+    }
+    ASSERT_TRUE(elimination.finish(sample.problem, rest.lambda, lambda)) << k;
+    EXPECT_LT(certify(sample.problem, lambda).natv_relative, 1e-7) << k;
+    VectorX gathered;
+    elimination.gather(sample.problem, lambda, gathered);
+    EXPECT_EQ((gathered - rest.lambda.head(gathered.size())).norm(), 0.0) << k;
+    ASSERT_EQ(solver->solve(sample.problem, *options, *workspace, whole), SolveStatus::kSolved) << k;
+    const VectorX felt = sample.J.transpose() * whole.lambda;
+    EXPECT_LT((sample.J.transpose() * lambda - felt).norm(), 1e-5 * felt.norm()) << k;
+  }
+}
+
+TEST(LoopElimination, LeavesAloneWhatIsNotForIt) {
+  std::mt19937 random(2);
+  LoopElimination elimination;
+  EXPECT_FALSE(elimination.begin(make_sample(0, 0, 3, 2, 30, random).problem)) << "no equalities";
+  EXPECT_FALSE(elimination.begin(make_sample(43, 0, 1, 0, 150, random).problem)) << "too many of them";
+  EXPECT_FALSE(elimination.begin(make_sample(1, 0, 33, 0, 150, random).problem)) << "too many others";
+  EXPECT_FALSE(elimination.begin(make_sample(4, 0, 1, 0, 12, random).problem)) << "loops hold the contact";
+  ContactProblem dense;
+  dense.blocks.add_equality(1);
+  dense.dual.set(MatrixX(MatrixX::Identity(1, 1)), VectorX::Ones(1));
+  EXPECT_FALSE(elimination.begin(dense)) << "no sparse view";
+}
+
+TEST(LoopElimination, AllocatesNothingTheSecondTime) {
+  if (!test::AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
+  std::mt19937 random(3);
+  const Sample large = make_sample(6, 2, 3, 2, 60, random);
+  LoopElimination elimination;
+  VectorX start = VectorX::Zero(large.problem.nrow()), rest, lambda;
+  const auto solve = [&](const ContactProblem& problem) {
+    ASSERT_TRUE(elimination.begin(problem));
+    elimination.gather(problem, start, rest);
+    ASSERT_TRUE(elimination.finish(problem, rest, lambda));
+  };
+  solve(large.problem);
+  const test::AllocationGuard guard;
+  solve(large.problem);
+  EXPECT_EQ(guard.allocations(), 0U);
+}
+
+}  // namespace
+}  // namespace touchstone
