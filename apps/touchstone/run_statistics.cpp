@@ -286,6 +286,25 @@ nlohmann::ordered_json to_json(const EventReport& events) {
 
 }  // namespace
 
+namespace {
+
+nlohmann::ordered_json energy_json(const RunStatistics& s) {
+  return {{"first", s.first_energy},
+          {"last", s.last_energy},
+          {"lowest", s.lowest_energy},
+          {"highest", s.highest_energy},
+          {"unexplained", s.energy_error},
+          {"actuators", s.work.actuators},
+          {"applied", s.work.applied},
+          {"dampers", s.work.dampers},
+          {"surfaces", s.work.surfaces},
+          {"constraints", s.work.constraints},
+          {"stabilisation", s.work.stabilisation},
+          {"inelastic", s.work.inelastic}};
+}
+
+}  // namespace
+
 nlohmann::ordered_json statistics_json(const RunStatistics& s) {
   nlohmann::ordered_json statuses;
   for (std::size_t k = 0; k < s.statuses.size(); ++k) statuses[to_string(static_cast<StepStatus>(k))] = s.statuses[k];
@@ -316,19 +335,7 @@ nlohmann::ordered_json statistics_json(const RunStatistics& s) {
           {"position_pass", {{"steps", s.recoveries}, {"residual_worst", s.recovery_residual}}},
           {"accuracy", to_json(s.accuracy)},
           {"events", to_json(s.events)},
-          {"energy",
-           {{"first", s.first_energy},
-            {"last", s.last_energy},
-            {"lowest", s.lowest_energy},
-            {"highest", s.highest_energy},
-            {"unexplained", s.energy_error},
-            {"actuators", s.work.actuators},
-            {"applied", s.work.applied},
-            {"dampers", s.work.dampers},
-            {"surfaces", s.work.surfaces},
-            {"constraints", s.work.constraints},
-            {"stabilisation", s.work.stabilisation},
-            {"inelastic", s.work.inelastic}}},
+          {"energy", energy_json(s)},
           {"warnings",
            {{"energy_jump", s.energy_jumps},
             {"deep_penetration", s.deep_penetrations},

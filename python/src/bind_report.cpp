@@ -159,8 +159,7 @@ void bind_step_report(nb::module_& m) {
       .def_ro("iterations", &StepReport::iterations, "Of the solver, over all islands.")
       .def_ro("largest_iterations", &StepReport::largest_iterations)
       .def_ro("newton", &StepReport::newton,
-              "Iterations of the equation of motion, of integrators that solve one: 'variational', "
-              "'contact-implicit' and the implicit rules of 'event'.")
+              "Iterations of the equation of motion, of integrators that solve one (variational, contact-implicit).")
       .def_prop_ro(
           "solver_stage", [](const StepReport& r) { return r.stage.name; },
           "The dearest stage of 'auto' that an island needed: 'start', 'sweeps', 'modes', ...; empty for other "

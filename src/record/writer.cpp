@@ -57,24 +57,24 @@ void put(std::vector<double>& column, const VectorX& values) {
 }
 void put(std::vector<double>& column, Vec3 v) { column.insert(column.end(), {v.x(), v.y(), v.z()}); }
 
+// Counts of the steps since a row.
+struct Happened {
+  std::int32_t events = 0, impacts = 0, rejected = 0, fallbacks = 0, newton = 0;
+  double last = 0.0;  // s: the last event of all
+
+  void add(const StepReport& r) {
+    events += r.events.events;
+    impacts += r.events.impacts;
+    rejected += r.events.rejected + r.accuracy.rejected;
+    fallbacks += r.events.fallbacks + (r.warnings.variational_fallback ? 1 : 0);
+    newton += r.newton;
+    if (r.events.events > 0) last = r.events.last;
+  }
+};
+
 }  // namespace
 
 struct RecordingWriter::Impl {
-  // Counts of the steps since a row.
-  struct Happened {
-    std::int32_t events = 0, impacts = 0, rejected = 0, fallbacks = 0, newton = 0;
-    double last = 0.0;  // s: the last event of all
-
-    void add(const StepReport& r) {
-      events += r.events.events;
-      impacts += r.events.impacts;
-      rejected += r.events.rejected + r.accuracy.rejected;
-      fallbacks += r.events.fallbacks + (r.warnings.variational_fallback ? 1 : 0);
-      newton += r.newton;
-      if (r.events.events > 0) last = r.events.last;
-    }
-  };
-
   using Counts = std::array<std::int64_t, 2>;  // moments, contacts
 
   Impl(const std::filesystem::path& path, const Simulator& sim, const RecordingOptions& recording)

@@ -9,9 +9,10 @@ namespace touchstone {
 // larger friction of each kind, and impedances averaged with the weights Material::mixing (direct stiffness and
 // damping, which are negative solref, by the smaller value). Beyond MuJoCo: the larger restitution; stiffnesses in
 // series; dissipation weighted by the share of the deformation that each side takes; relaxation times added; sliding
-// friction 2 a b / (a + b) where both sides have a stiffness or a modulus (all as Drake does). Springs of Hertz are in series too, (F/k)^(2/3) added; with moduli k = 4/3 E* sqrt(R*), Hertz' law for
-// bodies of the curvature 1/R* = 1/R_a + 1/R_b and 1/E* = (1 - nu_a^2)/E_a + (1 - nu_b^2)/E_b. Both sides have the same
-// elastic law, or one is rigid (Model::validate).
+// friction 2 a b / (a + b) where both sides have a stiffness or a modulus (all as Drake does). Springs of Hertz are in
+// series too, (F/k)^(2/3) added; with moduli k = 4/3 E* sqrt(R*), Hertz' law for bodies of the curvature 1/R* = 1/R_a +
+// 1/R_b and 1/E* = (1 - nu_a^2)/E_a + (1 - nu_b^2)/E_b. Both sides have the same elastic law, or one is rigid
+// (Model::validate).
 struct ContactSide {
   const Material& material;
   int dimension;
