@@ -142,6 +142,7 @@ TEST(Islands, PrimalAndDualViewAgree) {
       Scene scene = make_scene(info.name);
       if (soft && find_solver(scene.options.solver).law) continue;  // has a contact model of its own
       if (soft && info.name == "loops/ironman") continue;  // masses of 1 to 25,544: soft loops diverge, also in MuJoCo
+      if (scene.options.integrator == Integrator::kEvent) continue;  // lists constraints, but makes no problem of all
       if (soft) scene.options.constraints = ConstraintModel::kMujoco;
       SceneRun run(scene);
       for (int k = 0; k < 30; ++k) run.step();
