@@ -57,6 +57,8 @@ void put(std::vector<double>& column, const VectorX& values) {
 }
 void put(std::vector<double>& column, Vec3 v) { column.insert(column.end(), {v.x(), v.y(), v.z()}); }
 
+}  // namespace
+
 // Counts of the steps since a row.
 struct Happened {
   std::int32_t events = 0, impacts = 0, rejected = 0, fallbacks = 0, newton = 0;
@@ -71,8 +73,6 @@ struct Happened {
     if (r.events.events > 0) last = r.events.last;
   }
 };
-
-}  // namespace
 
 struct RecordingWriter::Impl {
   using Counts = std::array<std::int64_t, 2>;  // moments, contacts
