@@ -16,6 +16,7 @@ constexpr double kEndOfProfiles = 1e4;  // times the least time
 
 std::vector<std::string> category_names() {
   std::vector<std::string> names;
+  names.reserve(kSampleCategories);
   for (int i = 0; i < kSampleCategories; ++i) names.emplace_back(to_string(static_cast<SampleCategory>(i)));
   return names;
 }

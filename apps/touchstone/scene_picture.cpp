@@ -92,7 +92,7 @@ std::array<double, 3> seen(const Json& p) {
 
 // One half of the convex hull of points in order (Andrew's monotone chain), without its last point.
 template <typename Iterator>
-void append_half_hull(Iterator begin, Iterator end, std::vector<Point>& hull) {
+void append_half_hull(Iterator begin, const Iterator& end, std::vector<Point>& hull) {
   const std::size_t first = hull.size();
   for (; begin != end; ++begin) {
     const Point& p = *begin;

@@ -203,6 +203,7 @@ TEST(Auto, KnownVelocitiesTellTheModes) {
   const auto options = solver->make_options();
   options->warm_start = true;
   options->relative_tolerance = 1e-6;
+  for (const char* whole : {"reduce=false", "islands=false"}) set_option(*options, whole);
   const auto workspace = solver->make_workspace();
   std::mt19937 random(2);
   std::normal_distribution<double> normal;
