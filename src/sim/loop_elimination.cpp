@@ -64,7 +64,8 @@ bool LoopElimination::choose(const ContactProblem& problem) {
     equal_rows_ += blocks.size(i);
   }
   const int others = blocks.rows() - equal_rows_;
-  if (equal_rows_ == 0 || equal_rows_ > kMostEqualities || others > kMostOthers) return false;
+  if (equal_rows_ == 0 || equal_rows_ > kMostEqualities || others > kMostOthersOfEqual * equal_rows_) return false;
+  if (others > kMostOthers) return false;
   rows_ = equal_rows_;
   for (int i = 0; i < blocks.count(); ++i) {
     if (blocks.type[at(i)] == BlockType::kEquality) continue;

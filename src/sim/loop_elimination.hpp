@@ -7,7 +7,7 @@
 // lambda_E follows by substitution. G holds the compliance of the equalities, so that rows which say the same twice
 // have positive pivots. The answer is one of the whole problem, and is certified as such. Of a walking linkage with
 // 72 rows of loops and 12 of contacts a solver then iterates on 12 rows in place of 84, whose condition is that of
-// contacts. Cost: a dense factorisation, once; so for islands of at most kMostEqualities and kMostOthers rows.
+// contacts. Cost: a dense factorisation, once; so for islands of few rows whose equalities are a good part of them.
 #pragma once
 
 #include <vector>
@@ -20,6 +20,9 @@ namespace touchstone {
 class LoopElimination {
  public:
   static constexpr int kMostEqualities = 128, kMostOthers = 96;
+  // Others for each row of equalities, above which making S costs more than it saves: of a humanoid with 6 rows of
+  // couplings and 90 others half a step's time.
+  static constexpr int kMostOthersOfEqual = 2;
 
   // Takes a problem with a symmetric sparse dual view apart. False: it has no equalities, or is too large, or a row of
   // C cannot move once the loops hold; then it is better solved whole.
