@@ -60,7 +60,7 @@ def misfit(measured: Array, path: Array) -> Array:
     return over_noise
 
 
-def identify(measured: Array, guess: Array, iterations: int = 25) -> tuple[Array, list[float]]:
+def descend(measured: Array, guess: Array, iterations: int) -> tuple[Array, list[float]]:
     """Damped Gauss-Newton in logarithms, which keeps all numbers positive; and the cost after each iteration."""
     x, damping = np.log(guess), 1e-2
     path, slope = simulate(np.exp(x))
@@ -80,6 +80,18 @@ def identify(measured: Array, guess: Array, iterations: int = 25) -> tuple[Array
         costs.append(float(np.mean(r**2)))
     found: Array = np.exp(x)
     return found, costs
+
+
+def identify(measured: Array, guess: Array, iterations: int = 12, starts: int = 6) -> tuple[Array, list[float]]:
+    """From the guess, and again from around the best so far: where corners touch down in another order the misfit has
+    kinks, at which descending ends."""
+    rng = np.random.default_rng(0)
+    best, costs = descend(measured, guess, iterations)
+    for _ in range(starts - 1):
+        found, more = descend(measured, best * np.exp(0.1 * rng.normal(size=4)), iterations)
+        if more[-1] < costs[-1]:
+            best, costs = found, costs + more[1:]
+    return best, costs
 
 
 def measure(seed: int = 1) -> Array:

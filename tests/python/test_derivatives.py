@@ -93,7 +93,7 @@ def test_refusals():
     model = ts.load_string(ARM)
     with pytest.raises(ts.Error, match="make one first"):
         ts.Simulator(model).jacobians()
-    sim = ts.Simulator(model, solver="sap")
+    sim = ts.Simulator(model, constraints="mujoco")
     sim.step()
     with pytest.raises(ts.Error, match="hard constraints"):
         sim.jacobians()
