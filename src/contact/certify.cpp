@@ -221,23 +221,17 @@ void to_problem_units(const CertificateWorkspace& w, Residuals& out) {
 
 }  // namespace
 
-Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, CertificateWorkspace& w,
-                  ContactModel model) {
-  require_size("lambda", lambda.size(), problem.nrow());
+namespace {
+
+// From lambda, free, change and diagonal of the workspace, which it may overwrite. Ends at the first block whose natv
+// is above `most` times the velocity scale.
+Residuals certify_rows(const ContactProblem& problem, double most, ContactModel model, CertificateWorkspace& w) {
   Residuals out;
-  if (problem.nrow() == 0) return out;
-  w.lambda = lambda;
-  w.change.resize(problem.nrow());
-  w.diagonal.resize(problem.nrow());
-  if (problem.has_dual()) {
-    evaluate_dual(problem.dual, w);
-  } else {
-    evaluate_primal(problem, w);
-  }
   apply_lengths(problem, w);
   apply_units(w);
+  const double scale = std::max(w.free.lpNorm<Eigen::Infinity>(), kGravity * problem.time_step / w.velocity_unit);
   double scratch[kMaxBlockSize];
-  for (int i = 0; i < w.blocks.count(); ++i) {
+  for (int i = 0; i < w.blocks.count() && !(out.natv > most * scale); ++i) {
     const int r = w.blocks.row[i], m = w.blocks.size(i);
     const double *l = w.lambda.data() + r, *u = w.u.data() + r;
     raise(out.natural_map,
@@ -257,14 +251,37 @@ Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, C
     }
   }
   if (model == ContactModel::kNcp) out.model_natv = out.natv;
-  const double free_speed = w.free.lpNorm<Eigen::Infinity>();
-  const double scale = std::max(free_speed, kGravity * problem.time_step / w.velocity_unit);
   const double change = w.change.lpNorm<Eigen::Infinity>();
   out.natv_relative = scale > 0.0 ? out.natv / scale : out.natv;
   out.model_natv_relative = scale > 0.0 ? out.model_natv / scale : out.model_natv;
   out.natv_relative_to_change = change > 0.0 ? out.natv / change : out.natv_relative;
   to_problem_units(w, out);
   return out;
+}
+
+}  // namespace
+
+Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, CertificateWorkspace& w,
+                  ContactModel model) {
+  require_size("lambda", lambda.size(), problem.nrow());
+  if (problem.nrow() == 0) return {};
+  w.lambda = lambda;
+  w.change.resize(problem.nrow());
+  w.diagonal.resize(problem.nrow());
+  if (problem.has_dual()) {
+    evaluate_dual(problem.dual, w);
+  } else {
+    evaluate_primal(problem, w);
+  }
+  return certify_rows(problem, kInfinity, model, w);
+}
+
+Residuals certify_product(const ContactProblem& problem, const ConstVectorRef& lambda, double most,
+                          CertificateWorkspace& w) {
+  require_size("lambda", lambda.size(), problem.nrow());
+  w.lambda = lambda;
+  w.free = problem.dual.g;
+  return certify_rows(problem, most, ContactModel::kNcp, w);
 }
 
 Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, ContactModel model) {

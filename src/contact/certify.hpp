@@ -31,4 +31,10 @@ Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, C
                   ContactModel model = ContactModel::kNcp);
 Residuals certify(const ContactProblem& problem, const ConstVectorRef& lambda, ContactModel model = ContactModel::kNcp);
 
+// The same for a problem whose G the caller has not made: workspace.change holds G lambda, workspace.diagonal the
+// diagonal of G. Ends at the first block whose natv is above `most` times the velocity scale; the other residuals are
+// then those of the blocks before it.
+Residuals certify_product(const ContactProblem& problem, const ConstVectorRef& lambda, double most,
+                          CertificateWorkspace& workspace);
+
 }  // namespace touchstone

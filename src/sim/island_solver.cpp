@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/sim/start_check.hpp"
+#include "touchstone/solvers/auto/pipeline.hpp"
 
 namespace touchstone {
 namespace {
@@ -170,6 +172,24 @@ void IslandSolver::finish_island(const Step& step, const ContactProblem& problem
   work.times.certify += clock.lap();
 }
 
+// Whether the impulses of the step before are the answer, as for all that rests. Without equalities, whose impulses are
+// to be those of least norm.
+bool IslandSolver::accept_start(const Step& step, const TreeIsland& island, TreeIslands::Scratch& scratch,
+                                Work& work) const {
+  const Blocks& blocks = island.problem.blocks;
+  if (!solver_options_->warm_start || !rest_options_) return false;
+  if (std::find(blocks.type.begin(), blocks.type.end(), BlockType::kEquality) != blocks.type.end()) return false;
+  Solution& solution = work.solution;
+  read_rows(step.constraints, island, step.lambda, solution.lambda);
+  if (!is_solution(step.model, step.constraints, island, solution.lambda, solver_options_->relative_tolerance, scratch,
+                   work.certificate, solution.u, work.residuals))
+    return false;
+  solution.clear_report();
+  solution.stage = {0, stage_name(0)};
+  work.status = SolveStatus::kSolved;
+  return true;
+}
+
 // Islands have rows of their own, of lambda and of the constraints, so that threads do not meet there.
 void IslandSolver::solve_island(int index, int thread, const Step& step, StageClock& clock) {
   Work& work = *work_[at(index)];
@@ -178,16 +198,17 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   work.times = {};
   work.residuals = {};
   work.conflict = false;
-  islands_.build_problem(index, step.model, c, step.h, scratch);
+  islands_.build_rows(index, c, step.h);
   TreeIsland& island = islands_[index];
+  bool is_done = accept_start(step, island, scratch, work);
+  if (!is_done) islands_.build_matrix(index, step.model, c, scratch);
   if (step.u != nullptr) {
     read_rows(c, island, *step.u, work.known_velocity);
   } else {
     work.known_velocity.setConstant(island.problem.nrow(), std::numeric_limits<double>::quiet_NaN());
   }
   work.times.assembly = clock.lap();
-  bool is_done = false;
-  if (rest_options_ && !asks_for_recovery(c, island)) {
+  if (!is_done && rest_options_ && !asks_for_recovery(c, island)) {
     read_rows(c, island, step.lambda, work.solution.lambda);
     if (solve_without_loops(island.problem, work)) {
       finish_island(step, island.problem, work, clock);

@@ -74,6 +74,7 @@ class IslandSolver {
     bool conflict = false;  // recoveries were given up
     StageTimes times;
   };
+  bool accept_start(const Step& step, const TreeIsland& island, TreeIslands::Scratch& scratch, Work& work) const;
   bool solve_without_loops(const ContactProblem& problem, Work& work) const;
   void solve_whole(const Step& step, TreeIsland& island, PrimalSource& primal, Work& work) const;
   void finish_island(const Step& step, const ContactProblem& problem, Work& work, StageClock& clock) const;

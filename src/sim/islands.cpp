@@ -365,20 +365,18 @@ void TreeIslands::spread_products(const Constraints& c, TreeIsland& island, int 
 }
 
 void TreeIslands::build_problem(int index, const Model& model, const Constraints& c, double h, Scratch& scratch) {
+  build_rows(index, c, h);
+  build_matrix(index, model, c, scratch);
+}
+
+void TreeIslands::build_rows(int index, const Constraints& c, double h) {
   TreeIsland& island = *islands_[at(index)];
   ContactProblem& problem = island.problem;
   const std::vector<int>& members = island.blocks;
-  BlockSparseMatrix& G = problem.dual.G_sparse;
   copy_blocks(c, members, problem);
   problem.time_step = h;
   problem.dual.form = DualData::Form::kSparse;
   problem.dual.symmetric = true;
-  set_pattern(c, island, scratch);
-  for (const int tree : island.trees) {
-    const int padded = pack_rows(model, c, island, tree, scratch);
-    multiply_packed(padded, scratch);
-    spread_products(c, island, tree, padded, scratch);
-  }
   problem.dual.g.resize(problem.nrow());
   problem.row_length.resize(at(problem.nrow()));
   problem.R.resize(problem.nrow());
@@ -391,15 +389,30 @@ void TreeIslands::build_problem(int index, const Model& model, const Constraints
   }
   for (int i = 0; i < problem.nblock(); ++i) {
     const int from = c.blocks.row[at(members[at(i)])], to = problem.blocks.row[at(i)], rows = problem.blocks.size(i);
-    const bool is_full = G.start[at(i + 1)] - G.start[at(i)] == problem.nblock();
-    double* diagonal = G.data(is_full ? G.start[at(i)] + i : G.find(i, i));
     for (int r = 0; r < rows; ++r) {
       problem.dual.g[to + r] = c.free_velocity[from + r] + c.bias[from + r];
       problem.R[to + r] = c.compliance[from + r];
       problem.b[to + r] = c.bias[from + r];
       problem.row_length[at(to + r)] = c.row_length[at(from + r)];
-      diagonal[r * rows + r] += c.compliance[from + r];
     }
+  }
+}
+
+void TreeIslands::build_matrix(int index, const Model& model, const Constraints& c, Scratch& scratch) {
+  TreeIsland& island = *islands_[at(index)];
+  ContactProblem& problem = island.problem;
+  BlockSparseMatrix& G = problem.dual.G_sparse;
+  set_pattern(c, island, scratch);
+  for (const int tree : island.trees) {
+    const int padded = pack_rows(model, c, island, tree, scratch);
+    multiply_packed(padded, scratch);
+    spread_products(c, island, tree, padded, scratch);
+  }
+  for (int i = 0; i < problem.nblock(); ++i) {
+    const bool is_full = G.start[at(i + 1)] - G.start[at(i)] == problem.nblock();
+    double* diagonal = G.data(is_full ? G.start[at(i)] + i : G.find(i, i));
+    const int row = problem.blocks.row[at(i)], rows = problem.blocks.size(i);
+    for (int r = 0; r < rows; ++r) diagonal[r * rows + r] += problem.R[row + r];
   }
 }
 

@@ -49,10 +49,14 @@ class TreeIslands {
     std::vector<std::uint64_t> moves, paths;
     std::vector<int> starts;
     AlignedVector products;
+    VectorX whitened;  // nv: Y lambda of an island
   };
   // The problem of one island: G = Y' Y + R and g = J v_free + b. Needs solve_constraint_rows. May run for different
   // islands in different threads, each with a scratch of its own.
   void build_problem(int island, const Model& model, const Constraints& constraints, double h, Scratch& scratch);
+  // The same in two parts: all but G, and G.
+  void build_rows(int island, const Constraints& constraints, double h);
+  void build_matrix(int island, const Model& model, const Constraints& constraints, Scratch& scratch);
   // The primal view of a problem that is built: J, v_free and A with its factor in data. It belongs to the island and
   // is not put into the problem, where solvers would serve it too. Copies that were made of an earlier one stay as they
   // are. `velocity` (nv of the model): what solvers may start from.
