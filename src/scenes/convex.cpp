@@ -1,7 +1,6 @@
 // The cases of Castro et al. 2025 (Irrotational contact fields), sections XI and XII, with its parameters.
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numbers>
 #include <string>
 #include <utility>
@@ -57,12 +56,7 @@ void add_cornered_box(ModelBuilder& b, const std::string& name, const Transform&
   }
 }
 
-// The model's warning that dampers need a compliant solver is met by the choice of one.
 void use_compliant_contact(Scene& scene, double time_step, double margin) {
-  auto model = std::make_shared<Model>(*scene.model);
-  std::erase_if(model->warnings,
-                [](const Warning& w) { return w.message.find("sap, lagged and similar only") != std::string::npos; });
-  scene.model = std::move(model);
   scene.options.solver = "lagged";
   scene.options.time_step = time_step;
   scene.options.collision.margin = margin;
