@@ -18,6 +18,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/output_file.hpp"
 #include "touchstone/sim/option_fields.hpp"
+#include "touchstone/sim/unused_damping.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone::cli {
@@ -70,8 +71,15 @@ double deviation(const std::vector<Frame>& frames, const std::vector<Frame>& ref
 
 std::vector<Row> run_all(const CompareOptions& options, const InterruptWatch& interrupt) {
   const Scene base = load(options.scene);
-  show_warnings(*base.model);
-  for (const std::string& solver : options.solvers) find_solver(solver);  // before anything runs
+  std::vector<Warning> warnings = base.model->warnings;
+  for (const std::string& solver : options.solvers) {  // before anything runs
+    SimulatorOptions own = base.options;
+    own.solver = find_solver(solver).name;
+    const auto unused = unused_damping(*base.model, own);
+    const auto is_same = [&](const Warning& w) { return w.message == unused->message; };
+    if (unused && std::none_of(warnings.begin(), warnings.end(), is_same)) warnings.push_back(*unused);
+  }
+  show_warnings(warnings);
   std::vector<double> steps = options.steps;
   if (steps.empty()) steps.push_back(0.0);
   std::vector<Row> rows;

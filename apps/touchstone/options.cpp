@@ -14,6 +14,7 @@
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/sim/mechanism.hpp"
 #include "touchstone/sim/option_fields.hpp"
+#include "touchstone/sim/unused_damping.hpp"
 
 namespace touchstone::cli {
 namespace {
@@ -160,11 +161,17 @@ Scene load(const SceneOptions& options) {
   return scene;
 }
 
-void show_warnings(const Model& model) {
+void show_warnings(const Scene& scene) {
+  std::vector<Warning> warnings = scene.model->warnings;
+  if (auto unused = unused_damping(*scene.model, scene.options)) warnings.push_back(std::move(*unused));
+  show_warnings(warnings);
+}
+
+void show_warnings(const std::vector<Warning>& warnings) {
   constexpr std::size_t kMost = 20;  // lines
-  const std::size_t count = model.warnings.size();
+  const std::size_t count = warnings.size();
   for (std::size_t i = 0; i < std::min(count, kMost); ++i) {
-    const Warning& warning = model.warnings[i];
+    const Warning& warning = warnings[i];
     const SourceLocation where{warning.origin.file, warning.origin.line, warning.origin.element};
     const std::string place = where.text();
     std::string line = fmt::format("{}{}{}", place, place.empty() ? "" : ": ", warning.message);

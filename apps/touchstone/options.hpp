@@ -44,7 +44,8 @@ void add_scene_options(Command command, SceneOptions& options);
 // A scene of the library, a scene file (.yaml, .yml), or a model file as a scene; then what the options change.
 Scene load(const SceneOptions& options);
 
-// What loading left out or did not understand, on standard error, a line each.
-void show_warnings(const Model& model);
+// What loading left out or did not understand, and what the solver does not use, on standard error, a line each.
+void show_warnings(const Scene& scene);
+void show_warnings(const std::vector<Warning>& warnings);
 
 }  // namespace touchstone::cli

@@ -46,7 +46,7 @@ void check_files(const RunOptions& options) {
 int run(RunOptions options) {
   check_files(options);
   const Scene scene = load(options.scene);
-  show_warnings(*scene.model);
+  show_warnings(scene);
   const bool temporary = !options.csv.empty() && options.request.record.empty();
   if (temporary) {
     options.request.record = (std::filesystem::path(options.csv) / ".recording.h5").string();

@@ -137,7 +137,7 @@ int view_recording(const ViewOptions& options) {
 
 void view_scene(const ViewOptions& options) {
   const Scene scene = load(options.scene);
-  show_warnings(*scene.model);
+  show_warnings(scene);
   Simulation simulation(scene);
   if (!writes_files(options)) {
     serve<LiveSource>(simulation, simulation.title(), options);

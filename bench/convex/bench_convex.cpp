@@ -195,10 +195,11 @@ json grasp() {
       add("similar", 1e-2, d, f);
     }
   }
-  for (const double f : {2.0, 2.4}) {
+  for (const double f : {1.8, 2.4}) {
     for (const double h : {1e-4, 5e-5}) {
       add("lagged", h, 0.0, f);
       add("similar", h, 0.0, f);
+      add("lagged", h, 50.0, f);
     }
   }
   return out;

@@ -5,6 +5,8 @@
 //   steps SCENE SOLVER H EVERY COUNT    COUNT states, EVERY steps apart, and the velocity one step later
 //   time SCENE SOLVER H STEPS           processor seconds a step, from the state that standard input has, if any
 //
+//   lost SCENE SOLVER H SECONDS         when the last free body is 5 cm lower than at the start
+//
 // Contacts are those that overlap, as in Drake. The belt's speed is given: the third argument of `run` on a conveyor.
 #include <cmath>
 #include <ctime>
@@ -55,6 +57,14 @@ json describe(const Scene& scene) {
                              {"damping", joint.damping},
                              {"armature", joint.armature}});
   }
+  out["motors"] = json::array();  // the joint of each control
+  for (const Actuator& actuator : model.actuators) out["motors"].push_back(actuator.target);
+  out["couplers"] = json::array();
+  for (const Equality& e : model.equalities)
+    out["couplers"].push_back({{"a", e.a}, {"b", e.b}, {"ratio", e.polynomial[1]}});
+  out["pushes"] = json::array();
+  for (const Push& push : scene.pushes)
+    out["pushes"].push_back({{"body", push.body}, {"force", list3(push.force)}, {"start", push.start}});
   for (const ShapeElement& shape : model.shapes) {
     if (shape.visual_only) continue;
     const Material& m = shape.material;
@@ -77,17 +87,17 @@ json describe(const Scene& scene) {
   return out;
 }
 
+bool is_conveyor(const std::string& name) { return name.starts_with("convex/conveyor"); }
+
 SceneRun start(const std::string& name, const std::string& solver, double h) {
   Scene scene = make_scene(name);
   scene.options.solver = solver;
   scene.options.time_step = h;
   scene.options.collision.margin = 0.0;
   scene.options.swept_margin = false;
-  scene.pushes.clear();
+  if (is_conveyor(name)) scene.pushes.clear();  // the belt's speed is given
   return SceneRun(std::move(scene));
 }
-
-bool is_conveyor(const std::string& name) { return name.starts_with("convex/conveyor"); }
 
 // The mean over the step that ends at `time`.
 double belt_speed(double time, double h) {
@@ -123,6 +133,20 @@ json single_steps(const std::string& name, const std::string& solver, double h, 
     out.push_back(state);
   }
   return out;
+}
+
+// The end of the time if it is not.
+double lost(const std::string& name, const std::string& solver, double h, double seconds) {
+  constexpr double kLost = 0.05;  // m
+  SceneRun run = start(name, solver, h);
+  const Simulator& sim = run.simulator();
+  const Eigen::Index height = sim.model().nq - 5;
+  const double begin = sim.state().q[height];
+  while (sim.state().time < seconds - 0.5 * h) {
+    if (run.step().status == StepStatus::kDiverged) throw Error("{} with {} diverged", name, solver);
+    if (sim.state().q[height] < begin - kLost) break;
+  }
+  return sim.state().time;
 }
 
 double processor_seconds() {
@@ -181,6 +205,7 @@ int main(int argc, char** argv) {
     if (a.at(0) == "model") out = describe(make_scene(a.at(1)));
     if (a.at(0) == "run") out = motion(a.at(1), a.at(2), number(3), count(4), number(5));
     if (a.at(0) == "steps") out = single_steps(a.at(1), a.at(2), number(3), count(4), count(5));
+    if (a.at(0) == "lost") out = lost(a.at(1), a.at(2), number(3), number(4));
     if (a.at(0) == "time") out = timing(a.at(1), a.at(2), number(3), count(4));
     std::cout << out.dump() << '\n';
     return 0;

@@ -27,6 +27,7 @@ TIMES = {  # step, steps of ours until both begin, steps a turn, turns
 # 400 objects. 2,000 objects have 10,005 shapes, and take 19 GB before the first step.
 BYTES_A_PAIR = 190
 SLOW = ("convex/clutter:n=1000", "convex/clutter:n=2000")  # minutes to set up
+GRASP_SECONDS = 10.0
 BELT_AMPLITUDE, BELT_RATE = 0.2, 2.0 * np.pi
 
 
@@ -195,7 +196,28 @@ def times(ours, options):
     return rows
 
 
-PARTS = {"motion": motions, "steps": single_steps, "statistics": statistics, "times": times}
+def grasps(ours, options):
+    """When the swung rod is lost: as the clutter, one rounding more and it is another moment."""
+    rows = []
+    for frequency in (1.4, 2.0) if options.quick else (1.4, 1.8, 2.0, 2.4, 3.0):
+        for dissipation in (0, 50):
+            scene = f"convex/grasp:frequency={frequency},dissipation={dissipation}"
+            data = ours("model", scene)
+            for model in ("lagged", "similar"):
+                for step in (1e-2, 2e-3):
+                    mine = ours("lost", scene, model, step, GRASP_SECONDS)
+                    other = DrakeScene(data, model, step)
+                    time, lost = 0.0, data["q"][-5] - 0.05
+                    while time < GRASP_SECONDS - 0.5 * step and other.state()[0][-5] >= lost:
+                        other.advance(1)
+                        time += step
+                    row = {"frequency": frequency, "dissipation": dissipation, "model": model, "step": step}
+                    rows.append({**row, "ours": mine, "drake": time, "limit": GRASP_SECONDS})
+                    print(f"{scene} {model} {step:g} s: lost at {mine:.3f} s, Drake {time:.3f} s", flush=True)
+    return rows
+
+
+PARTS = {"grasp": grasps, "motion": motions, "steps": single_steps, "statistics": statistics, "times": times}
 
 
 def main():
@@ -207,11 +229,11 @@ def main():
     parser.add_argument("--scene", help="times of this scene alone")
     options = parser.parse_args()
     ours = Ours(options.build)
-    out = json.loads(options.out.read_text()) if options.out.exists() else {part: [] for part in PARTS}
+    out = json.loads(options.out.read_text()) if options.out.exists() else {}
     for part in options.parts:
         made = PARTS[part](ours, options)
-        kept = [row for row in out[part] if row.get("scene") not in {new.get("scene") for new in made}]
-        out[part] = kept + made
+        kept = [row for row in out.get(part, []) if row.get("scene") not in {new.get("scene") for new in made}]
+        out[part] = kept + made if part == "times" else made
     options.out.write_text(json.dumps(out))
 
 

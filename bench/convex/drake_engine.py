@@ -26,9 +26,13 @@ from pydrake.multibody.plant import (
 from pydrake.multibody.tree import PlanarJoint, PrismaticJoint, RevoluteJoint, SpatialInertia, UnitInertia
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
+from pydrake.systems.primitives import TrajectorySource
+from pydrake.trajectories import PiecewisePolynomial
 
 # Columns: world z, x, y. Drake's planar joint moves along x and y of this frame and turns about its z.
 PLANAR = RotationMatrix(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
+
+PUSH = 2e-3  # s: the pushes of a scene follow each other
 
 
 def transform(pose):
@@ -95,24 +99,24 @@ class DrakeScene:
                 bodies[entry["body"]], transform(entry["pose"]), shape_of(entry), f"shape{index}", properties_of(entry)
             )
             groups.setdefault(tuple(entry["filter"]), []).append(geometry)
+        self.couple(data)
         plant.Finalize()
         self.filter(scene_graph, groups)
+        if plant.num_actuators() > 0:
+            self.drive(data, builder)
         self.diagram = builder.Build()
         self.simulator = Simulator(self.diagram)
         self.context = plant.GetMyMutableContextFromRoot(self.simulator.get_mutable_context())
-        if plant.num_actuators() > 0:
-            control = np.zeros(plant.num_actuators())
-            control[self.driven] = data["control"]
-            plant.get_actuation_input_port().FixValue(self.context, control)
         self.index_states(bodies)
         self.set_state(np.array(data["q"]), np.array(data["v"]))
         self.simulator.Initialize()
 
     def add_joints(self, data, bodies):
         plant, q, v = self.plant, 0, 0
-        self.joints, self.driven, actuators = [], [], 0
+        self.joints, self.made, self.actuator = [], {}, {}  # by the index of a joint
         by_body = {}
-        for joint in data["joints"]:
+        for number, joint in enumerate(data["joints"]):
+            joint["number"] = number
             by_body.setdefault(joint["body"], []).append(joint)
         for index in range(1, len(bodies)):
             joints, entry = by_body.get(index, []), data["bodies"][index - 1]
@@ -148,12 +152,38 @@ class DrakeScene:
                 actuator = plant.AddJointActuator(joint["name"], made)
                 actuator.set_default_rotor_inertia(joint["armature"])
                 actuator.set_default_gear_ratio(1.0)
-                if joint["type"] == "slide":
-                    self.driven.append(actuators)
-                actuators += 1
+                self.actuator[joint["number"]] = len(self.actuator)
+            self.made[joint["number"]] = made
             self.joints.append((made, [q], [v]))
             q, v = q + 1, v + 1
         self.nq, self.nv = q, v
+
+    def couple(self, data):
+        for coupler in data["couplers"]:
+            a, b = self.made[coupler["a"]], self.made[coupler["b"]]
+            self.plant.AddCouplerConstraint(a, b, coupler["ratio"])
+
+    def drive(self, data, builder):
+        """Controls, which are constant, and pushes on bodies that slide, each step as in our runs."""
+        steps = max(1, round(len(data["pushes"]) * PUSH / self.step_size))
+        control = np.zeros((self.plant.num_actuators(), steps + 1))
+        for joint, value in zip(data["motors"], data["control"], strict=True):
+            control[self.actuator[joint]] = value
+        if data["pushes"]:
+            middle = self.step_size * (np.arange(steps + 1) + 0.5)
+            starts = np.array([push["start"] for push in data["pushes"]])
+            forces = np.array([push["force"] for push in data["pushes"]])
+            chosen = forces[np.clip(np.searchsorted(starts, middle + 1e-12, side="right") - 1, 0, len(starts) - 1)]
+            body = data["pushes"][0]["body"]
+            while body > 0:
+                for joint in data["joints"]:
+                    if joint["body"] == body and joint["number"] in self.actuator:
+                        control[self.actuator[joint["number"]]] += chosen @ np.array(joint["axis"])
+                body = data["bodies"][body - 1]["parent"]
+        # Steps are at 0, h, 2 h, ... and should not depend on how these are rounded.
+        breaks = self.step_size * (np.arange(steps + 1) - 0.5)
+        source = builder.AddSystem(TrajectorySource(PiecewisePolynomial.ZeroOrderHold(breaks, control)))
+        builder.Connect(source.get_output_port(), self.plant.get_actuation_input_port())
 
     def frame(self, body, X, name):
         from pydrake.multibody.tree import FixedOffsetFrame

@@ -15,6 +15,7 @@
 #include "touchstone/sim/detection/detector.hpp"
 #include "touchstone/sim/islands.hpp"
 #include "touchstone/sim/option_fields.hpp"
+#include "touchstone/sim/unused_damping.hpp"
 #include "viewer.hpp"
 
 namespace touchstone::python {
@@ -36,6 +37,11 @@ void construct(PySimulator* self, const PyModel& model, double dt, const std::st
   set_option(o, "solver", solver);
   set_options(o, options);
   new (self) PySimulator(model.ptr, o);
+  if (const auto unused = unused_damping(*model.ptr, o)) {
+    const nb::object category = nb::module_::import_("touchstone._load").attr("ModelWarning");
+    const std::string place = unused->origin.text(), text = place + (place.empty() ? "" : ": ") + unused->message;
+    if (PyErr_WarnEx(category.ptr(), text.c_str(), 1) != 0) throw nb::python_error();  // warnings may be errors
+  }
 }
 
 StepReport step(PySimulator& self, int count) {

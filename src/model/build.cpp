@@ -475,7 +475,6 @@ ModelPtr ModelBuilder::build() const {
   fill_tendon_and_shape_parameters(m);
   finish_with_reference_inertia(m, allow_massless_, massless_option_);
   for (std::size_t k = 0; k < m.keyframes.size(); ++k) complete_keyframe(m, m.keyframes[k], static_cast<int>(k));
-  warn_of_dissipation(m);
   warn_of_gains(m);
   return model;
 }

@@ -6,21 +6,6 @@
 
 namespace touchstone {
 
-void warn_of_dissipation(Model& m) {
-  const auto has_it = [](const ShapeElement& shape) {
-    return shape.material.dissipation > 0.0 || shape.material.relaxation_time > 0.0;
-  };
-  const auto first = std::find_if(m.shapes.begin(), m.shapes.end(), has_it);
-  if (first == m.shapes.end()) return;
-  const std::string message = fmt::format(
-      "dissipation and relaxation time ({} shapes) have an effect with the solvers sap, lagged and similar only",
-      std::count_if(m.shapes.begin(), m.shapes.end(), has_it));
-  for (const Warning& known : m.warnings) {
-    if (known.message == message) return;
-  }
-  m.warnings.push_back({origin_of(m, ElementKind::kShape, static_cast<int>(first - m.shapes.begin())), message});
-}
-
 void warn_of_gains(Model& m) {
   for (int u = 0; u < m.nu; ++u) {
     const Actuator& actuator = m.actuators[static_cast<std::size_t>(u)];

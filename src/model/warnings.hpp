@@ -5,9 +5,6 @@
 
 namespace touchstone {
 
-// What a model says and only compliant laws use. Once, also when a model is built from another.
-void warn_of_dissipation(Model& m);
-
 // Forces that grow with the length or the velocity that they drive, which no step can take at its end.
 void warn_of_gains(Model& m);
 

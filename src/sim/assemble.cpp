@@ -25,7 +25,10 @@ void assemble_constraints(const ConstraintStep& step, Constraints& c) {
   }
   for (VectorX* v : {&c.bias, &c.compliance, &c.recovery}) v->head(c.rows()).setZero();
   c.recovers.assign(at(c.rows()), 0);
-  c.physics.assign(at(step.rules.contact_laws ? c.count() : 0), {});
+  ContactPhysics common;  // what contacts share with dry friction of joints
+  common.stiction = step.laws.stiction_tolerance;
+  common.sigma = step.laws.sigma;
+  c.physics.assign(at(step.rules.contact_laws ? c.count() : 0), common);
   for (int block = 0; block < c.count(); ++block) {
     (entry_of(c.list[at(block)].kind).*step.rules.law)(step, block, c);
   }

@@ -218,7 +218,7 @@ TEST(UrdfLinks, HydroelasticPropertiesAreIgnoredWithAWarning) {
   EXPECT_EQ(model->shapes[0].material.dissipation, 0.0);
   EXPECT_TRUE(has_warning(*model, "<drake:hydroelastic_modulus> is ignored"));
   EXPECT_TRUE(has_warning(*model, "<drake:compliant_hydroelastic> is ignored"));
-  EXPECT_TRUE(has_warning(*model, "dissipation without <drake:point_contact_stiffness> is not used"));
+  EXPECT_TRUE(has_warning(*model, "dissipation 1.25 without <drake:point_contact_stiffness> is not used"));
 }
 
 TEST(UrdfLinks, BadProximityPropertiesAreNamed) {
@@ -227,6 +227,7 @@ TEST(UrdfLinks, BadProximityPropertiesAreNamed) {
         robot(link("b", kInertial + proximity(fmt::format(R"(<drake:point_contact_stiffness value="{}"/>)", value))));
     const std::string message = error_of(xml);
     EXPECT_NE(message.find("drake:point_contact_stiffness"), std::string::npos) << message;
+    EXPECT_NE(message.find("collision of link 'b'"), std::string::npos) << message;
     EXPECT_NE(message.find(value), std::string::npos) << message;
   }
   const std::string slippery = robot(link("b", kInertial + proximity(R"(<drake:mu_dynamic value="1e9"/>)")));

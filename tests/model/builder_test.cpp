@@ -257,23 +257,5 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"Gravity", [](ModelBuilder& b, int) { b.set_gravity({0, 0, kNan}); }, {"gravity"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Builder, DissipationThatOnlyCompliantLawsUseIsAWarningOnce) {
-  ModelBuilder b;
-  const int body = add_link(b, "a", 0);
-  ShapeElement shape;
-  shape.name = "pad";
-  shape.body = body;
-  shape.shape = {.type = ShapeType::kSphere, .size = {0.1, 0, 0}};
-  shape.material.stiffness = 1e5;
-  shape.material.dissipation = 0.5;
-  b.add_shape(shape);
-  const ModelPtr model = b.build();
-  ASSERT_EQ(model->warnings.size(), 1u);
-  EXPECT_NE(model->warnings[0].message.find("dissipation and relaxation time (1 shapes) have an effect"),
-            std::string::npos);
-  EXPECT_NE(model->warnings[0].origin.element.find("pad"), std::string::npos);
-  EXPECT_EQ(ModelBuilder(*model).build()->warnings.size(), 1u);
-}
-
 }  // namespace
 }  // namespace touchstone

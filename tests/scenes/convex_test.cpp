@@ -345,5 +345,46 @@ TEST(ConvexTable, ASlidingBodyFeelsTheModulatedStiffness) {
   EXPECT_GT(slips, 100);
 }
 
+// --- XII-B ---
+
+// The hand runs on its circle, and what it grasps goes with it, at long steps too: no lag of a step.
+TEST(ConvexGrasp, TheRodStaysInTheHandAtLowFrequencies) {
+  for (const std::string& model : kModels) {
+    Scene scene = make_scene("convex/grasp:frequency=1,dissipation=50");
+    scene.options.solver = model;
+    scene.options.time_step = 1e-2;
+    SceneRun run(scene);
+    const State& state = run.simulator().state();
+    const double height = state.q[6];
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_EQ(run.step().status, StepStatus::kOk) << model << ' ' << state.time;
+      // Symplectic Euler leads by h (v - v_0) / 2; forces of mid-step are too large by (rate h)^2 / 24, 0.03 mm in 1 s.
+      const double angle = 2 * M_PI * state.time, lead = 0.5 * scene.options.time_step * 2 * M_PI;
+      const double c = std::cos(angle) - 1.0, n = std::sin(angle);
+      const Vector2 expected(0.03 * (c - lead * n), 0.03 * (n + lead * c));
+      ASSERT_LT((state.q.head<2>() - expected).norm(), 4e-5) << model << ' ' << state.time;
+      ASSERT_LT(std::abs(state.q[2] - state.q[3]), 1e-5) << model << ' ' << state.time;  // fingers are coupled
+    }
+    EXPECT_NEAR(state.q[6], height, 1e-4) << model;
+  }
+}
+
+// At 10 ms the moment of failure is wrong by up to a half, and not more.
+TEST(ConvexGrasp, LongStepsLoseTheRodAtAboutTheSameTime) {
+  for (const char* model : {"lagged", "similar"}) {
+    GraspOptions o;
+    o.solver = model;
+    o.frequency = 3.0;
+    o.dissipation = 0.0;
+    o.seconds = 2.0;
+    o.h = 1e-3;
+    const double fine = time_to_failure(o);
+    o.h = 1e-2;
+    const double coarse = time_to_failure(o);
+    EXPECT_LT(fine, 1.0) << model;
+    EXPECT_NEAR(coarse, fine, 0.5 * fine) << model;
+  }
+}
+
 }  // namespace
 }  // namespace touchstone::test

@@ -109,15 +109,17 @@ void BlockLaws::soften(const ContactProblem& problem, CompliantModel model, doub
 }
 
 BlockLaws::Law BlockLaws::spring(const ContactProblem& problem, int block, CompliantModel model) {
+  // Dry friction of joints has the tolerances of contacts.
   const ContactPhysics defaults;
+  const ContactPhysics& physics = problem.physics.empty() ? defaults : problem.physics[static_cast<std::size_t>(block)];
   const BlockType type = problem.blocks.type[block];
   const int r = problem.blocks.row[block], m = problem.blocks.size(block);
   const double lo = problem.blocks.lo[r], hi = problem.blocks.hi[r];
   const bool is_friction = type == BlockType::kBox && lo == -hi && std::isfinite(hi) && !(entry(problem.R, r) > 0.0);
   if (is_friction && model != CompliantModel::kSap) {
     const double length = problem.length(r);
-    const double soft = defaults.sigma * row_mobility(problem, block, 0) * hi;
-    const double epsilon = std::max(defaults.stiction / length, soft);
+    const double soft = physics.sigma * row_mobility(problem, block, 0) * hi;
+    const double epsilon = std::max(physics.stiction / length, soft);
     amplification_ = std::max(amplification_, row_mobility(problem, block, 0) * hi / epsilon);
     return DryFrictionLaw{hi, epsilon, -entry(problem.b, r)};
   }
@@ -125,7 +127,8 @@ BlockLaws::Law BlockLaws::spring(const ContactProblem& problem, int block, Compl
   law.size = m;
   for (int k = 0; k < m; ++k) {
     const double w = row_mobility(problem, block, k), R = entry(problem.R, r + k);
-    const double floor = is_friction ? defaults.sigma * w : near_rigid_compliance(kSpringPeriod, w);
+    const double sigma = physics.sigma > 0.0 ? physics.sigma : defaults.sigma;
+    const double floor = is_friction ? sigma * w : near_rigid_compliance(kSpringPeriod, w);
     const bool is_given = problem.physics.empty() && R > 0.0;
     law.R[k] = is_given ? R : std::max(R, floor);
     amplification_ = std::max(amplification_, w / law.R[k]);

@@ -126,11 +126,14 @@ constexpr const char* kHydroelastic[] = {"drake:hydroelastic_modulus", "drake:ri
 // coefficient of friction alone.
 void read_proximity(const XmlElement& element, const Origin& owner, UrdfNotes& notes, UrdfProximity& proximity) {
   std::optional<double> mu_static, mu_dynamic;
-  const auto value_of = [](const XmlElement& child) {
-    const double value = required_attribute<double>(child, "value");
-    if (!(value >= 0.0) || !std::isfinite(value))
-      fail_attribute(child, "value", fmt::format("{} is no number of zero or more", value), "give zero or more");
-    return value;
+  const auto value_of = [&owner](const XmlElement& child) {
+    const auto text = required_attribute<std::string>(child, "value");
+    std::vector<double> numbers;
+    std::string bad;
+    if (!parse_numbers(text, numbers, bad) || numbers.size() != 1 || !(numbers[0] >= 0.0))
+      fail_attribute(child, "value", fmt::format("not a finite number of zero or more, for {}", owner.element),
+                     "give zero or more");
+    return numbers[0];
   };
   for (const XmlElement* child : element.children) {
     if (child->tag == "drake:mu_static") mu_static = value_of(*child);
@@ -150,9 +153,11 @@ void read_proximity(const XmlElement& element, const Origin& owner, UrdfNotes& n
                            *mu_static, *mu_dynamic));
   }
   if (!(proximity.stiffness > 0.0) && (proximity.dissipation > 0.0 || proximity.relaxation_time > 0.0)) {
-    notes.warn(owner,
-               "dissipation without <drake:point_contact_stiffness> is not used: such contacts are near-rigid and "
-               "have that of the simulator's options");
+    const bool is_dissipation = proximity.dissipation > 0.0;
+    notes.warn(owner, fmt::format("{} {} without <drake:point_contact_stiffness> is not used: such contacts are "
+                                  "near-rigid and have that of the simulator's options",
+                                  is_dissipation ? "dissipation" : "relaxation time",
+                                  is_dissipation ? proximity.dissipation : proximity.relaxation_time));
     proximity.dissipation = proximity.relaxation_time = 0.0;
   }
 }

@@ -20,6 +20,8 @@ constexpr int kPolish = 5;     // more for the velocities of contacts, once mome
 // Of the tolerance: what a start must reach to be the answer. A Newton step leaves much less than the tolerance; a
 // start that is taken as it is leaves all of it, in every step of what rests, which stiff contacts answer with chatter.
 constexpr double kStartShare = 1e-2;
+// kg^1/2 m/s: momentum that squares to nothing, as of a wheel that friction has braked for a while.
+constexpr double kVanishing = 1e-100;
 constexpr double kProgress = 0.99;  // of the residual: what counts as smaller
 // Of the slope along a step: what counts as its minimum. A hundred times less saves no step.
 constexpr double kLineAccuracy = 1e-3;
@@ -244,7 +246,7 @@ Ending iterate(const Limits& limits, bool record, const Deadline& deadline, Velo
     const double share = momentum > 0.0 ? residual / momentum : kInfinity;
     if (record) solution.history.push_back(residual > 0.0 ? share : 0.0);
     const double relative = (solution.iterations == 0 ? kStartShare : 1.0) * limits.relative;
-    const bool balanced = residual <= std::max(relative * momentum, limits.absolute * newton.heaviest());
+    const bool balanced = residual <= std::max({relative * momentum, limits.absolute * newton.heaviest(), kVanishing});
     if (balanced && (newton.is_accurate(0.5 * relative, limits.absolute) || ++polished > kPolish)) return {};
     since = residual < kProgress * best ? 0 : since + 1;
     best = std::min(best, residual);
