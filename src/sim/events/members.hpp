@@ -19,7 +19,8 @@ struct Member {
   Constraint constraint;  // which; contacts: by their place among those that are closed
   BlockType type = BlockType::kEquality;
   Mode mode = Mode::kOpen;
-  bool is_slow = false;  // slip began at rest: its direction is that of the acceleration
+  bool is_slow = false;    // slip began at rest: its direction is that of the acceleration
+  bool is_steady = false;  // a slow slip in balance across its direction, which is found by SlipDirections
   // Where it slides, in world axes: velocity and angular velocity of b against a. Dry friction: the sign in linear.x().
   Vec3 linear, angular;
   // Forces when the modes were chosen: where rows say the same twice, those of later moments are near to them.

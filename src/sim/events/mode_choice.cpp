@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/sim/constraints/contact.hpp"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr double kFast = 1e3;     // slip in the problem, over the largest acceleration
 constexpr double kFits = 1e-8;    // of forces and accelerations, relative
+constexpr double kWeak = 1e-2;    // of the largest force
 constexpr double kOnCone = 1e-7;  // relative distance to the surface of the cone
 
 bool is_unilateral(BlockType type) { return type == BlockType::kCoulomb || type == BlockType::kNonNegative; }
@@ -220,35 +222,47 @@ bool ModeChoice::repair(const Survey& survey, const ModeForces& forces) {
   return true;
 }
 
-// A slip that begins has the direction of its acceleration. Whether any has turned.
-bool ModeChoice::align_slow_slips(const Survey& survey, const ModeForces& forces) {
-  constexpr double kSame = 1e-9;
-  bool any = false;
+double ModeChoice::weakest(const Survey& survey, const ModeForces& forces) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (int block = 0; block < survey.c.count(); ++block) {
+    const Member& member = members_[at(block)];
+    if (member.type != BlockType::kCoulomb || member.mode == Mode::kOpen) continue;
+    const int first = survey.first(block), normal = survey.normal(block);
+    const double* force = forces.forces().data() + first;
+    const double friction = member.mode == Mode::kHeld ? cone_norm(survey.c.blocks, block, force) : 0.0;
+    least = std::min(least, forces.forces()[normal] - friction);
+  }
+  return least;
+}
+
+// Several contacts of one face share what they bear in many ways. Of these the even one is kept, so that none is nearly
+// without force and opens at once, only to close again, if it moves nothing in another way.
+bool ModeChoice::spread(const Model& model, const Survey& survey, ModeForces& forces) {
+  const double before = weakest(survey, forces);
+  if (!(before < kWeak * force_)) return true;
+  before_ = members_;
+  a_before_ = forces.acceleration();
+  for (Member& member : members_) {
+    if (member.type == BlockType::kCoulomb) member.force = member.torque = Vec3();
+  }
+  bool is_better = forces.solve(model, survey, members_, blocks_) && weakest(survey, forces) > before &&
+                   (forces.acceleration() - a_before_).cwiseAbs().maxCoeff() <= kFits * acceleration_;
+  Member changed;
+  for (int block = 0; block < survey.c.count() && is_better; ++block)
+    is_better = misfit(survey, forces, block, changed) <= kFits;
+  if (!is_better) {
+    members_ = before_;
+    return forces.solve(model, survey, members_, blocks_);
+  }
   for (int block = 0; block < survey.c.count(); ++block) {
     Member& member = members_[at(block)];
-    if (member.type != BlockType::kCoulomb || member.mode != Mode::kSlide || !member.is_slow) continue;
-    const int first = survey.first(block), normal = survey.normal(block);
-    double rows[6] = {}, old[6] = {}, norm = 0.0, old_norm = 0.0;
-    const Contact& contact = survey.contacts[at(member.constraint.index)];
-    slip_rows(contact, member, old);
-    for (int row = first; row < normal; ++row) {
-      rows[row - first] = forces.row_acceleration(survey, row);
-      norm += rows[row - first] * rows[row - first];
-      old_norm += old[row - first] * old[row - first];
-    }
-    norm = std::sqrt(norm);
-    old_norm = std::sqrt(old_norm);
-    if (!(norm > kFits * acceleration_) || !(old_norm > 0.0)) continue;
-    double change = 0.0;
-    for (int j = 0; j < normal - first; ++j) {
-      change = std::max(change, std::abs(rows[j] / norm - old[j] / old_norm));
-      rows[j] /= norm;
-    }
-    if (!(change > kSame)) continue;
-    any = true;
-    set_slip(contact, rows, member);
+    if (member.type != BlockType::kCoulomb) continue;
+    const ContactImpulse world =
+        to_world(survey.contacts[at(member.constraint.index)], forces.forces().data() + survey.first(block));
+    member.force = world.force;
+    member.torque = world.torque;
   }
-  return any;
+  return true;
 }
 
 bool ModeChoice::choose(StepContext& s, Survey& survey, EventSolver& solver, ModeForces& forces) {
@@ -269,8 +283,15 @@ bool ModeChoice::choose(StepContext& s, Survey& survey, EventSolver& solver, Mod
   for (int i = 0; i < rounds; ++i) {
     if (!forces.solve(s.model, survey, members_, blocks_)) return false;
     if (repair(survey, forces)) continue;
-    if (i + 1 < rounds && align_slow_slips(survey, forces)) continue;
-    return true;
+    before_ = members_;
+    if (!directions_.choose_steady(s.model, survey, members_, blocks_, acceleration_, blur_of(s.options), forces)) {
+      // As they were: motion finds its way from there, in short steps.
+      members_ = before_;
+      if (!forces.solve(s.model, survey, members_, blocks_)) return false;
+    } else if (directions_.any_turned() && repair(survey, forces)) {
+      continue;
+    }
+    return spread(s.model, survey, forces);
   }
   return false;
 }

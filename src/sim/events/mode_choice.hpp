@@ -14,6 +14,7 @@
 #include "touchstone/sim/events/event_solver.hpp"
 #include "touchstone/sim/events/members.hpp"
 #include "touchstone/sim/events/mode_forces.hpp"
+#include "touchstone/sim/events/slip_directions.hpp"
 
 namespace touchstone {
 
@@ -31,14 +32,18 @@ class ModeChoice {
   void read_contact(const Survey& survey, const VectorX& lambda, int block, Member& member);
   // Changes the mode that fits worst. False: all fit.
   bool repair(const Survey& survey, const ModeForces& forces);
-  bool align_slow_slips(const Survey& survey, const ModeForces& forces);
+  // Of closed contacts the least force, or distance of a force that holds to its cone.
+  double weakest(const Survey& survey, const ModeForces& forces) const;
+  bool spread(const Model& model, const Survey& survey, ModeForces& forces);
   double misfit_of_normal(const Survey& survey, const ModeForces& forces, int block, Member& changed) const;
   double misfit_of_slip(const Survey& survey, const ModeForces& forces, int block, Member& changed) const;
   double misfit_of_box(const Survey& survey, const ModeForces& forces, int block, Member& changed) const;
   double misfit(const Survey& survey, const ModeForces& forces, int block, Member& changed) const;
 
-  std::vector<Member> members_;
+  std::vector<Member> members_, before_;
+  VectorX a_before_;
   std::vector<int> blocks_;
+  SlipDirections directions_;
   std::vector<char> may_close_;  // by block: touches and does not leave
   double acceleration_ = 1.0, force_ = 1.0;
   VectorX row_acceleration_;

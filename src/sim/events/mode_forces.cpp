@@ -8,6 +8,11 @@
 #include "touchstone/sim/constraints/contact.hpp"
 
 namespace touchstone {
+namespace {
+
+constexpr double kWeakest = 1e-6;  // N
+
+}  // namespace
 
 void friction_of_slip(const Blocks& blocks, int block, const double* slip, double* force) {
   const int first = blocks.row[at(block)], tangents = blocks.size(block) - 1;
@@ -55,6 +60,7 @@ void ModeForces::add_known_forces(const Model& model, const Survey& survey, std:
   if (lambda_.size() < survey.c.rows()) lambda_.resize(2 * survey.c.rows());
   lambda_.head(survey.c.rows()).setZero();
   slip_.assign(at(survey.c.rows()), 0.0);
+  weight_.assign(at(survey.c.rows()), 1.0);
   a_ = survey.a_free;
   column_.setZero();
   bool any = false;
@@ -91,6 +97,9 @@ void ModeForces::set_reference(const Survey& survey, const Member& member, int b
   }
   const bool slides = member.mode == Mode::kSlide;
   for (int r = slides ? m - 1 : 0; r < m; ++r) lambda_[survey.first(block) + r] = rows[r];
+  if (member.constraint.kind != ConstraintKind::kContact) return;
+  // Weak contacts change little, so that they stay closed where others can bear what changes.
+  for (int r = 0; r < m; ++r) weight_[at(survey.first(block) + r)] = std::max(rows[m - 1], kWeakest);
 }
 
 // Of each unknown what it does to the velocity.
@@ -124,6 +133,7 @@ bool ModeForces::solve(const Model& model, const Survey& survey, std::span<const
     const Eigen::Map<const VectorX> J(survey.J(row), nv_);
     for (int j = 0; j < n; ++j) system_.G(i, j) = J.dot(column(j));
     system_.r(i) = -(J.dot(a_) + survey.drift[row]);
+    system_.weight(i) = weight_[at(row)];
   }
   system_.solve();
   for (int k = 0; k < n; ++k) {

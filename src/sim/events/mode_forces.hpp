@@ -52,6 +52,7 @@ class ModeForces {
   std::vector<Unknown> unknowns_;
   std::vector<double> columns_;  // unknowns x nv: B, then M^-1 B'
   std::vector<double> slip_;     // nrow: force of a row for a unit of the normal force
+  std::vector<double> weight_;   // nrow: of changes of forces, where they are not unique
   PivotedSolve system_;
   VectorX lambda_, a_, column_, change_;
 };

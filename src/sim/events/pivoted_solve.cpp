@@ -13,6 +13,7 @@ void PivotedSolve::begin(int n) {
   r_.assign(n_, 0.0);
   x_.assign(n_, 0.0);
   column_scale_.assign(n_, 1.0);
+  weight_.assign(n_, 1.0);
   row_.resize(n_);
   column_.resize(n_);
 }
@@ -62,13 +63,71 @@ int PivotedSolve::solve() {
       r_[row_[i]] -= factor * r_[row_[rank]];
     }
   }
+  substitute(rank);
+  if (rank < n_) make_least(rank);
+  for (std::size_t j = 0; j < n_; ++j) x_[j] *= column_scale_[j];
+  return static_cast<int>(rank);
+}
+
+// The x whose dependent part is zero.
+void PivotedSolve::substitute(std::size_t rank) {
+  const auto entry = [&](std::size_t i, std::size_t j) { return G_[row_[i] * n_ + column_[j]]; };
   for (std::size_t k = rank; k-- > 0;) {
     double sum = r_[row_[k]];
     for (std::size_t j = k + 1; j < rank; ++j) sum -= entry(k, j) * x_[column_[j]];
     x_[column_[k]] = sum / entry(k, k);
   }
-  for (std::size_t j = 0; j < n_; ++j) x_[j] *= column_scale_[j];
-  return static_cast<int>(rank);
+}
+
+// Takes from x what lies in the null space, in the sense of the weights: x - N (N' V N)^-1 N' V x, V = weight^-2. Rows
+// of N are in the order of the pivots: [-U_1^-1 U_2; 1].
+void PivotedSolve::make_least(std::size_t rank) {
+  const std::size_t free = n_ - rank;
+  const auto entry = [&](std::size_t i, std::size_t j) { return G_[row_[i] * n_ + column_[j]]; };
+  null_.assign(n_ * free, 0.0);
+  for (std::size_t f = 0; f < free; ++f) {
+    double* N = null_.data() + f * n_;
+    N[rank + f] = 1.0;
+    for (std::size_t k = rank; k-- > 0;) {
+      double sum = -entry(k, rank + f);
+      for (std::size_t j = k + 1; j < rank; ++j) sum -= entry(k, j) * N[j];
+      N[k] = sum / entry(k, k);
+    }
+    // In units of the weights.
+    for (std::size_t k = 0; k < n_; ++k) N[k] *= column_scale_[column_[k]] / weight_[column_[k]];
+  }
+  normal_.assign(free * free, 0.0);
+  along_.assign(free, 0.0);
+  for (std::size_t f = 0; f < free; ++f) {
+    const double* N = null_.data() + f * n_;
+    for (std::size_t g = 0; g <= f; ++g) {
+      const double* other = null_.data() + g * n_;
+      double sum = 0.0;
+      for (std::size_t k = 0; k < n_; ++k) sum += N[k] * other[k];
+      normal_[f * free + g] = sum;
+    }
+    for (std::size_t k = 0; k < n_; ++k)
+      along_[f] += N[k] * x_[column_[k]] * column_scale_[column_[k]] / weight_[column_[k]];
+  }
+  // Cholesky's factor in place; each column of N has an entry of its own, so that the matrix is positive definite.
+  for (std::size_t f = 0; f < free; ++f) {
+    for (std::size_t g = 0; g <= f; ++g) {
+      double sum = normal_[f * free + g];
+      for (std::size_t k = 0; k < g; ++k) sum -= normal_[f * free + k] * normal_[g * free + k];
+      normal_[f * free + g] = f == g ? std::sqrt(std::max(sum, 1e-300)) : sum / normal_[g * free + g];
+    }
+    for (std::size_t k = 0; k < f; ++k) along_[f] -= normal_[f * free + k] * along_[k];
+    along_[f] /= normal_[f * free + f];
+  }
+  for (std::size_t f = free; f-- > 0;) {
+    for (std::size_t k = f + 1; k < free; ++k) along_[f] -= normal_[k * free + f] * along_[k];
+    along_[f] /= normal_[f * free + f];
+  }
+  for (std::size_t f = 0; f < free; ++f) {
+    const double* N = null_.data() + f * n_;
+    for (std::size_t k = 0; k < n_; ++k)
+      x_[column_[k]] -= along_[f] * N[k] * weight_[column_[k]] / column_scale_[column_[k]];
+  }
 }
 
 }  // namespace touchstone

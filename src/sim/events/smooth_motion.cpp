@@ -117,8 +117,9 @@ bool SmoothMotion::rate(const VectorX& y, VectorX& dy) {
   survey_.take_same(s_, regime_);
   survey_.find_drift(s_, other_);
   match();
-  update_slips();
+  update_slips(true);
   if (!forces_.solve(s_.model, survey_, now_, blocks_)) return false;
+  if (!turn_steady_slips()) return false;
   dy.resize(y.size());
   rate_of_way(s_.model, y.head(nv), at_.v, dy.head(nv));
   dy.segment(nv, nv) = forces_.acceleration();
@@ -153,8 +154,9 @@ void SmoothMotion::match() {
   }
 }
 
-// The direction of a slip is that of its velocity, until that has turned back.
-void SmoothMotion::update_slips() {
+// The direction of a slip is that of its velocity, until that has turned back; that of a steady one is sought from
+// where it was (turn_steady_slips).
+void SmoothMotion::update_slips(bool is_start) {
   now_ = members_;
   for (std::size_t k = 0; k < members_.size(); ++k) {
     Member& member = now_[k];
@@ -165,10 +167,22 @@ void SmoothMotion::update_slips() {
     slip_rows(contact, member, old);
     for (int j = 0; j < count; ++j) slip[j] = survey_.slip(first + j);
     const double speed = std::sqrt(dot_rows(slip, slip, count));
-    if (speed <= kSpeedNoise || dot_rows(slip, old, count) <= 0.0) continue;
+    if (speed <= kSpeedNoise || (is_start && member.is_steady) || dot_rows(slip, old, count) <= 0.0) continue;
     for (int j = 0; j < count; ++j) slip[j] /= speed;
     set_slip(contact, slip, member);
   }
+}
+
+double SmoothMotion::acceleration_scale() const {
+  return std::max(1.0, s_.model.nv > 0 ? forces_.acceleration().cwiseAbs().maxCoeff() : 0.0);
+}
+
+// Slow slips in balance are stiff.
+bool SmoothMotion::turn_steady_slips() {
+  const double scale = acceleration_scale();
+  if (directions_.settle(s_.model, survey_, now_, blocks_, scale, blur_of(s_.options), forces_)) return true;
+  update_slips(false);
+  return forces_.solve(s_.model, survey_, now_, blocks_);
 }
 
 // Two values of a member: its normal force, and what keeps it sticking or sliding.
@@ -222,14 +236,15 @@ bool SmoothMotion::is_open_limit(int block) const {
   return survey_.c.blocks.type[at(block)] == BlockType::kNonNegative && has_member_[at(block)] == 0;
 }
 
-void SmoothMotion::arm() {
+void SmoothMotion::arm(double patience) {
+  force_noise_ = patience * kForceNoise;
   armed_.assign(2 * members_.size(), 0);
   for (std::size_t k = 0; k < members_.size(); ++k) {
     double values[2];
     member_guards(k, values);
-    armed_[2 * k] = values[0] > kForceNoise ? 1 : 0;
+    armed_[2 * k] = values[0] > force_noise_ ? 1 : 0;
     const bool is_speed = members_[k].mode == Mode::kSlide;
-    armed_[2 * k + 1] = values[1] > (is_speed ? kSpeedNoise : kForceNoise) ? 1 : 0;
+    armed_[2 * k + 1] = values[1] > (is_speed ? kSpeedNoise : force_noise_) ? 1 : 0;
   }
   floors_.clear();
   for (const Contact& contact : survey_.seen) {
@@ -258,8 +273,8 @@ SmoothMotion::Guard SmoothMotion::guard() const {
     double values[2];
     member_guards(k, values);
     const bool is_speed = members_[k].mode == Mode::kSlide;
-    values[0] += armed_[2 * k] != 0 ? 0.0 : kForceNoise;
-    values[1] += armed_[2 * k + 1] != 0 ? 0.0 : is_speed ? kSpeedNoise : kForceNoise;
+    values[0] += armed_[2 * k] != 0 ? 0.0 : force_noise_;
+    values[1] += armed_[2 * k + 1] != 0 ? 0.0 : is_speed ? kSpeedNoise : force_noise_;
     least.value = std::min({least.value, values[0], values[1]});
   }
   const auto floor_of = [&](std::uint64_t owner) {
@@ -296,9 +311,34 @@ bool SmoothMotion::any_near() const {
 bool SmoothMotion::any_stops(double speed) const {
   for (std::size_t k = 0; k < members_.size(); ++k) {
     const bool slides = members_[k].mode == Mode::kSlide && members_[k].type == BlockType::kCoulomb && blocks_[k] >= 0;
-    if (slides && slip_speed(survey_, blocks_[k]) <= speed) return true;
+    if (!slides || slip_speed(survey_, blocks_[k]) > speed) continue;
+    double along = 0.0;
+    for (int row = survey_.first(blocks_[k]); row < survey_.normal(blocks_[k]); ++row)
+      along += survey_.slip(row) * forces_.row_acceleration(survey_, row);
+    if (along < 0.0) return true;
   }
   return false;
+}
+
+double SmoothMotion::turning_time() const {
+  constexpr double kStraight = 1e-9;  // of the acceleration: what is across it is rounding
+  double least = kNoGuard;
+  for (std::size_t k = 0; k < members_.size(); ++k) {
+    const bool slides = now_[k].mode == Mode::kSlide && now_[k].type == BlockType::kCoulomb && blocks_[k] >= 0;
+    if (!slides || now_[k].is_steady) continue;
+    const int first = survey_.first(blocks_[k]), count = survey_.normal(blocks_[k]) - first;
+    double slip[6] = {}, a[6] = {};
+    for (int j = 0; j < count; ++j) {
+      slip[j] = survey_.slip(first + j);
+      a[j] = forces_.row_acceleration(survey_, first + j);
+    }
+    const double speed = std::sqrt(dot_rows(slip, slip, count)), size = std::sqrt(dot_rows(a, a, count));
+    if (!(speed > kSpeedNoise)) continue;
+    const double along = dot_rows(a, slip, count) / speed;
+    const double across = std::sqrt(std::max(0.0, size * size - along * along));
+    if (across > kStraight * size) least = std::min(least, speed / across);
+  }
+  return least;
 }
 
 void SmoothMotion::correct(State& state) {
@@ -327,8 +367,11 @@ void SmoothMotion::correct(State& state) {
       state.v += change_;
     }
   }
+  if (!directions_.choose_steady(s_.model, survey_, now_, blocks_, acceleration_scale(), blur_of(s_.options), forces_))
+    now_ = members_;
   for (std::size_t k = 0; k < members_.size(); ++k) {
     if (members_[k].mode == Mode::kSlide && members_[k].type == BlockType::kCoulomb) {
+      members_[k].is_steady = now_[k].is_steady;
       members_[k].linear = now_[k].linear;
       members_[k].angular = now_[k].angular;
     }

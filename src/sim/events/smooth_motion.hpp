@@ -11,6 +11,7 @@
 #include "touchstone/sim/events/mode_choice.hpp"
 #include "touchstone/sim/events/mode_forces.hpp"
 #include "touchstone/sim/events/ode.hpp"
+#include "touchstone/sim/events/slip_directions.hpp"
 #include "touchstone/sim/events/survey.hpp"
 
 namespace touchstone {
@@ -33,8 +34,9 @@ class SmoothMotion final : public OdeSystem {
   };
   Work work(const VectorX& y) const;
 
-  // After rate for the start of a step: which guards are away from zero.
-  void arm();
+  // After rate for the start of a step: which guards are away from zero. Forces nearer to it than 1e-6 of the largest,
+  // times `patience`, may pass it by as much.
+  void arm(double patience);
   // After rate: below zero if something has happened since arm.
   struct Guard {
     double value = 0.0;
@@ -45,8 +47,13 @@ class SmoothMotion final : public OdeSystem {
   // Whether anything open is near enough to close in the reach of the step.
   bool any_near() const;
 
-  // After rate: whether a contact slides slower than this, m/s. Its direction turns without end as it stops.
+  // After rate: whether a contact slides slower than this, m/s, and slows down. Its direction turns without end as it
+  // stops.
   bool any_stops(double speed) const;
+
+  // After rate: the least time in which a slip turns by a radian, s. Longer steps would not see it, as a slip that has
+  // turned back keeps its direction until that is an event.
+  double turning_time() const;
 
   // After rate for the end of a step, whose state is given: takes away what closed constraints have drifted, and keeps
   // the directions of slips.
@@ -65,7 +72,9 @@ class SmoothMotion final : public OdeSystem {
     double floor = 0.0;
   };
   void match();
-  void update_slips();
+  void update_slips(bool is_start);
+  bool turn_steady_slips();
+  double acceleration_scale() const;
   void member_guards(std::size_t k, double* out) const;
   bool is_closed(const Contact& contact) const;
   bool is_ignored(const Contact& contact) const;
@@ -79,6 +88,7 @@ class SmoothMotion final : public OdeSystem {
   State base_, at_;
   VectorX y_, change_;
   double reach_ = 0.0;
+  SlipDirections directions_;
   std::vector<Member> members_, now_;   // as chosen; with the directions of the state at hand
   std::vector<int> blocks_;             // of members_ in survey_
   std::vector<char> has_member_;        // by block of survey_
@@ -86,6 +96,7 @@ class SmoothMotion final : public OdeSystem {
   std::vector<char> armed_;             // two for each member
   std::vector<PairFloor> floors_;       // least gaps of pairs when armed; limits by their keys
   double force_ = 1.0;                  // N: the scale of force guards
+  double force_noise_ = 0.0;            // of it
   std::vector<int> rows_;
   std::vector<double> residual_;
 };

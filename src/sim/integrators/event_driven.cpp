@@ -192,7 +192,7 @@ double EventDriven::find_event(StepContext& s) {
   };
   // Something that is near may come and go within the step.
   const int samples = w.motion.any_near() ? 4 : 1;
-  w.motion.arm();
+  w.motion.arm(w.touching.resting_speed / kRestingSpeed);
   RootPoint before{0.0, w.motion.guard().value};
   if (before.f < 0.0) return 0.0;
   for (int i = 1; i <= samples; ++i) {
@@ -219,6 +219,7 @@ bool EventDriven::advance(StepContext& s) {
   if (!w.motion.rate(w.motion.start(), w.rate)) return false;
   const bool is_adaptive = w.ode.has_error() && s.next_part > 0.0;
   double size = is_adaptive ? std::min(left, s.next_part) : left;
+  if (w.ode.has_error()) size = std::min(size, 0.5 * w.motion.turning_time());
   if (size > 0.999 * left) size = left;
   if (!make_smooth_step(s, size)) return false;
   if (!w.motion.rate(w.motion.start(), w.v)) return false;
