@@ -28,6 +28,11 @@ TOUCHSTONE_LANE Vec axis(int k, double value) {
 TOUCHSTONE_LANE double clamp(double x, double lo, double hi) { return x < lo ? lo : (x > hi ? hi : x); }
 TOUCHSTONE_LANE float root(float x) { return sqrtf(x); }
 TOUCHSTONE_LANE double root(double x) { return sqrt(x); }
+#ifdef __CUDA_ARCH__
+TOUCHSTONE_LANE double inverse_root(double x) { return rsqrt(x); }
+#else
+TOUCHSTONE_LANE double inverse_root(double x) { return 1.0 / sqrt(x); }
+#endif
 TOUCHSTONE_LANE double least(double a, double b) { return a < b ? a : b; }
 TOUCHSTONE_LANE double most(double a, double b) { return a > b ? a : b; }
 

@@ -6,33 +6,26 @@
 
 namespace touchstone::gpu {
 
-// tau = J' lambda of contacts and single rows.
+// tau = J' lambda of contacts and single rows, block by block: the same sums whatever the team.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, Scratch<Real>& s, double* tau) {
+TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, const Scratch<Real>& s, double* tau) {
   TOUCHSTONE_ROLLED
-  for (int b = team.lane(); b < m.sizes.bodies; b += team.size())
-    store(Wrench{{0, 0, 0}, {0, 0, 0}}, s.subtree + kSubtree * b + kWrench);
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) tau[i] = 0.0;
   team.sync();
-  // One lane for each side of a contact, in the order of the blocks: the same sums whatever the team.
   TOUCHSTONE_ROLLED
-  for (int k = 0; k < s.block_count; ++k) {
-    const Block<Real>& block = s.blocks[k];
+  for (int side = 0; side < 2 * s.block_count; ++side) {
+    const Block<Real>& block = s.blocks[side / 2];
     if (block.kind != BlockKind::kContact) continue;
+    const Contact& c = s.contacts[block.index];
+    const int body = m.shape_body[side % 2 == 0 ? m.pair_a[c.pair] : m.pair_b[c.pair]], last = m.body_last_dof[body];
+    if (last < 0) continue;
+    const Vec f = (side % 2 == 0 ? -1.0 : 1.0) * block_impulse(s, block);
+    const Wrench wrench{cross(c.position - reference_point(m, s, body), f), f};
     TOUCHSTONE_ROLLED
-    for (int side = team.lane(); side < 2; side += team.size()) {
-      const Contact& c = s.contacts[block.index];
-      const int body = m.shape_body[side == 0 ? m.pair_a[c.pair] : m.pair_b[c.pair]];
-      const Vec f = (side == 0 ? -1.0 : 1.0) * block_impulse(s, block);
-      double* own = s.subtree + kSubtree * body + kWrench;
-      store(load_wrench(own) + Wrench{cross(c.position - reference_point(m, s, body), f), f}, own);
-    }
+    for (int k = m.row_start[last] + team.lane(); k < m.row_start[last + 1]; k += team.size())
+      tau[m.row_dof[k]] += dot(load_motion(s.S + 6 * m.row_dof[k]), wrench);
     team.sync();
   }
-  sum_subtrees<kWrench>(team, m, s.subtree);
-  TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nv; i += team.size())
-    tau[i] = dot(load_motion(s.S + 6 * i), load_wrench(s.subtree + kSubtree * m.dof_body[i] + kWrench));
-  team.sync();
   if (team.lane() == 0) {
     TOUCHSTONE_ROLLED
     for (int k = 0; k < s.block_count; ++k) {
@@ -44,17 +37,44 @@ TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, Scratch
   team.sync();
 }
 
+// With equalities: z = D^1/2 L v_free + D^-1/2 L^-T J' lambda, and what holds them, in which v_next is L^-1 D^-1/2 z.
+// Leaves the velocities of the free motion along them in along_e, and their impulses in lambda_e.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void advance_held(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  const int n = m.sizes.equality_rows, nv = m.sizes.nv;
+  const bool pushed = s.block_count > 0;
+  if (pushed) {
+    gather_forces(team, m, s, s.v_next);
+    half_solve(team, m, s, s.v_next);
+    TOUCHSTONE_ROLLED
+    for (int i = team.lane(); i < nv; i += team.size()) s.v_next[i] *= s.D_root[i];
+  }
+  whiten_velocity(team, m, s, s.v_free, s.work);
+  measure_equalities(team, m, s, s.work);
+  TOUCHSTONE_ROLLED
+  for (int r = team.lane(); r < n; r += team.size())
+    s.lambda_e[r] = -s.along_e[r] - (pushed ? along_equality(m, s, r, s.v_next) : 0.0);
+  team.sync();
+  TOUCHSTONE_ROLLED
+  for (int i = team.lane(); i < nv; i += team.size())
+    s.v_next[i] = pushed ? s.v_next[i] + s.work[i] + held_by_equalities(m, s, i) : s.v_base[i];
+  team.sync();
+  if (pushed) unwhiten(team, m, s, s.v_next);
+  finish_equalities(team, m, s);
+}
+
 // v_next = v_free + A^-1 J' lambda, equalities held.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void advance_velocity(const Team& team, const ModelView& m, Scratch<Real>& s) {
-  gather_forces(team, m, s, s.v_next);
-  solve(team, m, s, s.v_next);
+  if (m.sizes.equality_rows > 0) return advance_held(team, m, s);
+  const bool pushed = s.block_count > 0;
+  if (pushed) {
+    gather_forces(team, m, s, s.v_next);
+    solve(team, m, s, s.v_next);
+  }
   TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_next[i] += s.v_free[i];
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_next[i] = s.v_free[i] + (pushed ? s.v_next[i] : 0.0);
   team.sync();
-  if (m.sizes.equality_rows == 0) return;
-  hold_equalities(team, m, s, s.v_next);
-  finish_equalities(team, m, s);
 }
 
 // |d lambda - P(d lambda - u^)| for the friction cone, u^ = u + (0, 0, mu |u_t|).
@@ -119,10 +139,10 @@ TOUCHSTONE_LANE double equality_residual(const ModelView& m, const Scratch<Real>
   return sqrt(sum);
 }
 
-// The largest natv of all blocks, relative to the free velocities; NaN if anything is.
+// The largest natv of all blocks, relative to the free velocities; NaN if anything is. After advance_velocity.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE double certify(const Team& team, const ModelView& m, Scratch<Real>& s) {
-  body_velocities(team, m, s, s.v_next, s.next_velocity);
+  if (s.contact_count > 0) body_velocities(team, m, s, s.v_next, s.next_velocity);
   double natv = 0.0, free = 0.0;
   const auto raise = [](double& worst, double value) { worst = value <= worst ? worst : value; };
   TOUCHSTONE_ROLLED
@@ -132,16 +152,14 @@ TOUCHSTONE_LANE double certify(const Team& team, const ModelView& m, Scratch<Rea
     raise(free, block.free_speed);
   }
   if (m.sizes.equality_rows > 0) {
+    TOUCHSTONE_ROLLED
+    for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size())
+      raise(free, fabs(m.equality_length[r] * equality_velocity(m, s, r)));  // along_e is of the free motion
+    team.sync();
     whiten_velocity(team, m, s, s.v_next, s.work);
     measure_equalities(team, m, s, s.work);
     TOUCHSTONE_ROLLED
     for (int e = team.lane(); e < m.sizes.equalities; e += team.size()) raise(natv, equality_residual(m, s, e));
-    team.sync();
-    whiten_velocity(team, m, s, s.v_free, s.work);
-    measure_equalities(team, m, s, s.work);
-    TOUCHSTONE_ROLLED
-    for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size())
-      raise(free, fabs(m.equality_length[r] * equality_velocity(m, s, r)));
   }
   natv = team.max(natv);
   free = team.max(free);

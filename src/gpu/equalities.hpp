@@ -91,25 +91,32 @@ TOUCHSTONE_LANE void equality_row(const ModelView& m, Scratch<Real>& s, int e, i
   }
 }
 
-// Cholesky of G_e in place, by columns; what is not positive is left out: its column is zero.
+// Cholesky of G_e in place, column by column, each from those before it; what is not positive is left out: its column
+// is zero. bias_e is a row more, and becomes L_e^-1 bias. Leaves the inverses of the diagonal in inverse_e.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void factorize_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows;
+  TOUCHSTONE_ROLLED
   for (int k = 0; k < n; ++k) {
-    const double pivot = s.G_e[k * n + k], inverse = pivot > 0.0 ? 1.0 / sqrt(pivot) : 0.0;
-    team.sync();
+    const double* row = s.G_e + k * n;
     TOUCHSTONE_ROLLED
-    for (int i = k + team.lane(); i < n; i += team.size()) s.G_e[i * n + k] *= inverse;
-    team.sync();
-    TOUCHSTONE_ROLLED
-    for (int i = k + 1 + team.lane(); i < n; i += team.size()) {
-      for (int j = k + 1; j <= i; ++j) s.G_e[i * n + j] -= s.G_e[i * n + k] * s.G_e[j * n + k];
+    for (int i = k + team.lane(); i <= n; i += team.size()) {
+      const double* own = i < n ? s.G_e + i * n : s.bias_e;
+      double sum = 0.0;
+      for (int j = 0; j < k; ++j) sum += own[j] * row[j];
+      (i < n ? s.G_e[i * n + k] : s.bias_e[k]) -= sum;
     }
+    team.sync();
+    const double pivot = row[k], inverse = pivot > 0.0 ? inverse_root(pivot) : 0.0;
+    team.sync();
+    TOUCHSTONE_ROLLED
+    for (int i = k + team.lane(); i <= n; i += team.size()) (i < n ? s.G_e[i * n + k] : s.bias_e[k]) *= inverse;
+    if (team.lane() == 0) s.inverse_e[k] = inverse;
     team.sync();
   }
 }
 
-// Rows Q = L_e^-1 Y_e in the place of Y_e, and L_e^-1 bias in bias_e: orthonormal but for the compliance.
+// Rows Q = L_e^-1 Y_e in the place of Y_e: orthonormal but for the compliance.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void orthonormalize_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows;
@@ -119,44 +126,27 @@ TOUCHSTONE_LANE void orthonormalize_equalities(const Team& team, const ModelView
     for (int r = 0; r < n; ++r) {
       double x = column[r * s.stride];
       for (int k = 0; k < r; ++k) x -= s.G_e[r * n + k] * column[k * s.stride];
-      column[r * s.stride] = s.G_e[r * n + r] > 0.0 ? x / s.G_e[r * n + r] : 0.0;
+      column[r * s.stride] = x * s.inverse_e[r];
     }
   }
-  // The bias by columns of L_e, all rows side by side: as one more column of Y_e it would take as long as all others.
-  for (int k = 0; k < n; ++k) {
-    const double pivot = s.G_e[k * n + k], own = pivot > 0.0 ? s.bias_e[k] / pivot : 0.0;
-    team.sync();
-    TOUCHSTONE_ROLLED
-    for (int r = k + team.lane(); r < n; r += team.size())
-      s.bias_e[r] = r == k ? own : s.bias_e[r] - s.G_e[r * n + k] * own;
-    team.sync();
-  }
+  team.sync();
 }
 
-// The impulses L_e' lambda_e that hold the equalities, given the velocity `from` that everything else leads to; what
-// they do is added to it.
-template <typename Team, typename Real>
-TOUCHSTONE_LANE void hold_equalities(const Team& team, const ModelView& m, Scratch<Real>& s, double* from) {
-  const int n = m.sizes.equality_rows;
-  whiten_velocity(team, m, s, from, s.work);
-  TOUCHSTONE_ROLLED
-  for (int r = team.lane(); r < n; r += team.size()) {
-    double u = s.bias_e[r];
-    for (int i = 0; i < m.sizes.nv; ++i) u += s.Y_e[r * s.stride + i] * s.work[i];
-    s.lambda_e[r] = -u;
-  }
-  team.sync();
-  TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
-    double sum = 0.0;
-    for (int r = 0; r < n; ++r) sum += s.Y_e[r * s.stride + i] * s.lambda_e[r];
-    s.work[i] = sum;
-  }
-  team.sync();
-  unwhiten(team, m, s, s.work);
-  TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) from[i] += s.work[i];
-  team.sync();
+// Y_e . z of row r.
+template <typename Real>
+TOUCHSTONE_LANE double along_equality(const ModelView& m, const Scratch<Real>& s, int r, const double* z) {
+  const double* row = s.Y_e + r * s.stride;
+  double sum = 0.0;
+  for (int i = 0; i < m.sizes.nv; ++i) sum += row[i] * z[i];
+  return sum;
+}
+
+// Y_e' lambda_e of dof i.
+template <typename Real>
+TOUCHSTONE_LANE double held_by_equalities(const ModelView& m, const Scratch<Real>& s, int i) {
+  double sum = 0.0;
+  for (int r = 0; r < m.sizes.equality_rows; ++r) sum += s.Y_e[r * s.stride + i] * s.lambda_e[r];
+  return sum;
 }
 
 // Rows, factor, and v_base: the velocity that free motion and equalities alone lead to.
@@ -165,25 +155,32 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
   const int n = m.sizes.equality_rows;
   if (n == 0) return;
   TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_base[i] = s.v_free[i];
-  TOUCHSTONE_ROLLED
   for (int row = team.lane(); row < n; row += team.size()) {
     const int e = m.equality_of_row[row];
     equality_row(m, s, e, row - m.equality_row[e]);
   }
   team.sync();
+  // The lower triangle: half of a square and its diagonal, folded so that lanes need no search for their entry.
+  const int half = n / 2 + 1;
   TOUCHSTONE_ROLLED
-  for (int k = team.lane(); k < n * n; k += team.size()) {
-    const int i = k / n, j = k % n;
+  for (int k = team.lane(); k < n * half; k += team.size()) {
+    const int i = k / half, away = k % half, j = (i + away) % n, low = i < j ? j : i, high = i < j ? i : j;
+    if (2 * away == n && i > j) continue;  // the same as entry (j, i)
     double sum = i == j ? m.equality_compliance[i] : 0.0;
     for (int c = 0; c < m.sizes.nv; ++c) sum += s.Y_e[i * s.stride + c] * s.Y_e[j * s.stride + c];
-    s.G_e[k] = sum;
+    s.G_e[low * n + high] = sum;
   }
   team.sync();
   factorize_equalities(team, m, s);
   orthonormalize_equalities(team, m, s);
-  hold_equalities(team, m, s, s.v_base);
-  body_velocities(team, m, s, s.v_base, s.base_velocity);
+  whiten_velocity(team, m, s, s.v_free, s.work);
+  TOUCHSTONE_ROLLED
+  for (int r = team.lane(); r < n; r += team.size()) s.lambda_e[r] = -(s.bias_e[r] + along_equality(m, s, r, s.work));
+  team.sync();
+  TOUCHSTONE_ROLLED
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_base[i] = s.work[i] + held_by_equalities(m, s, i);
+  team.sync();
+  unwhiten(team, m, s, s.v_base);
 }
 
 // Takes from all whitened rows of the problem their parts along the equalities.
@@ -196,14 +193,14 @@ TOUCHSTONE_LANE void project_rows(const Team& team, const ModelView& m, Scratch<
     const Real* y = s.Y + item / n * s.stride;
     double along = 0.0;
     for (int i = 0; i < nv; ++i) along += q[i] * static_cast<double>(y[i]);
-    s.part_e[item] = along;
+    s.part_e[item] = static_cast<Real>(along);
   }
   team.sync();
   TOUCHSTONE_ROLLED
   for (int item = team.lane(); item < nv * s.row_count; item += team.size()) {
     const int row = item / nv, i = item % nv;
     double sum = 0.0;
-    for (int r = 0; r < n; ++r) sum += s.part_e[row * n + r] * s.Y_e[r * s.stride + i];
+    for (int r = 0; r < n; ++r) sum += static_cast<double>(s.part_e[row * n + r]) * s.Y_e[r * s.stride + i];
     s.Y[row * s.stride + i] -= static_cast<Real>(sum);
   }
   team.sync();
@@ -213,25 +210,23 @@ TOUCHSTONE_LANE void project_rows(const Team& team, const ModelView& m, Scratch<
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void finish_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows;
-  if (team.lane() == 0) {
-    for (int i = n - 1; i >= 0; --i) {
-      double x = s.lambda_e[i];
-      for (int k = i + 1; k < n; ++k) x -= s.G_e[k * n + i] * s.lambda_e[k];
-      s.lambda_e[i] = s.G_e[i * n + i] > 0.0 ? x / s.G_e[i * n + i] : 0.0;
-    }
+  TOUCHSTONE_ROLLED
+  for (int i = n - 1; i >= 0; --i) {
+    const double x = s.lambda_e[i] * s.inverse_e[i];
+    team.sync();
+    TOUCHSTONE_ROLLED
+    for (int k = team.lane(); k <= i; k += team.size())
+      s.lambda_e[k] = k == i ? x : s.lambda_e[k] - s.G_e[i * n + k] * x;
+    team.sync();
   }
-  team.sync();
 }
 
 // along_e = Y_e z + bias_e for the velocity z = D^1/2 L v.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void measure_equalities(const Team& team, const ModelView& m, Scratch<Real>& s, const double* z) {
   TOUCHSTONE_ROLLED
-  for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size()) {
-    double along = s.bias_e[r];
-    for (int i = 0; i < m.sizes.nv; ++i) along += s.Y_e[r * s.stride + i] * z[i];
-    s.along_e[r] = along;
-  }
+  for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size())
+    s.along_e[r] = s.bias_e[r] + along_equality(m, s, r, z);
   team.sync();
 }
 

@@ -140,8 +140,8 @@ TOUCHSTONE_LANE bool compute_free_motion(const Team& team, const ModelView& m, S
     s.v_free[i] = h * force;
   }
   team.sync();
-  const bool ok = factorize(team, m, s);
-  solve(team, m, s, s.v_free);
+  const bool ok = factorize(team, m, s, s.v_free);
+  unwhiten(team, m, s, s.v_free);
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v_free[i] += s.v[i];
   team.sync();

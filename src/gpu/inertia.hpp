@@ -18,29 +18,63 @@ TOUCHSTONE_LANE void compute_mass(const Team& team, const ModelView& m, Scratch<
   team.sync();
 }
 
-// Turns the rows into the factor. False if a pivot is not positive.
+// What the dofs first to end, descendants of i, take from an entry of its row: sum U_ki U_kj / D_k with rows U = D L.
+// Entry -1: from x.
+template <typename Real>
+TOUCHSTONE_LANE double taken_from(const ModelView& m, const Scratch<Real>& s, int i, int entry, int first, int end,
+                                  const double* x) {
+  const int start = m.row_start[i], place = m.row_start[i + 1] - start - 1, other = entry - start;
+  double sum = 0.0;
+  for (int k = first; k < end; ++k) {
+    const int row = m.row_start[k];
+    sum += s.L[row + place] * s.D_inverse[k] * (entry < 0 ? x[k] : s.L[row + other]);
+  }
+  return sum;
+}
+
+// Turns the rows into the factor, and x into D^-1/2 L^-T x. False if a pivot is not positive.
+//   By depths, from the leaves: a row U = D L follows from those of its descendants, so that a depth waits for the one
+//   below it and for nothing else. What free joints take from the whole tree is summed at once, before the first of
+//   their dofs is reached.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE bool factorize(const Team& team, const ModelView& m, Scratch<Real>& s) {
-  bool ok = true;
-  for (int k = m.sizes.nv - 1; k >= 0; --k) {
-    double* row = s.L + m.row_start[k];
-    const int count = m.row_start[k + 1] - m.row_start[k] - 1;  // ancestors
-    const double pivot = row[count];
-    ok = ok && pivot > 0.0;
-    const double inverse = 1.0 / pivot;
-    // An ancestor's row is a prefix of this one: entry (i, j) of the ancestors loses row_i row_j / D.
+TOUCHSTONE_LANE bool factorize(const Team& team, const ModelView& m, Scratch<Real>& s, double* x) {
+  bool broken = false;
+  TOUCHSTONE_ROLLED
+  for (int depth = m.sizes.depths - 1; depth >= 0; --depth) {
+    if (depth == kFreeDofs - 1) {
+      const int entries = m.sizes.base_entries, all = entries + m.sizes.base_dofs;
+      TOUCHSTONE_ROLLED
+      for (int e = team.lane(); e < all; e += team.size()) {
+        const int i = e < entries ? m.base_entry_dof[e] : m.base_dof[e - entries];
+        const int entry = e < entries ? m.base_entry[e] : -1;
+        (entry < 0 ? x[i] : s.L[entry]) -= taken_from(m, s, i, entry, m.dof_near_end[i], m.dof_end[i], x);
+      }
+      team.sync();
+    }
+    const int first = m.order_start[depth], entries = m.order_start[depth + 1] - first;
+    const int first_dof = m.depth_start[depth], all = entries + m.depth_start[depth + 1] - first_dof;
     TOUCHSTONE_ROLLED
-    for (int e = m.update_start[k] + team.lane(); e < m.update_start[k + 1]; e += team.size()) {
-      const int pair = m.update_pair[e];
-      s.L[m.update_entry[e]] -= row[pair >> 8] * row[pair & 255] * inverse;
+    for (int e = team.lane(); e < all; e += team.size()) {
+      const int i = e < entries ? m.order_dof[first + e] : m.depth_dof[first_dof + e - entries];
+      const int entry = e < entries ? m.order_entry[first + e] : -1;
+      double& own = entry < 0 ? x[i] : s.L[entry];
+      const double value = own - taken_from(m, s, i, entry, i + 1, m.dof_near_end[i], x);
+      own = value;
+      if (entry != m.row_start[i + 1] - 1) continue;
+      const double root = inverse_root(value);
+      broken = broken || !(value > 0.0);
+      s.D_root[i] = root;
+      s.D_inverse[i] = root * root;
     }
     team.sync();
-    TOUCHSTONE_ROLLED
-    for (int j = team.lane(); j < count; j += team.size()) row[j] *= inverse;
-    if (team.lane() == 0) s.D_inverse[k] = inverse, s.D_root[k] = sqrt(inverse);
-    team.sync();
   }
-  return ok;
+  TOUCHSTONE_ROLLED
+  for (int e = team.lane(); e < m.sizes.mass_entries; e += team.size())
+    s.L[m.order_entry[e]] *= s.D_inverse[m.order_dof[e]];
+  TOUCHSTONE_ROLLED
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) x[i] *= s.D_root[i];
+  team.sync();
+  return !team.any(broken);
 }
 
 // x <- L^-T x.
@@ -55,17 +89,15 @@ TOUCHSTONE_LANE void half_solve(const Team& team, const ModelView& m, const Scra
   }
 }
 
-// x <- L^-1 x. Dofs of one depth do not depend on each other.
+// x <- L^-1 x, by depths from the roots: once a depth is done, all dofs below it lose what its dofs take.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void other_half_solve(const Team& team, const ModelView& m, const Scratch<Real>& s, double* x) {
   TOUCHSTONE_ROLLED
-  for (int depth = 1; depth < m.sizes.depths; ++depth) {
+  for (int depth = 0; depth < m.sizes.depths - 1; ++depth) {
     TOUCHSTONE_ROLLED
-    for (int i = m.depth_start[depth] + team.lane(); i < m.depth_start[depth + 1]; i += team.size()) {
-      const int k = m.depth_dof[i], start = m.row_start[k];
-      double sum = 0.0;
-      for (int j = 0; j < depth; ++j) sum += s.L[start + j] * x[m.row_dof[start + j]];
-      x[k] -= sum;
+    for (int e = m.depth_start[depth + 1] + team.lane(); e < m.sizes.nv; e += team.size()) {
+      const int i = m.depth_dof[e], k = m.row_start[i] + depth;
+      x[i] -= s.L[k] * x[m.row_dof[k]];
     }
     team.sync();
   }

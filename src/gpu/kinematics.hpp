@@ -1,5 +1,6 @@
-// Poses, axes, velocities and bias forces of a tree, level by level: the recursions of dynamics/recursion.hpp
-// (Featherstone, "Rigid Body Dynamics Algorithms", ch. 5) with the bodies of a level side by side.
+// Poses, axes, velocities and bias forces of a tree: the recursions of dynamics/recursion.hpp (Featherstone, "Rigid
+// Body Dynamics Algorithms", ch. 5) with all bodies side by side: poses by pointer jumping, velocities as sums along
+// paths, forces level by level.
 #pragma once
 
 #include "touchstone/gpu/world.hpp"
@@ -74,27 +75,54 @@ TOUCHSTONE_LANE void complete_axes(const ModelView& m, Scratch<Real>& s, int j) 
   }
 }
 
-// Velocity, and the acceleration that the velocities alone cause, with gravity as an acceleration of the world:
-// v_B = v_P + sum S v, a_B = a_P + sum v x S v; a free joint's translations are fixed in the world.
+// The sum of the velocities of all dofs on the path to `dof`, that one included: independent of other bodies, which
+// beats a walk from level to level.
+template <typename Real>
+TOUCHSTONE_LANE Motion path_velocity(const ModelView& m, const Scratch<Real>& s, int dof, const double* v) {
+  Motion sum{{0, 0, 0}, {0, 0, 0}};
+  if (dof < 0) return sum;
+  for (int k = m.row_start[dof]; k < m.row_start[dof + 1]; ++k) {
+    const int i = m.row_dof[k];
+    sum = sum + v[i] * load_motion(s.S + 6 * i);
+  }
+  return sum;
+}
+
+// The velocity of a body, and the accelerations that the velocities of its joints alone cause: with v_B = v_P + sum S
+// v, each joint adds v x S v (at its last dof in the place of L, which nothing needs before the mass matrix). A free
+// joint's translations are fixed in the world.
 template <typename Real>
 TOUCHSTONE_LANE void move_body(const ModelView& m, Scratch<Real>& s, int b) {
-  const int parent = m.body_parent[b];
-  Motion v = load_motion(s.velocity + 6 * parent), a = load_motion(s.acceleration + 6 * parent);
+  Motion v = path_velocity(m, s, m.body_last_dof[m.body_parent[b]], s.v);
+  const Motion zero{{0, 0, 0}, {0, 0, 0}};
   for (int j = m.body_first_joint[b]; j < m.body_first_joint[b + 1]; ++j) {
     const int type = m.joint_type[j];
     int dof = m.joint_dof[j];
     if (type == kFreeJoint) {
       v.v = v.v + load_vec(s.v + dof);
+      for (int k = 0; k < 3; ++k) store(zero, s.L + 6 * (dof + k));
       dof += 3;
     }
     const int count = type == kFreeJoint || type == kBallJoint ? 3 : 1;
     Motion turn = s.v[dof] * load_motion(s.S + 6 * dof);
-    for (int k = 1; k < count; ++k) turn = turn + s.v[dof + k] * load_motion(s.S + 6 * (dof + k));
+    for (int k = 1; k < count; ++k) {
+      turn = turn + s.v[dof + k] * load_motion(s.S + 6 * (dof + k));
+      store(zero, s.L + 6 * (dof + k - 1));
+    }
     v = v + turn;
-    a = a + cross(v, turn);
+    store(cross(v, turn), s.L + 6 * (dof + count - 1));
   }
   store(v, s.velocity + 6 * b);
-  store(a, s.acceleration + 6 * b);
+}
+
+// What velocities and gravity alone make of a body's acceleration; gravity is an acceleration of the world.
+template <typename Real>
+TOUCHSTONE_LANE Motion path_acceleration(const ModelView& m, const Scratch<Real>& s, int b) {
+  Motion sum{{0, 0, 0}, -load_vec(m.settings.gravity)};
+  const int dof = m.body_last_dof[b];
+  if (dof < 0) return sum;
+  for (int k = m.row_start[dof]; k < m.row_start[dof + 1]; ++k) sum = sum + load_motion(s.L + 6 * m.row_dof[k]);
+  return sum;
 }
 
 // Inertia of a body in world axes about O: mass, first moment, second moment (6 numbers: xx yy zz xy xz yz).
@@ -128,36 +156,39 @@ TOUCHSTONE_LANE Wrench inertial_force(const double* I, const Motion& v, const Mo
   return {f.n + cross(v.w, p.n) + cross(v.v, p.f), f.f + cross(v.w, p.f)};
 }
 
+// Pointer jumping: poses relative to an ancestor become relative to that one's. From the last body down, since what is
+// read must not have jumped yet, and ancestors have lower numbers.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void jump(const Team& team, const ModelView& m, Scratch<Real>& s, const int* ancestor) {
+  TOUCHSTONE_ROLLED
+  for (int top = m.sizes.bodies - 1; top > 0; top -= team.size()) {
+    const int b = top - team.lane(), to = b > 0 ? ancestor[b] : 0;
+    Pose X;
+    if (to > 0) X = load_pose(s.X + 12 * to) * load_pose(s.X + 12 * b);
+    team.sync();
+    if (to > 0) store(X, s.X + 12 * b);
+    team.sync();
+  }
+}
+
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void forward_kinematics(const Team& team, const ModelView& m, Scratch<Real>& s) {
   if (team.lane() == 0) {
     const Vec zero{0, 0, 0};
     store(Pose{{axis(0, 1.0), axis(1, 1.0), axis(2, 1.0)}, zero}, s.X);
     store(Motion{zero, zero}, s.velocity);
-    store(Motion{zero, -load_vec(m.settings.gravity)}, s.acceleration);
   }
   TOUCHSTONE_ROLLED
   for (int b = 1 + team.lane(); b < m.sizes.bodies; b += team.size()) place_in_parent(m, s, b);
   team.sync();
   TOUCHSTONE_ROLLED
-  for (int level = 0; level < m.sizes.levels; ++level) {
-    TOUCHSTONE_ROLLED
-    for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size()) {
-      const int b = m.level_body[k];
-      store(load_pose(s.X + 12 * m.body_parent[b]) * load_pose(s.X + 12 * b), s.X + 12 * b);
-    }
-    team.sync();
-  }
+  for (int round = 0; round < m.sizes.jumps; ++round) jump(team, m, s, m.body_jump + round * m.sizes.bodies);
   TOUCHSTONE_ROLLED
   for (int j = team.lane(); j < m.sizes.joints; j += team.size()) complete_axes(m, s, j);
   team.sync();
   TOUCHSTONE_ROLLED
-  for (int level = 0; level < m.sizes.levels; ++level) {
-    TOUCHSTONE_ROLLED
-    for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size())
-      move_body(m, s, m.level_body[k]);
-    team.sync();
-  }
+  for (int b = 1 + team.lane(); b < m.sizes.bodies; b += team.size()) move_body(m, s, b);
+  team.sync();
 }
 
 constexpr int kWrench = 10;  // where it starts among the numbers of a subtree
@@ -166,32 +197,41 @@ constexpr int kWrench = 10;  // where it starts among the numbers of a subtree
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void body_velocities(const Team& team, const ModelView& m, const Scratch<Real>& s, const double* v,
                                      double* velocities) {
-  if (team.lane() == 0) store(Motion{{0, 0, 0}, {0, 0, 0}}, velocities);
-  team.sync();
   TOUCHSTONE_ROLLED
-  for (int level = 0; level < m.sizes.levels; ++level) {
-    TOUCHSTONE_ROLLED
-    for (int k = m.level_start[level] + team.lane(); k < m.level_start[level + 1]; k += team.size()) {
-      const int b = m.level_body[k], parent = m.body_parent[b];
-      Motion sum = load_motion(velocities + 6 * parent);
-      const int first = m.body_first_dof[b], end = m.body_first_dof[b + 1];
-      for (int i = first; i < end; ++i) sum = sum + v[i] * load_motion(s.S + 6 * i);
-      store(sum, velocities + 6 * b);
-    }
-    team.sync();
-  }
+  for (int b = team.lane(); b < m.sizes.bodies; b += team.size())
+    store(path_velocity(m, s, m.body_last_dof[b], v), velocities + 6 * b);
+  team.sync();
 }
 
-// Adds to each body's numbers, from kFirst on, those of its children, from the leaves to the root.
-template <int kFirst, typename Team>
+// The same for two of them at once.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void body_velocities(const Team& team, const ModelView& m, const Scratch<Real>& s, const double* v_1,
+                                     const double* v_2, double* velocities_1, double* velocities_2) {
+  TOUCHSTONE_ROLLED
+  for (int b = team.lane(); b < m.sizes.bodies; b += team.size()) {
+    Motion sum_1{{0, 0, 0}, {0, 0, 0}}, sum_2 = sum_1;
+    const int last = m.body_last_dof[b], first = last >= 0 ? m.row_start[last] : 0;
+    for (int k = first; k < (last >= 0 ? m.row_start[last + 1] : 0); ++k) {
+      const int i = m.row_dof[k];
+      const Motion S = load_motion(s.S + 6 * i);
+      sum_1 = sum_1 + v_1[i] * S;
+      sum_2 = sum_2 + v_2[i] * S;
+    }
+    store(sum_1, velocities_1 + 6 * b);
+    store(sum_2, velocities_2 + 6 * b);
+  }
+  team.sync();
+}
+
+// Adds to each body's numbers those of its children, from the leaves to the root.
+template <typename Team>
 TOUCHSTONE_LANE void sum_subtrees(const Team& team, const ModelView& m, double* values) {
-  constexpr int kWidth = kSubtree - kFirst;
   TOUCHSTONE_ROLLED
   for (int level = m.sizes.levels - 2; level >= 0; --level) {
-    const int first = m.level_start[level], count = kWidth * (m.level_start[level + 1] - first);
+    const int first = m.level_start[level], count = kSubtree * (m.level_start[level + 1] - first);
     TOUCHSTONE_ROLLED
     for (int item = team.lane(); item < count; item += team.size()) {
-      const int b = m.level_body[first + item / kWidth], i = kFirst + item % kWidth;
+      const int b = m.level_body[first + item / kSubtree], i = item % kSubtree;
       double sum = values[kSubtree * b + i];
       for (int c = m.child_start[b]; c < m.child_start[b + 1]; ++c) sum += values[kSubtree * m.child_body[c] + i];
       values[kSubtree * b + i] = sum;
@@ -207,7 +247,7 @@ TOUCHSTONE_LANE void compute_bias(const Team& team, const ModelView& m, Scratch<
   for (int b = 1 + team.lane(); b < m.sizes.bodies; b += team.size()) {
     double* own = s.subtree + kSubtree * b;
     spatial_inertia(m, b, load_pose(s.X + 12 * b), reference_point(m, s, b), own);
-    Wrench needed = inertial_force(own, load_motion(s.velocity + 6 * b), load_motion(s.acceleration + 6 * b));
+    Wrench needed = inertial_force(own, load_motion(s.velocity + 6 * b), path_acceleration(m, s, b));
     if (m.applied_wrench != nullptr) {
       const double* applied = m.applied_wrench + 6 * b;
       const Vec f = load_vec(applied),
@@ -217,7 +257,7 @@ TOUCHSTONE_LANE void compute_bias(const Team& team, const ModelView& m, Scratch<
     store(needed, own + kWrench);
   }
   team.sync();
-  sum_subtrees<0>(team, m, s.subtree);
+  sum_subtrees(team, m, s.subtree);
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
     s.tau[i] = -dot(load_motion(s.S + 6 * i), load_wrench(s.subtree + kSubtree * m.dof_body[i] + kWrench));

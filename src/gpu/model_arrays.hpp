@@ -12,11 +12,13 @@ namespace touchstone::gpu {
 
 struct ModelSizes {
   int bodies = 0, joints = 0, nq = 0, nv = 0, nu = 0, na = 0, shapes = 0, pairs = 0;
-  int levels = 0;         // of the tree: bodies of a level have their parents in the one before
-  int depths = 0;         // of the dofs: how many numbers of ancestors there are
-  int mass_entries = 0;   // of the sparse rows of the mass matrix
-  int limits = 0;         // joints with limits
-  int tendon_limits = 0;  // fixed tendons with limits
+  int levels = 0;                       // of the tree: bodies of a level have their parents in the one before
+  int jumps = 0;                        // rounds of body_jump: twice as far each
+  int depths = 0;                       // of the dofs: how many numbers of ancestors there are
+  int base_dofs = 0, base_entries = 0;  // of the free joints at the roots of trees
+  int mass_entries = 0;                 // of the sparse rows of the mass matrix
+  int limits = 0;                       // joints with limits
+  int tendon_limits = 0;                // fixed tendons with limits
   int equalities = 0, equality_rows = 0;
   int friction_rows = 0;  // of dry friction, which every step has
   int single_rows = 0;    // the most rows of limits, dry friction and servos in a step
@@ -33,6 +35,7 @@ struct ModelSettings {
   int clamp_controls = 1;
 };
 
+constexpr int kFreeDofs = 6;  // of a free joint
 enum JointKind { kFreeJoint, kBallJoint, kHingeJoint, kSlideJoint, kScrewJoint };
 enum ShapeKind { kPlaneShape, kSphereShape, kCapsuleShape, kBoxShape, kEllipsoidShape };
 enum EqualityKind { kConnectEquality, kWeldEquality, kJointEquality };
@@ -49,52 +52,58 @@ enum ActivationKind { kNoActivation, kIntegratorActivation, kFilterActivation, k
 constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 12, torque_scale, polynomial 5
 
 // Every array, for memory, files and copies alike.
-#define TOUCHSTONE_MODEL_INTS(X)                                                                 \
-  X(body_parent)      /* bodies */                                                               \
-  X(body_root)        /* bodies: the body whose origin spatial quantities are about */           \
-  X(body_first_joint) /* bodies + 1 */                                                           \
-  X(body_first_dof)   /* bodies + 1 */                                                           \
-  X(body_last_dof)    /* bodies: -1 for what does not move */                                    \
-  X(level_start)      /* levels + 1, in level_body */                                            \
-  X(level_body)       /* bodies without the world */                                             \
-  X(child_start)      /* bodies + 1, in child_body */                                            \
-  X(child_body)                                                                                  \
-  X(joint_type)                                                                                  \
-  X(joint_q)                                                                                     \
-  X(joint_dof)                                                                                   \
-  X(joint_spins) /* joints: 1 for those of free bodies, whose spin is conserved */               \
-  X(dof_joint)                                                                                   \
-  X(dof_body)                                                                                    \
-  X(dof_parent)                                                                                  \
-  X(row_start)          /* nv + 1: the row of a dof, its ancestors from the root, itself last */ \
-  X(row_dof)            /* mass_entries */                                                       \
-  X(update_start)       /* nv + 1, in update_entry: what the elimination of a dof changes */     \
-  X(update_entry)       /* entry of the mass matrix */                                           \
-  X(update_pair)        /* 256 i + j: it loses the product of these entries of the dof's row */  \
-  X(depth_start)        /* depths + 1, in depth_dof */                                           \
-  X(depth_dof)          /* nv: by their numbers of ancestors */                                  \
-  X(dof_actuator_start) /* nv + 1, in dof_actuator */                                            \
-  X(dof_actuator)                                                                                \
-  X(limit_joint)                                                                                 \
-  X(tendon_start) /* tendon_limits + 1, in tendon_dof */                                         \
-  X(tendon_dof)                                                                                  \
-  X(tendon_q)                                                                                    \
-  X(equality_type)                                                                               \
-  X(equality_a) /* bodies, or joints */                                                          \
-  X(equality_b) /* the same; -1: none */                                                         \
-  X(equality_row)                                                                                \
-  X(equality_of_row)                                                                             \
-  X(actuator_dof)                                                                                \
-  X(actuator_q)                                                                                  \
-  X(actuator_activation) /* entry of the activations, or -1 */                                   \
-  X(actuator_dynamics)                                                                           \
-  X(actuator_flags)                                                                              \
-  X(shape_type)                                                                                  \
-  X(shape_body)                                                                                  \
-  X(shape_element) /* in Model::shapes */                                                        \
-  X(pair_a)        /* pairs: shapes; bodies are those of the shapes */                           \
-  X(pair_b)                                                                                      \
-  X(pair_dimension) /* 1 or 3 */                                                                 \
+#define TOUCHSTONE_MODEL_INTS(X)                                                                   \
+  X(body_parent)      /* bodies */                                                                 \
+  X(body_root)        /* bodies: the body whose origin spatial quantities are about */             \
+  X(body_first_joint) /* bodies + 1 */                                                             \
+  X(body_first_dof)   /* bodies + 1 */                                                             \
+  X(body_last_dof)    /* bodies: -1 for what does not move */                                      \
+  X(level_start)      /* levels + 1, in level_body */                                              \
+  X(level_body)       /* bodies without the world */                                               \
+  X(body_jump)        /* jumps x bodies: the ancestor 1, 2, 4 ... levels up; 0 for the world */    \
+  X(child_start)      /* bodies + 1, in child_body */                                              \
+  X(child_body)                                                                                    \
+  X(joint_type)                                                                                    \
+  X(joint_q)                                                                                       \
+  X(joint_dof)                                                                                     \
+  X(joint_spins) /* joints: 1 for those of free bodies, whose spin is conserved */                 \
+  X(dof_joint)                                                                                     \
+  X(dof_body)                                                                                      \
+  X(dof_parent)                                                                                    \
+  X(row_start)    /* nv + 1: the row of a dof, its ancestors from the root, itself last */         \
+  X(row_dof)      /* mass_entries */                                                               \
+  X(dof_end)      /* one past its last descendant; those between are its descendants */            \
+  X(dof_near_end) /* the same, but for free joints at roots the end of the joint's own */          \
+  X(base_dof)     /* base_dofs */                                                                  \
+  X(base_entry)   /* base_entries: entries of the rows of these dofs */                            \
+  X(base_entry_dof)                                                                                \
+  X(order_start)        /* depths + 1, in order_entry */                                           \
+  X(order_entry)        /* mass_entries: entries of the mass matrix by the depths of their dofs */ \
+  X(order_dof)          /* the dof whose row an entry is in */                                     \
+  X(depth_start)        /* depths + 1, in depth_dof */                                             \
+  X(depth_dof)          /* nv: by their numbers of ancestors */                                    \
+  X(dof_actuator_start) /* nv + 1, in dof_actuator */                                              \
+  X(dof_actuator)                                                                                  \
+  X(limit_joint)                                                                                   \
+  X(tendon_start) /* tendon_limits + 1, in tendon_dof */                                           \
+  X(tendon_dof)                                                                                    \
+  X(tendon_q)                                                                                      \
+  X(equality_type)                                                                                 \
+  X(equality_a) /* bodies, or joints */                                                            \
+  X(equality_b) /* the same; -1: none */                                                           \
+  X(equality_row)                                                                                  \
+  X(equality_of_row)                                                                               \
+  X(actuator_dof)                                                                                  \
+  X(actuator_q)                                                                                    \
+  X(actuator_activation) /* entry of the activations, or -1 */                                     \
+  X(actuator_dynamics)                                                                             \
+  X(actuator_flags)                                                                                \
+  X(shape_type)                                                                                    \
+  X(shape_body)                                                                                    \
+  X(shape_element) /* in Model::shapes */                                                          \
+  X(pair_a)        /* pairs: shapes; bodies are those of the shapes */                             \
+  X(pair_b)                                                                                        \
+  X(pair_dimension) /* 1 or 3 */                                                                   \
   X(pair_may_lock)  /* 0: whatever the configuration, the pair can open and close */
 
 #define TOUCHSTONE_MODEL_DOUBLES(X)                                       \

@@ -154,15 +154,25 @@ TOUCHSTONE_LANE Real square_of(const Team& team, const ModelView& m, const Scrat
   return team.sum(sum);
 }
 
-// The scale of a block in the certificate: the mean of its rows of G without equalities.
+// The scales of the blocks in the certificate: the mean of their rows of G without equalities. A lane a row.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE double scale_of(const Team& team, const ModelView& m, const Scratch<Real>& s,
-                                const Block<Real>& block) {
-  if (block.type != BlockType::kCoulomb)
-    return static_cast<double>(square_of(team, m, s, block.row) + block.compliance);
-  Real sum = Real(0);
-  for (int r = 0; r < 3; ++r) sum += square_of(team, m, s, block.row + r);
-  return static_cast<double>(sum) / 3.0;
+TOUCHSTONE_LANE void set_scales(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  TOUCHSTONE_ROLLED
+  for (int row = team.lane(); row < s.row_count; row += team.size()) {
+    const Real* y = s.Y + row * s.stride;
+    Real sum = Real(0);
+    for (int i = 0; i < m.sizes.nv; ++i) sum += y[i] * y[i];
+    s.f_1[row] = sum;  // free until the sweeps
+  }
+  team.sync();
+  TOUCHSTONE_ROLLED
+  for (int k = team.lane(); k < s.block_count; k += team.size()) {
+    Block<Real>& block = s.blocks[k];
+    const Real* squares = s.f_1 + block.row;
+    block.scale = block.type == BlockType::kCoulomb ? static_cast<double>(squares[0] + squares[1] + squares[2]) / 3.0
+                                                    : static_cast<double>(squares[0] + block.compliance);
+  }
+  team.sync();
 }
 
 // Of what a row has without equalities: below it, loops let nothing move along the row, and its impulse is bounded so.
@@ -217,8 +227,19 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE void make_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
   TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.row_count * s.stride; k += team.size()) s.Y[k] = Real(0);
+  // Several at a time: L lies in slow memory.
+  constexpr int kAtOnce = 4;
   TOUCHSTONE_ROLLED
-  for (int k = team.lane(); k < m.sizes.mass_entries; k += team.size()) s.L_rows[k] = static_cast<Real>(s.L[k]);
+  for (int first = team.lane(); first < m.sizes.mass_entries; first += kAtOnce * team.size()) {
+    double held[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (first + k * team.size() < m.sizes.mass_entries) held[k] = s.L[first + k * team.size()];
+    }
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (first + k * team.size() < m.sizes.mass_entries)
+        s.L_rows[first + k * team.size()] = static_cast<Real>(held[k]);
+    }
+  }
   TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < m.sizes.nv; k += team.size()) s.D_half[k] = static_cast<Real>(s.D_root[k]);
   team.sync();
@@ -247,13 +268,9 @@ TOUCHSTONE_LANE void make_rows(const Team& team, const ModelView& m, Scratch<Rea
 
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void fill_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  if (s.block_count == 0) return;
   make_rows(team, m, s);
-  TOUCHSTONE_ROLLED
-  for (int k = 0; k < s.block_count; ++k) {
-    const double scale = scale_of(team, m, s, s.blocks[k]);
-    if (team.lane() == 0) s.blocks[k].scale = scale;
-  }
-  team.sync();
+  set_scales(team, m, s);
   if (m.sizes.equality_rows > 0) project_rows(team, m, s);
   TOUCHSTONE_ROLLED
   for (int k = 0; k < s.block_count; ++k) {

@@ -31,7 +31,6 @@ struct TreeStage {
       .S = Use::kWrite,
       .velocity = Use::kKept,
       .free_velocity = Use::kKept,
-      .acceleration = Use::kLocal,
       .subtree = Use::kLocal,
       .L = Use::kWrite,
       .D_inverse = Use::kWrite,
@@ -61,7 +60,6 @@ struct LoopStage {
       .q = Use::kKept,
       .X = Use::kKept,
       .S = Use::kRead,
-      .base_velocity = Use::kWrite,
       .L = Use::kRead,
       .D_root = Use::kRead,
       .v_free = Use::kKept,
@@ -69,6 +67,7 @@ struct LoopStage {
       .work = Use::kLocal,
       .Y_e = Use::kWrite,
       .G_e = Use::kWrite,
+      .inverse_e = Use::kWrite,
       .lambda_e = Use::kLocal,
       .bias_e = Use::kWrite,
       .counts = Use::kKept,
@@ -91,7 +90,7 @@ struct SolveStage {
       .servo_force = Use::kKept,
       .servo_gain = Use::kKept,
       .servo_mode = Use::kKept,
-      .Y_e = Use::kRead,
+      .Y_e = Use::kKept,
       .part_e = Use::kLocal,
       .contacts = Use::kKept,
       .blocks = Use::kWrite,
@@ -121,11 +120,11 @@ struct FinishStage {
       .S = Use::kKept,
       .free_velocity = Use::kKept,
       .next_velocity = Use::kLocal,
-      .subtree = Use::kLocal,
-      .L = Use::kKept,
+      .L = Use::kRead,
       .D_inverse = Use::kKept,
       .D_root = Use::kKept,
       .v_free = Use::kKept,
+      .v_base = Use::kKept,
       .v_next = Use::kLocal,
       .work = Use::kLocal,
       .servo_force = Use::kKept,
@@ -133,7 +132,8 @@ struct FinishStage {
       .activation = Use::kKept,
       .servo_mode = Use::kKept,
       .Y_e = Use::kKept,
-      .G_e = Use::kKept,
+      .G_e = Use::kRead,
+      .inverse_e = Use::kKept,
       .lambda_e = Use::kLocal,
       .bias_e = Use::kKept,
       .along_e = Use::kLocal,
@@ -205,8 +205,16 @@ TOUCHSTONE_LANE void copy_words(const Team& team, const void* from, void* to, st
   const auto* source = static_cast<const std::int64_t*>(from);
   auto* target = static_cast<std::int64_t*>(to);
   const int words = static_cast<int>((bytes + 7) / 8);
+  constexpr int kAtOnce = 4;  // loads that are under way together
+  int i = team.lane();
   TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < words; i += team.size()) target[i] = source[i];
+  for (; i + (kAtOnce - 1) * team.size() < words; i += kAtOnce * team.size()) {
+    std::int64_t held[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) held[k] = source[i + k * team.size()];
+    for (int k = 0; k < kAtOnce; ++k) target[i + k * team.size()] = held[k];
+  }
+  TOUCHSTONE_ROLLED
+  for (; i < words; i += team.size()) target[i] = source[i];
 }
 
 // Between the record and the fast memory of a stage: whole arrays, and of those with room for a pool what is in use.

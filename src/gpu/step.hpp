@@ -43,7 +43,7 @@ TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const Worl
   for (int j = team.lane(); j < m.sizes.joints; j += team.size()) conserve_spin(m, s, j);
   team.sync();
   if (!compute_free_motion(team, m, s)) return false;
-  body_velocities(team, m, s, s.v_free, s.free_velocity);
+  if (m.sizes.equality_rows == 0) body_velocities(team, m, s, s.v_free, s.free_velocity);
   return true;
 }
 
@@ -51,6 +51,8 @@ TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const Worl
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool assemble(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s) {
   s.block_count = s.row_count = 0;
+  if (m.sizes.equality_rows > 0 && s.contact_count > 0)  // without loops they are there already
+    body_velocities(team, m, s, s.v_free, s.v_base, s.free_velocity, s.base_velocity);
   if (!list_singles(team, m, s) || !list_contacts(team, m, s)) return false;
   fill_rows(team, m, s);
   recall_impulses(team, world.warm, s);
@@ -145,7 +147,7 @@ TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const St
     if (round + 1 == kRounds || !bound_exceeding_servos(team, m, s)) break;
     compute_mass(team, m, s);
     if (!compute_free_motion(team, m, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);
-    body_velocities(team, m, s, s.v_free, s.free_velocity);
+    if (m.sizes.equality_rows == 0) body_velocities(team, m, s, s.v_free, s.free_velocity);
   }
   if (!finish_step(team, m, world, s))
     return report(team, world, WorldStatus::kDiverged, natv, s.contact_count, sweeps);

@@ -103,6 +103,9 @@ struct Block {
   Real friction, tangent[2], normal, shear[2], alpha;
 };
 
+// Entries of the factor; before there is a mass matrix, its place holds six numbers for each dof (move_body).
+TOUCHSTONE_BOTH int factor_room(const ModelSizes& n) { return n.mass_entries > 6 * n.nv ? n.mass_entries : 6 * n.nv; }
+
 // The arrays of a step: type, name, entries. `Real` is what the sweeps compute with, `stride` that of the rows of Y.
 #define TOUCHSTONE_SCRATCH(FIELD)                                                                               \
   FIELD(double, q, n.nq) /* at the start of the step */                                                         \
@@ -113,9 +116,8 @@ struct Block {
   FIELD(double, free_velocity, 6 * n.bodies)                           /* with v_free */                        \
   FIELD(double, base_velocity, n.equality_rows > 0 ? 6 * n.bodies : 0) /* with v_base, where that is another */ \
   FIELD(double, next_velocity, 6 * n.bodies)                           /* with v_next */                        \
-  FIELD(double, acceleration, 6 * n.bodies)                                                                     \
   FIELD(double, subtree, kSubtree* n.bodies) /* inertia (mass, first, second moment) and wrench */              \
-  FIELD(double, L, n.mass_entries)           /* factor of A: rows of the mass matrix */                         \
+  FIELD(double, L, factor_room(n))           /* factor of A: rows of the mass matrix */                         \
   FIELD(double, D_inverse, n.nv)             /* its diagonal */                                                 \
   FIELD(double, D_root, n.nv)                /* and D^-1/2 */                                                   \
   FIELD(double, tau, n.nv)                                                                                      \
@@ -131,10 +133,11 @@ struct Block {
   FIELD(int, candidate, pool.candidates)                                                                        \
   FIELD(double, Y_e, n.equality_rows* stride) /* equalities: whitened rows, factor of G, impulses */            \
   FIELD(double, G_e, n.equality_rows* n.equality_rows)                                                          \
+  FIELD(double, inverse_e, n.equality_rows) /* of the diagonal of the factor */                                 \
   FIELD(double, lambda_e, n.equality_rows)                                                                      \
   FIELD(double, bias_e, n.equality_rows)                                                                        \
-  FIELD(double, along_e, n.equality_rows)           /* velocities along Y_e */                                  \
-  FIELD(double, part_e, n.equality_rows* pool.rows) /* of each row along each of Y_e */                         \
+  FIELD(double, along_e, n.equality_rows)         /* velocities along Y_e */                                    \
+  FIELD(Real, part_e, n.equality_rows* pool.rows) /* of each row along each of Y_e */                           \
   FIELD(Contact, contacts, pool.contacts)                                                                       \
   FIELD(Block<Real>, blocks, pool.blocks)                                                                       \
   FIELD(Real, L_rows, n.mass_entries) /* L and D_root in the rows' precision */                                 \

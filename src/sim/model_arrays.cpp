@@ -45,7 +45,6 @@ void fill_settings(const Model& model, const SimulatorOptions& options, gpu::Mod
   settings.clamp_controls = model.options.clamp_controls ? 1 : 0;
 }
 
-// Bodies by their depth in the tree, and their children.
 // Lists one after another: where each starts, and all of them.
 void flatten(const std::vector<std::vector<int>>& lists, std::vector<int>& start, std::vector<int>& all) {
   start.push_back(0);
@@ -55,6 +54,7 @@ void flatten(const std::vector<std::vector<int>>& lists, std::vector<int>& start
   }
 }
 
+// Bodies by their depth in the tree, their children, and their ancestors 1, 2, 4 ... levels up.
 void fill_levels(const Model& model, gpu::ModelArrays& a) {
   std::vector<std::vector<int>> levels, children(at(model.nbody));
   std::vector<int> depth(at(model.nbody), -1);
@@ -68,6 +68,14 @@ void fill_levels(const Model& model, gpu::ModelArrays& a) {
   flatten(levels, a.level_start, a.level_body);
   flatten(children, a.child_start, a.child_body);
   a.sizes.levels = static_cast<int>(levels.size());
+  std::vector<int> jump;
+  for (int b = 0; b < model.nbody; ++b) jump.push_back(b > 0 ? model.bodies[at(b)].parent : 0);
+  while (std::any_of(jump.begin(), jump.end(), [](int ancestor) { return ancestor > 0; })) {
+    a.body_jump.insert(a.body_jump.end(), jump.begin(), jump.end());
+    const std::vector<int> last = jump;
+    for (int& ancestor : jump) ancestor = last[at(ancestor)];
+    ++a.sizes.jumps;
+  }
 }
 
 void fill_bodies(const Model& model, gpu::ModelArrays& a) {
@@ -128,6 +136,39 @@ void fill_joints(const Model& model, const ReferenceWeights& weights, gpu::Model
   push(a.dof_weight, weights.dof);
 }
 
+// In which order the entries of the mass matrix are computed when it is factored (gpu/inertia.hpp).
+void fill_factor_order(const Model& model, gpu::ModelArrays& a) {
+  for (int i = 0; i < model.nv; ++i) a.dof_end.push_back(i + 1);
+  for (int i = model.nv - 1; i >= 0; --i) {
+    const int parent = model.dof_parent[at(i)];
+    if (parent >= 0) a.dof_end[at(parent)] = std::max(a.dof_end[at(parent)], a.dof_end[at(i)]);
+  }
+  a.dof_near_end = a.dof_end;
+  for (int i = 0; i < model.nv; ++i) {
+    const int joint = model.dof_joint[at(i)], first = model.joint_dof[at(joint)];
+    if (model.joints[at(joint)].type != JointType::kFree || model.dof_parent[at(first)] >= 0) continue;
+    a.dof_near_end[at(i)] = first + gpu::kFreeDofs;
+    a.base_dof.push_back(i);
+    for (int k = a.row_start[at(i)]; k < a.row_start[at(i + 1)]; ++k) {
+      a.base_entry.push_back(k);
+      a.base_entry_dof.push_back(i);
+    }
+  }
+  a.sizes.base_dofs = static_cast<int>(a.base_dof.size());
+  a.sizes.base_entries = static_cast<int>(a.base_entry.size());
+  for (int depth = 0; depth < a.sizes.depths; ++depth) {
+    a.order_start.push_back(static_cast<int>(a.order_entry.size()));
+    for (int k = a.depth_start[at(depth)]; k < a.depth_start[at(depth + 1)]; ++k) {
+      const int i = a.depth_dof[at(k)];
+      for (int entry = a.row_start[at(i)]; entry < a.row_start[at(i + 1)]; ++entry) {
+        a.order_entry.push_back(entry);
+        a.order_dof.push_back(i);
+      }
+    }
+  }
+  a.order_start.push_back(static_cast<int>(a.order_entry.size()));
+}
+
 void fill_dofs(const Model& model, gpu::ModelArrays& a) {
   a.sizes.nv = model.nv;
   a.dof_joint = model.dof_joint;
@@ -144,17 +185,6 @@ void fill_dofs(const Model& model, gpu::ModelArrays& a) {
     a.row_start.push_back(static_cast<int>(a.row_dof.size()));
   }
   a.sizes.mass_entries = a.row_start.back();
-  a.update_start.push_back(0);
-  for (int k = 0; k < model.nv; ++k) {
-    const int start = a.row_start[at(k)], ancestors = a.row_start[at(k + 1)] - start - 1;
-    for (int i = 0; i < ancestors; ++i) {
-      for (int j = 0; j <= i; ++j) {
-        a.update_entry.push_back(a.row_start[at(a.row_dof[at(start + i)])] + j);
-        a.update_pair.push_back(256 * i + j);
-      }
-    }
-    a.update_start.push_back(static_cast<int>(a.update_entry.size()));
-  }
   std::vector<std::vector<int>> depths;
   for (int i = 0; i < model.nv; ++i) {
     const std::size_t ancestors = at(model.row_length[at(i)] - 1);
@@ -163,6 +193,7 @@ void fill_dofs(const Model& model, gpu::ModelArrays& a) {
   }
   flatten(depths, a.depth_start, a.depth_dof);
   a.sizes.depths = static_cast<int>(depths.size());
+  fill_factor_order(model, a);
 }
 
 void fill_tendons(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
