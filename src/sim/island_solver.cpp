@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
+
+#include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
 
@@ -51,9 +52,6 @@ bool give_up_recovery(Constraints& c, TreeIsland& island) {
 // than that of the whole, which tolerances are relative to.
 constexpr double kRestTolerance = 0.1;
 
-// Solvers by name solve the problem as it is; the default one may choose its way.
-constexpr std::string_view kEliminates = "auto";
-
 // The primal view of an island, made when a solver asks for it.
 class TreePrimal final : public PrimalSource {
  public:
@@ -92,7 +90,7 @@ IslandSolver::IslandSolver(const SimulatorOptions& options)
   };
   configure(*solver_options_);
   strict_options_ = solver_->make_strict(*solver_options_);
-  if (entry_->name != kEliminates) return;
+  if (!entry_->eliminates) return;
   rest_options_ = solver_->make_options();
   configure(*rest_options_);
   rest_options_->relative_tolerance *= kRestTolerance;

@@ -71,7 +71,6 @@ class TreeIslands {
                    std::vector<int>& groups) const;
   void index_uses(const Model& model, const Constraints& constraints);
   void set_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
-  static void set_full_pattern(const Blocks& blocks, BlockSparseMatrix& G);
   static bool keeps_pattern(const Constraints& constraints, TreeIsland& island);
   void build_jacobian(const Model& model, const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
   int pack_rows(const Model& model, const Constraints& constraints, const TreeIsland& island, int tree,
