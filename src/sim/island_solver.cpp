@@ -168,6 +168,23 @@ void IslandSolver::finish_island(const Step& step, const ContactProblem& problem
   work.times.certify += clock.lap();
 }
 
+// An island whose problem would not fit into memory: its constraints are left out.
+void IslandSolver::refuse_island(const Step& step, const TreeIsland& island, Work& work) {
+  int rows = 0;
+  for (const int block : island.blocks) {
+    const int first = step.constraints.blocks.row[at(block)], size = step.constraints.blocks.size(block);
+    step.lambda.segment(first, size).setZero();
+    if (step.u != nullptr) step.u->segment(first, size).setConstant(std::numeric_limits<double>::quiet_NaN());
+    rows += size;
+  }
+  work.status = SolveStatus::kInvalidProblem;
+  work.solution.clear_report();
+  work.solution.message = fmt::format(
+      "{} constraints with {} rows join {} trees of bodies: more than {} pairs of rows on one tree are not solved for; "
+      "let meshes collide as hulls or pieces, or take coarser ones",
+      island.blocks.size(), rows, island.trees.size(), TreeIslands::kMostEntries);
+}
+
 // Islands have rows of their own, of lambda and of the constraints, so that threads do not meet there.
 void IslandSolver::solve_island(int index, int thread, const Step& step, StageClock& clock) {
   Work& work = *work_[at(index)];
@@ -176,6 +193,10 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   work.times = {};
   work.residuals = {};
   work.conflict = false;
+  if (!islands_.fits(index, c)) {
+    refuse_island(step, islands_[index], work);
+    return;
+  }
   islands_.build_problem(index, step.model, c, step.h, scratch);
   TreeIsland& island = islands_[index];
   if (step.u != nullptr) {

@@ -325,6 +325,17 @@ void TreeIslands::spread_products(const Constraints& c, TreeIsland& island, int 
   }
 }
 
+bool TreeIslands::fits(int island, const Constraints& c) const {
+  double entries = 0.0;
+  for (const int tree : islands_[at(island)]->trees) {
+    double rows = 0.0;
+    for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u)
+      rows += c.blocks.size(islands_[at(island)]->blocks[at(uses_[u].block)]);
+    entries += rows * rows;
+  }
+  return entries <= kMostEntries;
+}
+
 void TreeIslands::build_problem(int index, const Model& model, const Constraints& c, double h, Scratch& scratch) {
   TreeIsland& island = *islands_[at(index)];
   ContactProblem& problem = island.problem;

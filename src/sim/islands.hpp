@@ -50,6 +50,11 @@ class TreeIslands {
     std::vector<int> starts;
     AlignedVector products;
   };
+  // Numbers in G that may be made: 1.3 GB of memory, and about as much again for a factor. One tree has G for all pairs
+  // of its rows, so that is 12,649 rows on one.
+  static constexpr double kMostEntries = 1.6e8;
+  // Whether the G of an island is below that.
+  bool fits(int island, const Constraints& constraints) const;
   // The problem of one island: G = Y' Y + R and g = J v_free + b. Needs solve_constraint_rows. May run for different
   // islands in different threads, each with a scratch of its own.
   void build_problem(int island, const Model& model, const Constraints& constraints, double h, Scratch& scratch);

@@ -320,7 +320,7 @@ bool PositionPass::solve_by_default(const TreeIsland& island, Work& work) {
 bool PositionPass::solve_island(const Step& step, int index, Work& work) {
   const TreeIsland& island = islands_[index];
   bool is_usable = pivot(step, island, work);
-  if (!is_usable) {
+  if (!is_usable && islands_.fits(index, rows_)) {
     islands_.build_problem(index, step.model, rows_, 0.0, scratch_);
     is_usable = solve_by_default(island, work);
   }
