@@ -207,9 +207,10 @@ void recover(StepContext& s) {
   if (s.constraints.count() == 0 || !s.work.q.allFinite() || !s.v_next.allFinite()) return;
   compute_row_velocity(s);
   const StabilisationOptions& options = s.options.stabilisation;
-  if (options.method != Stabilisation::kPosition || !s.rules.is_exact) return;
+  if (!options.any_passes() || !s.rules.is_exact) return;
   // Short steps need no pass each, but every step lets equalities drift.
-  const bool has_loops = !s.model.equalities.empty() || !s.model.loop_joints.empty();
+  const bool has_loops =
+      options.passes(StabilisedKind::kLoop) && !(s.model.equalities.empty() && s.model.loop_joints.empty());
   const double interval = !has_loops ? std::max(s.h, 0.5 * options.time_constant) : s.h;
   s.since_pass = std::min(s.since_pass + s.h, interval);
   if (s.since_pass < interval - 0.5 * s.h) return;
