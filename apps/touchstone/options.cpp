@@ -126,7 +126,7 @@ void add_scene_options(Command command, SceneOptions& options) {
   command
       .add_option("--option", options.options,
                   "Any option of the simulator or the solver; may be repeated. Simulator: tolerance, max_iterations, "
-                  "warm_start, islands, sleep, erp, slop, recovery_speed, restitution_threshold, margin, ...")
+                  "warm_start, islands, sleep, erp, loop_erp, loop_softening, slop, recovery_speed, margin, ...")
       .option_text("KEY=VALUE")
       .allow_extra_args(false);
   command.add_option("--keyframe", options.keyframe, "Start at this keyframe of the model (default: the first)")

@@ -81,6 +81,7 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   energy_jumps += report.warnings.energy_jump ? 1 : 0;
   deep_penetrations += report.warnings.deep_penetration ? 1 : 0;
   recovery_conflicts += report.warnings.recovery_conflict ? 1 : 0;
+  contacts_left_out += report.warnings.contacts_left_out ? 1 : 0;
   if (report.hindered_block >= 0 && first_hindered.empty()) first_hindered = sim.describe_hindered();
   limit_cycles += report.warnings.limit_cycle ? 1 : 0;
   accuracy.add(report.accuracy);
@@ -153,6 +154,12 @@ void add_warnings(const RunStatistics& s, const Row& row) {
          fmt::format("steps in which violated constraints asked for contradicting recoveries; look for bodies that are "
                      "squeezed{}{}",
                      s.first_hindered.empty() ? "" : ": first ", s.first_hindered));
+  }
+  if (s.contacts_left_out > 0) {
+    warn(
+        s.contacts_left_out,
+        "steps with more contacts of triangles than are looked for, of which the deepest were kept; let meshes collide "
+        "as hulls or pieces, or take coarser ones");
   }
   if (s.limit_cycles > 0) {
     warn(s.limit_cycles,
@@ -343,7 +350,8 @@ nlohmann::ordered_json statistics_json(const RunStatistics& s) {
             {"variational_fallback", s.variational_fallbacks},
             {"limit_cycle", s.limit_cycles},
             {"accuracy_missed", s.accuracy.missed},
-            {"event_fallback", s.events.fallbacks}}},
+            {"event_fallback", s.events.fallbacks},
+            {"contacts_left_out", s.contacts_left_out}}},
           {"iterations", s.iterations},
           {"most_iterations", s.most_iterations},
           {"newton_iterations", s.newton},

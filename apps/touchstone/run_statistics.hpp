@@ -42,6 +42,7 @@ struct RunStatistics {
   double energy_error = 0.0;  // J: the change of energy that no force explains, summed
   // Steps with these warnings.
   int energy_jumps = 0, deep_penetrations = 0, recovery_conflicts = 0, variational_fallbacks = 0, limit_cycles = 0;
+  int contacts_left_out = 0;
   AccuracyReport accuracy;         // of all steps
   EventReport events;              // of all steps
   int recoveries = 0;              // steps after which the configuration was moved out of violations

@@ -194,6 +194,9 @@ void bind_step_report(nb::module_& m) {
       .def_prop_ro(
           "event_fallback", [](const StepReport& r) { return r.warnings.event_fallback; },
           "Part of the step was made by time stepping.")
+      .def_prop_ro(
+          "contacts_left_out", [](const StepReport& r) { return r.warnings.contacts_left_out; },
+          "Surfaces of triangles had more contacts than a step looks for: the deepest were kept.")
       .def_ro("cycling_actuator", &StepReport::cycling_actuator, "The actuator of limit_cycle; -1: none.")
       .def_ro("times", &StepReport::times)
       .def("_repr_html_", &report_html)

@@ -66,8 +66,8 @@ QueryStatus collide_pieces(const CollisionShape& A, const Pose& X_WA, const Coll
   return worst;
 }
 
-// The surface S with the convex pieces, or the triangles, of the other shape.
-void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionShape& other, const Pose& X_WO,
+// The surface S with the convex pieces, or the triangles, of the other shape. False if the allowance was spent.
+bool collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionShape& other, const Pose& X_WO,
                      double margin, bool swapped, CollisionWorkspace& workspace, QueryCache* cache,
                      std::vector<Manifold>& out, const QueryOptions& options) {
   QueryOptions near = options;
@@ -79,6 +79,7 @@ void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionS
   SurfaceWorkspace& work = workspace.surface;
   if (other.surface() == nullptr) {
     pieces_near(other, box, [&](int i) {
+      if (work.allowance.is_spent()) return;
       find_surface_contacts(*S.surface(), {piece(other, i), X_SO, i, nullptr, nullptr}, settings, workspace.query,
                             work);
       flush_surface_contacts(X_WS, settings, piece(other, i).radius(), swapped, other.is_convex() ? cache : nullptr,
@@ -89,6 +90,7 @@ void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionS
     work.other_triangles.clear();
     other.surface()->overlapping(box, work.other_triangles);
     for (const int index : work.other_triangles) {
+      if (work.allowance.is_spent()) break;
       const SurfaceTriangle t = other.surface()->triangle(index);
       const ConvexShape triangle = ConvexShape::triangle(t.vertices[0], t.vertices[1], t.vertices[2], radius);
       find_surface_contacts(*S.surface(), {triangle, X_SO, 0, other.surface(), &t}, settings, workspace.query, work);
@@ -96,6 +98,30 @@ void collide_surface(const CollisionShape& S, const Pose& X_WS, const CollisionS
     flush_surface_contacts(X_WS, settings, radius, swapped, cache, workspace.query, work, out);
   }
   number_equal_ids(first, work, out);
+  return !work.allowance.is_spent();
+}
+
+// The same with what one pair may cost. Where that is spent the margin was too wide, or the shapes are far inside each
+// other: with a smaller margin what is nearest is found still; without any, what was found has to do.
+QueryStatus collide_within_allowance(const CollisionShape& S, const Pose& X_WS, const CollisionShape& other,
+                                     const Pose& X_WO, double margin, bool swapped, CollisionWorkspace& workspace,
+                                     QueryCache* cache, std::vector<Manifold>& out, const QueryOptions& options) {
+  constexpr double kSmaller = 1.0 / 64.0;
+  constexpr int kMostTrials = 3;
+  const std::size_t first = out.size();
+  const double wanted = margin;
+  const SurfaceWorkspace::Allowance allowance = workspace.surface.allowance;
+  bool is_whole = false;
+  for (int trial = 0; trial < kMostTrials; ++trial) {
+    out.resize(first);
+    workspace.surface.allowance = allowance;
+    is_whole = collide_surface(S, X_WS, other, X_WO, margin, swapped, workspace, cache, out, options);
+    if (is_whole || margin == 0.0) break;
+    margin = trial + 2 < kMostTrials ? kSmaller * margin : 0.0;
+  }
+  const bool is_limited = !is_whole || margin != wanted;
+  workspace.surface.allowance = allowance;
+  return is_limited ? QueryStatus::kLimited : QueryStatus::kConverged;
 }
 
 }  // namespace
@@ -151,12 +177,9 @@ QueryStatus collide(const CollisionShape& A, const Pose& X_WA, const CollisionSh
   if (A.surface() == nullptr && B.surface() == nullptr) {
     return collide_pieces(A, X_WA, B, X_WB, margin, workspace, out, options);
   }
-  if (A.surface() != nullptr) {
-    collide_surface(A, X_WA, B, X_WB, margin, false, workspace, query_cache, out, options);
-  } else {
-    collide_surface(B, X_WB, A, X_WA, margin, true, workspace, query_cache, out, options);
-  }
-  return QueryStatus::kConverged;
+  if (A.surface() != nullptr)
+    return collide_within_allowance(A, X_WA, B, X_WB, margin, false, workspace, query_cache, out, options);
+  return collide_within_allowance(B, X_WB, A, X_WA, margin, true, workspace, query_cache, out, options);
 }
 
 }  // namespace touchstone

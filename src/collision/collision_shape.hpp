@@ -56,6 +56,8 @@ struct PairCache {
 
 // Appends the manifolds of a pair: one for two convex shapes that touch, one for each pair of touching pieces, one for
 // each normal on a surface. Ids are unique in the pair. Poses that are not finite append nothing and return kInvalid.
+// A pair with a surface for which workspace.surface.allowance does not do is looked at with a smaller margin, and in
+// the end as far as it goes: kLimited.
 QueryStatus collide(const CollisionShape& A, const Pose& X_WA, const CollisionShape& B, const Pose& X_WB, double margin,
                     CollisionWorkspace& workspace, PairCache* cache, std::vector<Manifold>& out,
                     const QueryOptions& options = {});

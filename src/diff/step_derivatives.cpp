@@ -28,6 +28,9 @@ void require_usable(const StepContext& step) {
   if (&step.rules != &hard::kRules && !step.rules.contact_laws) {
     throw Error("derivatives of a step are available for hard constraints and compliant laws, not for softened models");
   }
+  if (step.options.stabilisation.softens_loops()) {
+    throw Error("derivatives of a step are not available for loops that give way: set loop_softening=none");
+  }
   if (step.options.accuracy > 0.0) throw Error("derivatives of a step are those of steps of one size: set accuracy=0");
   if (step.options.substeps > 1) throw Error("derivatives of a step are those of one part: set substeps=1");
   if (!step.model.loop_joints.empty()) {

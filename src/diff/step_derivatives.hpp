@@ -90,7 +90,7 @@ class StepDerivatives {
   void add_law_rates(const StepContext& step, CompliantModel model);
   void add_mobility_rates(const StepContext& step, int block);
   void add_mobility(const StepContext& step, int block, int row, const double* weights, VectorX& by_q);
-  void add_gap_rate(const StepContext& step, int row);
+  void add_gap_rate(const StepContext& step, StabilisedKind kind, int row);
   void add_ball_limit(const StepContext& step, const Constraint& constraint, int row, double lambda, const VectorX& x,
                       ImplicitBalance& balance);
   void add_coupling(const StepContext& step, const Constraint& constraint, int row, double lambda, const VectorX& x,

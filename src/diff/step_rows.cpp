@@ -53,13 +53,13 @@ void StepDerivatives::add_rows(const StepContext& step) {
     add_pair(step, block);
     switch (constraint.kind) {
       case ConstraintKind::kContact:
-        if (!step.rules.contact_laws) add_gap_rate(step, row + size - 1);
+        if (!step.rules.contact_laws) add_gap_rate(step, StabilisedKind::kContact, row + size - 1);
         break;
       case ConstraintKind::kJointLimit:
         add_ball_limit(step, constraint, row, lambda, step.v_next, main_);
         [[fallthrough]];
       case ConstraintKind::kTendonLimit:
-        add_gap_rate(step, row);
+        add_gap_rate(step, StabilisedKind::kLimit, row);
         break;
       case ConstraintKind::kTendonSpring: {
         const double stretch =
@@ -71,8 +71,8 @@ void StepDerivatives::add_rows(const StepContext& step) {
       }
       case ConstraintKind::kEquality:
         add_coupling(step, constraint, row, lambda, step.v_next, main_);
-        if (step.options.stabilisation.method == Stabilisation::kBaumgarte) {  // b = erp error / h
-          const double slope = step.options.stabilisation.erp / step.h;
+        if (const double share = step.options.stabilisation.share_of(StabilisedKind::kLoop); share > 0.0) {
+          const double slope = share / step.h;  // b = erp error / h
           main_.rows().block(row, 0, size, model_.nv) += slope * position_.view().middleRows(row, size);
         }
         break;
@@ -161,7 +161,7 @@ void StepDerivatives::set_position_rates(const StepContext& step) {
 }
 
 // b of a hard row changes with its gap, unless it bounces.
-void StepDerivatives::add_gap_rate(const StepContext& step, int row) {
+void StepDerivatives::add_gap_rate(const StepContext& step, StabilisedKind kind, int row) {
   const Constraints& c = step.constraints;
   const StabilisationOptions& s = step.options.stabilisation;
   const double gap = c.position[at(row)], open = std::max(0.0, gap) / step.h;
@@ -170,8 +170,8 @@ void StepDerivatives::add_gap_rate(const StepContext& step, int row) {
     slope = 1.0 / step.h;  // compliant: b = gap / h
   } else if (c.bias[row] != open + c.recovery[row]) {
     return;  // bounces
-  } else if (s.method == Stabilisation::kBaumgarte && c.recovery[row] < 0.0 && c.recovery[row] > -s.recovery_speed) {
-    slope += s.erp / step.h;
+  } else if (s.share_of(kind) > 0.0 && c.recovery[row] < 0.0 && c.recovery[row] > -s.recovery_speed) {
+    slope += s.share_of(kind) / step.h;
   }
   if (slope != 0.0) main_.rows().row(row).head(model_.nv) += slope * main_.J().row(row);
 }

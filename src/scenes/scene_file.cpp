@@ -145,7 +145,8 @@ void read_options(const Node& root, Scene& scene) {
     if (root[key].exists()) set(key, root[key]);
   }
   if (const Node group = root["stabilisation"]; group.exists()) {
-    group.allow({"method", "recovery_time", "erp", "slop", "recovery_speed", "restitution_threshold"});
+    group.allow({"method", "recovery_time", "erp", "loop_erp", "limit_erp", "contact_erp", "slop", "recovery_speed",
+                 "restitution_threshold", "loops", "loop_tolerance", "loop_softening"});
     for (const Node& item : group.items()) set(item.key() == "method" ? "stabilisation" : item.key(), item);
   }
   if (const Node group = root["options"]; group.exists()) {

@@ -34,6 +34,10 @@ bool bounces(const Impedance& impedance) { return reference_spring(impedance.sol
 void check_options(const Model& model, const SimulatorOptions& options, Complaints& complaints) {
   if (options.integrator != Integrator::kSemiImplicitEuler) complaints.add("integrators other than euler");
   if (options.constraints != ConstraintModel::kRigid) complaints.add("softened constraints (constraints = mujoco)");
+  const StabilisationOptions& s = options.stabilisation;
+  if (s.loop_erp >= 0.0 || s.limit_erp >= 0.0 || s.contact_erp >= 0.0)
+    complaints.add("an erp for loops, limits or contacts alone");
+  if (s.softens_loops()) complaints.add("loops that give way (loop_softening)");
   if (options.substeps != 1) complaints.add("substeps");
   if (options.accuracy > 0.0) complaints.add("steps in parts (accuracy)");
   if (options.sleep.mode == SleepMode::kOn || (options.sleep.mode == SleepMode::kModel && model.options.sleep_enabled))

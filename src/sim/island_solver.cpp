@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
+
+#include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/sim/start_check.hpp"
@@ -53,9 +54,6 @@ bool give_up_recovery(Constraints& c, TreeIsland& island) {
 // than that of the whole, which tolerances are relative to.
 constexpr double kRestTolerance = 0.1;
 
-// Solvers by name solve the problem as it is; the default one may choose its way.
-constexpr std::string_view kEliminates = "auto";
-
 // The primal view of an island, made when a solver asks for it.
 class TreePrimal final : public PrimalSource {
  public:
@@ -94,7 +92,7 @@ IslandSolver::IslandSolver(const SimulatorOptions& options)
   };
   configure(*solver_options_);
   strict_options_ = solver_->make_strict(*solver_options_);
-  if (entry_->name != kEliminates) return;
+  if (!entry_->eliminates) return;
   rest_options_ = solver_->make_options();
   configure(*rest_options_);
   rest_options_->relative_tolerance *= kRestTolerance;
@@ -190,6 +188,23 @@ bool IslandSolver::accept_start(const Step& step, const TreeIsland& island, Tree
   return true;
 }
 
+// An island whose problem would not fit into memory: its constraints are left out.
+void IslandSolver::refuse_island(const Step& step, const TreeIsland& island, Work& work) {
+  int rows = 0;
+  for (const int block : island.blocks) {
+    const int first = step.constraints.blocks.row[at(block)], size = step.constraints.blocks.size(block);
+    step.lambda.segment(first, size).setZero();
+    if (step.u != nullptr) step.u->segment(first, size).setConstant(std::numeric_limits<double>::quiet_NaN());
+    rows += size;
+  }
+  work.status = SolveStatus::kInvalidProblem;
+  work.solution.clear_report();
+  work.solution.message = fmt::format(
+      "{} constraints with {} rows join {} trees of bodies: more than {} pairs of rows on one tree are not solved for; "
+      "let meshes collide as hulls or pieces, or take coarser ones",
+      island.blocks.size(), rows, island.trees.size(), TreeIslands::kMostEntries);
+}
+
 // Islands have rows of their own, of lambda and of the constraints, so that threads do not meet there.
 void IslandSolver::solve_island(int index, int thread, const Step& step, StageClock& clock) {
   Work& work = *work_[at(index)];
@@ -198,6 +213,10 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   work.times = {};
   work.residuals = {};
   work.conflict = false;
+  if (!islands_.fits(index, c)) {
+    refuse_island(step, islands_[index], work);
+    return;
+  }
   islands_.build_rows(index, c, step.h);
   TreeIsland& island = islands_[index];
   bool is_done = accept_start(step, island, scratch, work);

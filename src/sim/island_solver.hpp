@@ -77,6 +77,7 @@ class IslandSolver {
   bool accept_start(const Step& step, const TreeIsland& island, TreeIslands::Scratch& scratch, Work& work) const;
   bool solve_without_loops(const ContactProblem& problem, Work& work) const;
   void solve_whole(const Step& step, TreeIsland& island, PrimalSource& primal, Work& work) const;
+  static void refuse_island(const Step& step, const TreeIsland& island, Work& work);
   void finish_island(const Step& step, const ContactProblem& problem, Work& work, StageClock& clock) const;
 
   const CatalogueEntry* entry_;

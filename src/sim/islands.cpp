@@ -5,6 +5,7 @@
 #include <span>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/contact/problem_parts.hpp"
 #include "touchstone/math/lanes.hpp"
 
 namespace touchstone {
@@ -16,23 +17,7 @@ void copy_blocks(const Constraints& c, const std::vector<int>& members, ContactP
     return;
   }
   problem.blocks.clear();
-  for (const int block : members) {
-    const int row = c.blocks.row[at(block)];
-    switch (c.blocks.type[at(block)]) {
-      case BlockType::kEquality:
-        problem.blocks.add_equality(c.blocks.size(block));
-        break;
-      case BlockType::kNonNegative:
-        problem.blocks.add_nonnegative();
-        break;
-      case BlockType::kBox:
-        problem.blocks.add_box(c.blocks.lo[at(row)], c.blocks.hi[at(row)]);
-        break;
-      case BlockType::kCoulomb:
-        problem.blocks.add_coulomb(c.blocks.mu.data() + row, c.blocks.size(block) - 1);
-        break;
-    }
-  }
+  for (const int block : members) append_block(c.blocks, block, problem.blocks);
 }
 
 }  // namespace
@@ -117,30 +102,6 @@ bool TreeIslands::keeps_pattern(const Constraints& c, TreeIsland& island) {
   return same;
 }
 
-// On one tree all blocks are joined. Values are written whole, but for the padding.
-void TreeIslands::set_full_pattern(const Blocks& blocks, BlockSparseMatrix& G) {
-  const int n = blocks.count();
-  G.start.resize(at(n + 1));
-  G.col.resize(at(n) * at(n));
-  G.offset.resize(at(n) * at(n) + 1);
-  G.all_3x3 = true;
-  std::size_t entry = 0, offset = 0;
-  for (int i = 0; i < n; ++i) {
-    const int rows = blocks.size(i);
-    G.start[at(i)] = static_cast<int>(entry);
-    G.all_3x3 = G.all_3x3 && rows == 3;
-    for (int j = 0; j < n; ++j, ++entry) {
-      G.col[entry] = j;
-      G.offset[entry] = offset + at(rows * blocks.row[at(j)]);
-    }
-    offset += at(rows * blocks.rows());
-  }
-  G.start[at(n)] = static_cast<int>(entry);
-  G.offset[entry] = offset;
-  G.values.resize(offset + BlockSparseMatrix::kPadding);
-  std::fill(G.values.end() - BlockSparseMatrix::kPadding, G.values.end(), 0.0);
-}
-
 // G joins the blocks that share a tree. Made row by row, already sorted.
 void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch& s) const {
   const Blocks& blocks = island.problem.blocks;
@@ -155,7 +116,7 @@ void TreeIslands::set_pattern(const Constraints& c, TreeIsland& island, Scratch&
   G.row_begin = blocks.row;
   G.col_begin = blocks.row;
   if (island.trees.size() == 1) {
-    set_full_pattern(blocks, G);
+    set_full_pattern(blocks, G);  // on one tree all blocks are joined
     return;
   }
   G.start.assign(1, 0);
@@ -362,6 +323,17 @@ void TreeIslands::spread_products(const Constraints& c, TreeIsland& island, int 
       write_panel<true>(s.products.data(), padded, row, rows, column, columns, panel);
     }
   }
+}
+
+bool TreeIslands::fits(int island, const Constraints& c) const {
+  double entries = 0.0;
+  for (const int tree : islands_[at(island)]->trees) {
+    double rows = 0.0;
+    for (std::size_t u = first_use(tree); u < first_use(tree + 1); ++u)
+      rows += c.blocks.size(islands_[at(island)]->blocks[at(uses_[u].block)]);
+    entries += rows * rows;
+  }
+  return entries <= kMostEntries;
 }
 
 void TreeIslands::build_problem(int index, const Model& model, const Constraints& c, double h, Scratch& scratch) {

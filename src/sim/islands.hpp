@@ -51,6 +51,11 @@ class TreeIslands {
     AlignedVector products;
     VectorX whitened;  // nv: Y lambda of an island
   };
+  // Numbers in G that may be made: 1.3 GB of memory, and about as much again for a factor. One tree has G for all pairs
+  // of its rows, so that is 12,649 rows on one.
+  static constexpr double kMostEntries = 1.6e8;
+  // Whether the G of an island is below that.
+  bool fits(int island, const Constraints& constraints) const;
   // The problem of one island: G = Y' Y + R and g = J v_free + b. Needs solve_constraint_rows. May run for different
   // islands in different threads, each with a scratch of its own.
   void build_problem(int island, const Model& model, const Constraints& constraints, double h, Scratch& scratch);
@@ -75,7 +80,6 @@ class TreeIslands {
                    std::vector<int>& groups) const;
   void index_uses(const Model& model, const Constraints& constraints);
   void set_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
-  static void set_full_pattern(const Blocks& blocks, BlockSparseMatrix& G);
   static bool keeps_pattern(const Constraints& constraints, TreeIsland& island);
   void build_jacobian(const Model& model, const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
   int pack_rows(const Model& model, const Constraints& constraints, const TreeIsland& island, int tree,

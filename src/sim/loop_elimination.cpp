@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/contact/problem_parts.hpp"
 #include "touchstone/math/dense_kernels.hpp"
 
 namespace touchstone {
@@ -10,46 +11,6 @@ namespace {
 
 // A row that gives way by less than this share of what it would without loops is held by them.
 constexpr double kHeldByLoops = 1e-6;
-
-// A block of another problem, at the end of this one.
-void append_block(const ContactProblem& problem, int block, ContactProblem& to) {
-  const Blocks& from = problem.blocks;
-  Blocks& blocks = to.blocks;
-  const int first = from.row[at(block)], size = from.size(block);
-  blocks.type.push_back(from.type[at(block)]);
-  blocks.row.push_back(blocks.row.back() + size);
-  for (int row = first; row < first + size; ++row) {
-    blocks.mu.push_back(from.mu[at(row)]);
-    blocks.lo.push_back(from.lo[at(row)]);
-    blocks.hi.push_back(from.hi[at(row)]);
-    to.row_length.push_back(problem.length(row));
-  }
-}
-
-// All blocks joined to all: their places, as in a dense matrix.
-void join_all(const Blocks& blocks, BlockSparseMatrix& G) {
-  const int n = blocks.count();
-  G.row_begin = blocks.row;
-  G.col_begin = blocks.row;
-  G.start.clear();
-  G.col.clear();
-  G.offset.clear();
-  G.all_3x3 = true;
-  std::size_t offset = 0;
-  for (int i = 0; i < n; ++i) {
-    G.start.push_back(static_cast<int>(G.col.size()));
-    G.all_3x3 = G.all_3x3 && blocks.size(i) == 3;
-    for (int j = 0; j < n; ++j) {
-      G.col.push_back(j);
-      G.offset.push_back(offset);
-      offset += at(blocks.size(i) * blocks.size(j));
-    }
-  }
-  G.start.push_back(static_cast<int>(G.col.size()));
-  G.offset.push_back(offset);
-  G.values.resize(offset + BlockSparseMatrix::kPadding);
-  std::fill(G.values.end() - BlockSparseMatrix::kPadding, G.values.end(), 0.0);
-}
 
 }  // namespace
 
@@ -102,7 +63,10 @@ bool LoopElimination::build_rest(const ContactProblem& problem) {
   blocks.clear();
   rest_.row_length.clear();
   for (int i = 0; i < problem.nblock(); ++i) {
-    if (problem.blocks.type[at(i)] != BlockType::kEquality) append_block(problem, i, rest_);
+    if (problem.blocks.type[at(i)] == BlockType::kEquality) continue;
+    append_block(problem.blocks, i, blocks);
+    for (int row = problem.blocks.row[at(i)]; row < problem.blocks.row[at(i + 1)]; ++row)
+      rest_.row_length.push_back(problem.length(row));
   }
   const int n = blocks.rows();
   if (n == 0) return true;
@@ -115,7 +79,8 @@ bool LoopElimination::build_rest(const ContactProblem& problem) {
     if (!(own[r] > kHeldByLoops * diagonal_[r])) return false;
     rest_.dual.g[r] = own[n];
   }
-  join_all(blocks, rest_.dual.G_sparse);
+  rest_.dual.G_sparse.row_begin = rest_.dual.G_sparse.col_begin = blocks.row;
+  set_full_pattern(blocks, rest_.dual.G_sparse);
   double* value = rest_.dual.G_sparse.values.data();
   for (int i = 0; i < blocks.count(); ++i) {
     for (int c = 0; c < n; ++c) {

@@ -96,11 +96,17 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
   list.add("recovery_time", options.stabilisation.time_constant, 1e-9, kLarge,
            "s; position: violations fall to 1/e in this time");
   list.add("erp", options.stabilisation.erp, 0.0, 1.0, "baumgarte: share of a violation that one step removes");
+  list.add("loop_erp", options.stabilisation.loop_erp, -1.0, 1.0,
+           "share of an error of loops that the contact problem removes in a step; -1: as stabilisation says");
+  list.add("limit_erp", options.stabilisation.limit_erp, -1.0, 1.0, "the same for limits");
+  list.add("contact_erp", options.stabilisation.contact_erp, -1.0, 1.0, "the same for contacts");
   list.add("slop", options.stabilisation.slop, 0.0, 1.0, "m or rad; violation that is left alone");
   list.add("recovery_speed", options.stabilisation.recovery_speed, 0.0, kLarge,
            "m/s; penetrations end at most so fast");
   list.add("loops", options.stabilisation.loops, {"pass", "closed"},
            "position: loops get one pass a step, or as many as close them");
+  list.add("loop_softening", options.stabilisation.loop_softening, {"none", "impedance"},
+           "loops of rigid constraints are rigid, or springs and dampers by their solref and solimp");
   list.add("loop_tolerance", options.stabilisation.loop_tolerance, 1e-9, 1.0, "m; closed: error that may be left");
   list.add("restitution_threshold", options.stabilisation.restitution_threshold, 0.0, kLarge,
            "m/s; slower impacts do not bounce");

@@ -1,6 +1,7 @@
 #include "touchstone/sim/options.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "touchstone/base/error.hpp"
 
@@ -11,7 +12,34 @@ void require(bool ok, const char* field, double value, const char* allowed) {
   if (!ok) throw Error(ErrorDetail{.where = {}, .message = fmt::format("{} is {}", field, value), .remedy = allowed});
 }
 
+double own_share(const StabilisationOptions& s, StabilisedKind kind) {
+  switch (kind) {
+    case StabilisedKind::kLoop:
+      return s.loop_erp;
+    case StabilisedKind::kLimit:
+      return s.limit_erp;
+    case StabilisedKind::kContact:
+      return s.contact_erp;
+  }
+  return -1.0;
+}
+
 }  // namespace
+
+double StabilisationOptions::share_of(StabilisedKind kind) const {
+  const double own = own_share(*this, kind);
+  if (own >= 0.0) return own;
+  return method == Stabilisation::kBaumgarte ? erp : 0.0;
+}
+
+bool StabilisationOptions::passes(StabilisedKind kind) const {
+  if (kind == StabilisedKind::kLoop && softens_loops()) return false;
+  return method == Stabilisation::kPosition && !(own_share(*this, kind) >= 0.0);
+}
+
+bool StabilisationOptions::any_passes() const {
+  return passes(StabilisedKind::kLoop) || passes(StabilisedKind::kLimit) || passes(StabilisedKind::kContact);
+}
 
 void SimulatorOptions::validate() const {
   require(std::isfinite(time_step) && time_step >= 0.0, "time_step", time_step,
@@ -42,6 +70,11 @@ void SimulatorOptions::validate() const {
   const StabilisationOptions& s = stabilisation;
   require(s.time_constant > 0.0, "stabilisation.time_constant", s.time_constant, "give a time in s, above 0");
   require(s.erp >= 0.0 && s.erp <= 1.0, "stabilisation.erp", s.erp, "give a share between 0 and 1");
+  for (const auto& [name, own] :
+       {std::pair("stabilisation.loop_erp", s.loop_erp), std::pair("stabilisation.limit_erp", s.limit_erp),
+        std::pair("stabilisation.contact_erp", s.contact_erp)}) {
+    require(own <= 1.0, name, own, "give a share between 0 and 1, or -1 for what the stabilisation says");
+  }
   require(std::isfinite(s.slop) && s.slop >= 0.0, "stabilisation.slop", s.slop, "give a length in metres, 0 or more");
   require(s.recovery_speed >= 0.0, "stabilisation.recovery_speed", s.recovery_speed, "give a speed in m/s, 0 or more");
   require(s.restitution_threshold >= 0.0, "stabilisation.restitution_threshold", s.restitution_threshold,

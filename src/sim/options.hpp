@@ -28,6 +28,15 @@ enum class Stabilisation : std::uint8_t {
   kBaumgarte,  // the contact problem asks for a velocity
 };
 
+// Kinds of constraints whose violations may be brought back each in a way of its own.
+enum class StabilisedKind : std::uint8_t { kLoop, kLimit, kContact };
+
+// Whether loops (equalities and loop joints) of the hard model give way.
+enum class LoopSoftening : std::uint8_t {
+  kNone,
+  kImpedance,  // each as a spring and damper, by its own solref and solimp, as in MuJoCo (sim/models/soft.hpp)
+};
+
 // How far loops (equalities) are closed after a step, with Stabilisation::kPosition.
 enum class LoopClosing : std::uint8_t {
   kPass,    // one pass with all other violations: to second order in the way of a step
@@ -39,11 +48,22 @@ struct StabilisationOptions {
   Stabilisation method = Stabilisation::kPosition;
   double time_constant = 0.004;  // s, kPosition: violations fall to 1/e in this time
   double erp = 0.2;              // kBaumgarte: share of a violation that one step removes
-  double slop = 2e-4;            // m or rad; contacts and limits may be violated so much without being pushed back
-  double recovery_speed = 1.0;   // m/s; violations are left at most so fast, but for equalities with kBaumgarte
+  // Baumgarte for one kind alone: the share of its violations that a step removes, whatever the method is; 0: they are
+  // left alone. Negative: as the method says.
+  double loop_erp = -1.0, limit_erp = -1.0, contact_erp = -1.0;
+  double slop = 2e-4;           // m or rad; contacts and limits may be violated so much without being pushed back
+  double recovery_speed = 1.0;  // m/s; violations are left at most so fast, but for equalities with kBaumgarte
   LoopClosing loops = LoopClosing::kPass;
+  LoopSoftening loop_softening = LoopSoftening::kNone;
   double loop_tolerance = 1e-9;        // m, kClosed
   double restitution_threshold = 0.1;  // m/s or rad/s; slower impacts do not bounce
+
+  bool softens_loops() const { return loop_softening == LoopSoftening::kImpedance; }
+  // The share of a kind's violation that the contact problem asks to be removed in a step.
+  double share_of(StabilisedKind kind) const;
+  // Whether the position pass brings a kind back.
+  bool passes(StabilisedKind kind) const;
+  bool any_passes() const;
 };
 
 // Contacts of the compliant solvers (sap, lagged, similar; docs/compliant.md).

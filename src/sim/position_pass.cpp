@@ -33,6 +33,11 @@ double near_of(const StabilisationOptions& options, Violation violation) {
   return std::max((violation == Violation::kTwoSided ? kNearEquality : kNear) * options.slop, kLeastNear);
 }
 
+StabilisedKind stabilised_kind(Violation violation) {
+  if (violation == Violation::kOverlap) return StabilisedKind::kContact;
+  return violation == Violation::kOneSided ? StabilisedKind::kLimit : StabilisedKind::kLoop;
+}
+
 void ensure_rows(VectorX& v, int rows) {
   if (v.size() < rows) v.resize(2 * rows);
 }
@@ -56,6 +61,7 @@ bool PositionPass::asks(const Step& step, int block) const {
   const int first = c.blocks.row[at(block)], last = c.blocks.row[at(block + 1)] - 1;
   if (c.recovers[at(last)] == 0) return false;
   const Violation violation = entry_of(c.list[at(block)].kind).violation;
+  if (!step.options.passes(stabilised_kind(violation))) return false;
   const double near = near_of(step.options, violation);
   if (violation != Violation::kTwoSided) return -gap(step, last) - step.options.slop > near;
   for (int row = first; row <= last; ++row) {
@@ -107,10 +113,11 @@ void PositionPass::add_rows(const Step& step, int block) {
   rows_.blocks.add_equality(m);
   copy_parts(c, block, 0, m);
   const double near = near_of(step.options, Violation::kTwoSided);
+  const bool is_held = !step.options.passes(StabilisedKind::kLoop);  // as far open as it is
   for (int r = 0; r < m; ++r) {
     const int row = c.blocks.row[at(block)] + r;
     const double error = gap(step, row);
-    way_.push_back(std::abs(error) * c.row_length[at(row)] > near ? -error : 0.0);
+    way_.push_back(is_held || std::abs(error) * c.row_length[at(row)] <= near ? 0.0 : -error);
     rows_.bias[rows_.rows() - m + r] = 0.0;
   }
 }
@@ -320,7 +327,7 @@ bool PositionPass::solve_by_default(const TreeIsland& island, Work& work) {
 bool PositionPass::solve_island(const Step& step, int index, Work& work) {
   const TreeIsland& island = islands_[index];
   bool is_usable = pivot(step, island, work);
-  if (!is_usable) {
+  if (!is_usable && islands_.fits(index, rows_)) {
     islands_.build_problem(index, step.model, rows_, 0.0, scratch_);
     is_usable = solve_by_default(island, work);
   }

@@ -124,6 +124,7 @@ void StepReport::merge_earlier(const StepReport& earlier) {
   warnings.limit_cycle |= earlier.warnings.limit_cycle;
   warnings.accuracy_missed |= earlier.warnings.accuracy_missed;
   warnings.event_fallback |= earlier.warnings.event_fallback;
+  warnings.contacts_left_out |= earlier.warnings.contacts_left_out;
   accuracy.add(earlier.accuracy);
   events.add_earlier(earlier.events);
   if (cycling_actuator < 0) cycling_actuator = earlier.cycling_actuator;

@@ -11,10 +11,17 @@ namespace touchstone {
 
 enum class StepStatus : std::uint8_t {
   kOk,
-  kNotConverged,    // some island was not solved to the tolerance; the residuals say how far it is
-  kInvalidProblem,  // the solver refused the problem of some island; its constraints were left out
-  kDiverged,  // the new state is not finite, or the mass matrix is not positive definite: the state was not changed
+  kNotConverged,  // some island was not solved to the tolerance; the residuals say how far it is
+  // The solver refused the problem of some island, or it is too large to be made (TreeIslands::kMostEntries): its
+  // constraints were left out.
+  kInvalidProblem,
+  // The new state is not finite or beyond all bounds (kLargestState), or the mass matrix is not positive definite: the
+  // state was not changed.
+  kDiverged,
 };
+
+// m, rad, m/s or rad/s: a state with a larger number has diverged, although it is finite still.
+constexpr double kLargestState = 1e10;
 
 const char* to_string(StepStatus status);
 
@@ -69,9 +76,11 @@ struct StepWarnings {
   bool accuracy_missed = false;
   // Part of the step was made by time stepping: more events than EventOptions::max_events, or none of its modes fitted.
   bool event_fallback = false;
+  // Surfaces of triangles had more contacts than a step can look for or use: the deepest were kept (CollisionLimits).
+  bool contacts_left_out = false;
   bool any() const {
     return energy_jump || deep_penetration || recovery_conflict || variational_fallback || limit_cycle ||
-           accuracy_missed || event_fallback;
+           accuracy_missed || event_fallback || contacts_left_out;
   }
 };
 

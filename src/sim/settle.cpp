@@ -84,7 +84,7 @@ void fail_moving_activations(StepContext& s, SleepTrial& c) {
 // What the position pass would move.
 void fail_violated(StepContext& s, SleepTrial& c) {
   const StabilisationOptions& options = s.options.stabilisation;
-  if (options.method != Stabilisation::kPosition || !s.rules.is_exact || s.constraints.count() == 0) return;
+  if (!options.any_passes() || !s.rules.is_exact || s.constraints.count() == 0) return;
   compute_row_velocity(s);
   const bool moved = run_pass(s, std::max(s.h, s.since_pass), s.detector.margin());
   for (const int tree : c.trees) {

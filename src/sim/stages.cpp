@@ -99,8 +99,12 @@ bool free_motion(StepContext& s, SpringRule springs) {
 
 void detect(StepContext& s) {
   s.clock.start();
-  if (s.model.options.contacts_enabled)
-    s.detector.detect(s.parameters, s.data, s.options.swept_margin ? s.h : 0.0, s.recovery_reach, mocap_moves(s));
+  if (s.model.options.contacts_enabled) {
+    // Rules that do not look ahead have no use for what is not near yet.
+    const double ahead = s.options.swept_margin && s.rules.looks_ahead ? s.h : 0.0;
+    s.detector.detect(s.parameters, s.data, ahead, s.recovery_reach, mocap_moves(s));
+    s.report.warnings.contacts_left_out |= s.detector.counts().shortened > 0;
+  }
   s.report.times.collision = s.clock.lap();
 }
 
@@ -203,9 +207,10 @@ void recover(StepContext& s) {
   if (s.constraints.count() == 0 || !s.work.q.allFinite() || !s.v_next.allFinite()) return;
   compute_row_velocity(s);
   const StabilisationOptions& options = s.options.stabilisation;
-  if (options.method != Stabilisation::kPosition || !s.rules.is_exact) return;
+  if (!options.any_passes() || !s.rules.is_exact) return;
   // Short steps need no pass each, but every step lets equalities drift.
-  const bool has_loops = !s.model.equalities.empty() || !s.model.loop_joints.empty();
+  const bool has_loops =
+      options.passes(StabilisedKind::kLoop) && !(s.model.equalities.empty() && s.model.loop_joints.empty());
   const double interval = !has_loops ? std::max(s.h, 0.5 * options.time_constant) : s.h;
   s.since_pass = std::min(s.since_pass + s.h, interval);
   if (s.since_pass < interval - 0.5 * s.h) return;
@@ -231,8 +236,15 @@ void recover(StepContext& s) {
   if (s.closure) close_loops(s);
 }
 
+namespace {
+
+// Numbers that grow from step to step are no motion long before they are infinite. Not true of a NaN.
+bool is_bounded(const VectorX& x) { return (x.array().abs() <= kLargestState).all(); }
+
+}  // namespace
+
 void finish_motion(StepContext& s) {
-  if (!s.work.q.allFinite() || !s.v_next.allFinite() || s.report.status == StepStatus::kDiverged) {
+  if (!is_bounded(s.work.q) || !is_bounded(s.v_next) || s.report.status == StepStatus::kDiverged) {
     s.report.status = StepStatus::kDiverged;
     return;
   }

@@ -59,9 +59,13 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
                      "compliant solver",
                  .remedy = "set sleep=false, constraints=rigid and a solver of rigid contact, or another integrator"});
   }
+  if (is_exact_rule && chosen.stabilisation.softens_loops()) {
+    throw Error({.where = {},
+                 .message = "this integrator (event, contact-implicit) was asked for with loops that give way",
+                 .remedy = "set loop_softening=none, or another integrator"});
+  }
   if (options.stabilisation.loops == LoopClosing::kClosed && rules.is_exact &&
-      options.stabilisation.method == Stabilisation::kPosition &&
-      !(model.equalities.empty() && model.loop_joints.empty()))
+      options.stabilisation.passes(StabilisedKind::kLoop) && !(model.equalities.empty() && model.loop_joints.empty()))
     closure.emplace(model);
   forget();
 }
@@ -80,7 +84,7 @@ void StepContext::forget() {
   }
   is_resting = false;
   // A state that was put together may be deep in violations.
-  const bool recovers = rules.is_exact && options.stabilisation.method == Stabilisation::kPosition;
+  const bool recovers = rules.is_exact && options.stabilisation.any_passes();
   since_pass = std::max(h, 0.5 * options.stabilisation.time_constant);
   recovery_reach = recovers ? options.stabilisation.recovery_speed * since_pass : 0.0;
 }

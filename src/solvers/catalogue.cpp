@@ -86,8 +86,15 @@ std::vector<CatalogueEntry> make_catalogue() {
       {"similar", "compliant, Hunt-Crossley", "Newton in velocities with exact line search", kPrimal,
        "Castro et al. 2025, V-C", ContactModel::kCcp, make_compliant<CompliantModel::kSimilar>,
        CompliantModel::kSimilar},
-      {"auto", "NCP", "sweeps, modes, interior point, smoothing Newton, by island: the default", kAll, "Touchstone",
-       ContactModel::kNcp, make<AutoSolver>},
+      {"auto",
+       "NCP",
+       "sweeps, modes, interior point, smoothing Newton, by island: the default",
+       kAll,
+       "Touchstone",
+       ContactModel::kNcp,
+       make<AutoSolver>,
+       {},
+       true},
   };
 }
 

@@ -20,6 +20,9 @@ struct CatalogueEntry {
   ContactModel certificate;    // the model whose own residual should vanish (certify)
   std::unique_ptr<ContactSolver> (*make)();
   std::optional<CompliantModel> law = {};  // of compliant models: whose residual should vanish instead (certify_law)
+  // It may choose its way: it is given what equalities leave once they are solved for (sim/loop_elimination.hpp). Other
+  // solvers get the problem as it is.
+  bool eliminates = false;
 };
 
 // In the order of the design: by model, then by algorithm.

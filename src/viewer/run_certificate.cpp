@@ -37,6 +37,7 @@ RunCertificate::RunCertificate(const SimulatorOptions& options, StepSpan span)
     : tolerance_(options.tolerance),
       soft_(!rules_of(options).is_exact),
       compliant_(rules_of(options).contact_laws),
+      loops_give_way_(options.stabilisation.softens_loops()),
       kind_(span) {}
 
 bool RunCertificate::raise(double value, double time, Worst& worst) {
@@ -100,8 +101,9 @@ std::vector<CertificateItem> RunCertificate::items() const {
   if (!soft_) {
     if (!compliant_)
       items.push_back(item("penetration: deepest", "how far shapes overlap", penetration_, kPenetration, "m"));
-    items.push_back(item("limits and equalities: worst", "error of joint limits, tendon limits and equalities",
-                         violation_, kViolation, "m or rad"));
+    if (!loops_give_way_)
+      items.push_back(item("limits and equalities: worst", "error of joint limits, tendon limits and equalities",
+                           violation_, kViolation, "m or rad"));
   }
   return items;
 }

@@ -41,7 +41,7 @@ class RunCertificate {
   CertificateItem item(const char* name, const char* meaning, const Worst& worst, double limit, const char* unit) const;
 
   double tolerance_;
-  bool soft_, compliant_;
+  bool soft_, compliant_, loops_give_way_;
   StepSpan kind_;
   int steps_ = 0, unsolved_ = 0;
   double end_ = 0.0;  // s

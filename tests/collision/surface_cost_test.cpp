@@ -164,5 +164,57 @@ TEST(SurfaceCost, ExplainedAreThoseOfAllPairs) {
   EXPECT_GT(kept, 1000);
 }
 
+// Two bumpy surfaces with a margin that reaches over both, as of bodies that fly apart, or one inside the other: the
+// work is bounded, and the answer says that it is. Where it is enough, nothing is different.
+TEST(SurfaceCost, IsBounded) {
+  const auto bumps = [](double x, double y) { return 0.1 * std::sin(9.0 * x) * std::cos(7.0 * y); };
+  const CollisionShape a = test::triangles(test::grid_mesh(24, 1.0, bumps));
+  const Pose over(test::about(0.3, Vector3::UnitZ()), Vec3(0.01, 0.02, 0.15));
+  const Pose inside(test::about(3.1, Vector3::UnitX()), Vec3(0.01, 0.02, 0.0));
+  constexpr std::size_t kVisits = 5000;
+  for (const Pose& X : {over, inside}) {
+    for (const double margin : {0.0, 1e-3, 0.1, 10.0, 1e6}) {
+      CollisionWorkspace small, ample;
+      small.surface.allowance.visits = kVisits;
+      std::vector<Manifold> found, all;
+      const QueryStatus status = collide(a, Pose(), a, X, margin, small, nullptr, found);
+      EXPECT_LE(small.surface.visits, 3 * kVisits);
+      EXPECT_LE(small.surface.batches.capacity(), 2 * kVisits);
+      EXPECT_EQ(small.surface.allowance.visits, kVisits) << "it is what the next pair may use";
+      if (margin < 1.0) {
+        EXPECT_EQ(collide(a, Pose(), a, X, margin, ample, nullptr, all), QueryStatus::kConverged) << margin;
+        EXPECT_EQ(status == QueryStatus::kLimited, ample.surface.visits >= kVisits) << margin;
+      } else {
+        EXPECT_EQ(status, QueryStatus::kLimited) << margin;
+      }
+      if (status != QueryStatus::kConverged) continue;
+      ASSERT_EQ(found.size(), all.size());
+      for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(found[i].count, all[i].count);
+    }
+  }
+}
+
+// What touches is among what a wide margin leaves.
+TEST(SurfaceCost, KeepsWhatIsNearest) {
+  const auto bumps = [](double x, double y) { return 0.1 * std::sin(9.0 * x) * std::cos(7.0 * y); };
+  const CollisionShape ground = test::triangles(test::grid_mesh(24, 1.0, bumps));
+  const CollisionShape ball(ConvexShape::sphere(0.1));
+  const Pose X(Mat3::identity(), Vec3(0.17, 0, 0.19));  // on top of a bump
+  const auto deepest = [&](double margin, std::size_t visits) {
+    CollisionWorkspace workspace;
+    workspace.surface.allowance.visits = visits;
+    std::vector<Manifold> out;
+    collide(ground, Pose(), ball, X, margin, workspace, nullptr, out);
+    double least = std::numeric_limits<double>::infinity();
+    for (const Manifold& m : out) {
+      for (const ManifoldPoint& p : m) least = std::min(least, p.distance);
+    }
+    return least;
+  };
+  const double exact = deepest(1e-3, SurfaceWorkspace::kMostVisits);
+  EXPECT_LT(exact, 0.0);
+  EXPECT_NEAR(deepest(100.0, 300), exact, 1e-12);
+}
+
 }  // namespace
 }  // namespace touchstone

@@ -301,7 +301,15 @@ void find_surface_contacts(const TriangleSurface& surface, const SurfacePartner&
   workspace.triangles.clear();
   surface.overlapping(box, workspace.triangles);
   TriangleContact contact(surface, partner, settings, query, workspace);
-  for (const int index : workspace.triangles) contact.visit(surface.triangle(index));
+  SurfaceWorkspace::Allowance& left = workspace.allowance;
+  for (const int index : workspace.triangles) {
+    if (left.is_spent()) break;
+    --left.visits;
+    ++workspace.visits;
+    const std::size_t before = workspace.batches.size();
+    contact.visit(surface.triangle(index));
+    left.batches -= workspace.batches.size() - before;
+  }
   drop_explained(partner, first, workspace);
   if (workspace.batches.size() > first) return;
   const int above = surface.triangle_above(partner.X_SB * partner.shape.centre());

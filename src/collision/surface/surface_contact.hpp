@@ -18,6 +18,8 @@
 // Ids name the convex's vertices and the surface's vertices and edges, but not its faces: a corner keeps its id over
 //   the whole floor. The same name in two groups (a ball in a valley) is told apart by the order of the normals.
 // Cost: O(n log n) for n triangles that touch (surface_explained.hpp, surface_manifolds.cpp), beside one GJK for each.
+//   What may be looked at is counted (SurfaceWorkspace::allowance): of two surfaces far inside each other, or with the
+//   margin of bodies that fly apart, every triangle is near every other.
 // A convex that is a triangle of another surface is treated alike; then faces that look the same way do not touch.
 #pragma once
 
@@ -82,6 +84,16 @@ struct SurfaceWorkspace {
   std::vector<Place<std::uint64_t>> by_normal;
   std::vector<std::size_t> group;
   std::size_t comparisons = 0;  // of batches with each other, ever: the part of the work that could grow with a square
+
+  std::size_t visits = 0;  // of triangles, ever
+
+  // Triangles that may be looked at, and batches that may be kept, before the search ends where it is.
+  struct Allowance {
+    std::size_t visits = kMostVisits, batches = kMostBatches;
+    bool is_spent() const { return visits == 0 || batches == 0; }
+  };
+  static constexpr std::size_t kMostVisits = std::size_t{1} << 20, kMostBatches = std::size_t{1} << 16;
+  Allowance allowance;
 };
 
 // A convex shape near a surface, in the frame of the surface.
@@ -99,7 +111,7 @@ struct SurfaceSettings {
   const QueryOptions& options;
 };
 
-// Adds the contacts of `partner` to the batches.
+// Adds the contacts of `partner` to the batches, as far as the allowance goes.
 void find_surface_contacts(const TriangleSurface& surface, const SurfacePartner& partner,
                            const SurfaceSettings& settings, QueryWorkspace& query, SurfaceWorkspace& workspace);
 

@@ -27,7 +27,7 @@ void ConnectLoop::add(const ConstraintStep& step, const Equality& e, ConstraintW
   writer.add_pair(rows);
   const double position[3] = {error.x(), error.y(), error.z()}, lengths[3] = {1.0, 1.0, 1.0};
   writer.end(position, lengths);
-  if (step.rules.mujoco_loops) {
+  if (step.needs_loop_drift()) {
     writer.set_drift(point_drift(step, rows.body_b, rows.point_b) - point_drift(step, rows.body_a, rows.point_a));
   }
 }

@@ -116,7 +116,7 @@ void ContactKind::hard_law(const ConstraintStep& step, int block, Constraints& c
   if (material.stiffness > 0.0) {
     set_spring(step, material, normal, c);
   } else if (!step.rules.contact_laws) {
-    hard::set_unilateral(step, normal, material.restitution, material.impedance, c);
+    hard::set_unilateral(step, StabilisedKind::kContact, normal, material.restitution, material.impedance, c);
   }
 }
 

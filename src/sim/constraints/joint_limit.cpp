@@ -59,7 +59,7 @@ void JointLimitKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
 
 void JointLimitKind::hard_law(const ConstraintStep& step, int block, Constraints& c) {
   const Joint& joint = step.model.joints[at(c.list[at(block)].index)];
-  hard::set_unilateral(step, c.blocks.row[at(block)], 0.0, joint.limit_impedance, c);
+  hard::set_unilateral(step, StabilisedKind::kLimit, c.blocks.row[at(block)], 0.0, joint.limit_impedance, c);
 }
 
 void JointLimitKind::soft_law(const ConstraintStep& step, int block, Constraints& c) {

@@ -50,6 +50,9 @@ struct ConstraintStep : ConstraintScene {
   ContactLawOptions laws = {};
   const VectorX* loop_velocity = nullptr;  // nv: StepContext::loop_velocity
 
+  // Whether rows of loops need dJ/dt v: those of springs and dampers are laws of accelerations.
+  bool needs_loop_drift() const { return rules.mujoco_loops || stabilisation.softens_loops(); }
+
   // Whether a limit with this gap and these rates (before the step, and after it without constraints) takes part.
   // Twice the way of a step: the constraint may speed things up, and one that stays open costs little.
   bool reaches(double gap, double rate, double free_rate) const;

@@ -69,6 +69,7 @@ void LoopKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
 }
 
 void LoopKind::hard_law(const ConstraintStep& step, int block, Constraints& c) {
+  if (step.stabilisation.softens_loops()) return soft_law(step, block, c);
   const Equality& equality = step.model.equalities[at(c.list[at(block)].index)];
   const int first = c.blocks.row[at(block)], end = c.blocks.row[at(block + 1)];
   for (int row = first; row < end; ++row) {

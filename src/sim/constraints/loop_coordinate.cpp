@@ -133,7 +133,8 @@ void LoopLimitKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
 
 void LoopLimitKind::hard_law(const ConstraintStep& step, int block, Constraints& c) {
   const Place place = place_of(step.model, c.list[at(block)].index);
-  hard::set_unilateral(step, c.blocks.row[at(block)], 0.0, place.coordinate().limit_impedance, c);
+  hard::set_unilateral(step, StabilisedKind::kLimit, c.blocks.row[at(block)], 0.0, place.coordinate().limit_impedance,
+                       c);
 }
 
 void LoopLimitKind::soft_law(const ConstraintStep& step, int block, Constraints& c) {

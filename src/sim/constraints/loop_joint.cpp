@@ -76,12 +76,13 @@ void LoopJointKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
       length[r] = loop_length(step, joint, is_rotation_row(joint.type, r));
     }
     writer.end(position, length);
-    if (!step.rules.mujoco_loops) continue;
+    if (!step.needs_loop_drift()) continue;
     for (int r = 0; r < count; ++r) writer.set_row_drift(row_drift(step, joint, frames, rows[r]), r);
   }
 }
 
 void LoopJointKind::hard_law(const ConstraintStep& step, int block, Constraints& c) {
+  if (step.stabilisation.softens_loops()) return soft_law(step, block, c);
   const LoopJoint& joint = joint_of(step.model, c.list[at(block)]);
   const int first = c.blocks.row[at(block)];
   for (int r = 0; r < c.blocks.size(block); ++r) {

@@ -28,7 +28,7 @@ void TendonLimitKind::add(const ConstraintStep& step, ConstraintWriter& writer) 
 
 void TendonLimitKind::hard_law(const ConstraintStep& step, int block, Constraints& c) {
   const Tendon& tendon = step.model.tendons[at(c.list[at(block)].index)];
-  hard::set_unilateral(step, c.blocks.row[at(block)], 0.0, tendon.limit_impedance, c);
+  hard::set_unilateral(step, StabilisedKind::kLimit, c.blocks.row[at(block)], 0.0, tendon.limit_impedance, c);
 }
 
 void TendonLimitKind::soft_law(const ConstraintStep& step, int block, Constraints& c) {

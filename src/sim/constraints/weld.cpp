@@ -53,10 +53,12 @@ Vec3 rotation_error(const ConstraintScene& scene, const Equality& e, const Poses
   return s * (poses.X_WT.R * Vec3(so3_log(R_TB.normalized())));
 }
 
-// The second derivative of MuJoCo's error of rotation without joint accelerations: q' = w q / 2 for both bodies.
+// The second derivative of the error of rotation without joint accelerations; of MuJoCo's q' = w q / 2 for both bodies.
 Vec3 rotation_drift(const ConstraintScene& scene, const Equality& e, const Poses& poses) {
   const Data& data = scene.data;
   const int a = e.a, b = std::max(e.b, 0);
+  if (!scene.rules.mujoco_loops)
+    return e.torque_scale * (data.acceleration[at(b)].angular - data.acceleration[at(a)].angular);
   const auto pure = [](const Vector3& w) { return Quaternion(0.0, w.x(), w.y(), w.z()); };
   const Vector3 w_a = data.velocity[at(a)].angular.eigen(), w_b = data.velocity[at(b)].angular.eigen();
   const Vector3 alpha = (data.acceleration[at(b)].angular - data.acceleration[at(a)].angular).eigen();
@@ -80,7 +82,7 @@ void WeldLoop::add(const ConstraintStep& step, const Equality& e, ConstraintWrit
   const double length = pair_length(step, rows.body_a, rows.body_b);
   const double lengths[6] = {1.0, 1.0, 1.0, length, length, length};
   writer.end(position, lengths);
-  if (!step.rules.mujoco_loops) return;
+  if (!step.needs_loop_drift()) return;
   writer.set_drift(point_drift(step, rows.body_b, rows.point_b) - point_drift(step, rows.body_a, rows.point_a));
   writer.set_drift(rotation_drift(step, e, poses), 3);
 }

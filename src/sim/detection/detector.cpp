@@ -7,6 +7,7 @@
 #include "touchstone/collision/manifold/contact_frame.hpp"
 #include "touchstone/collision/narrow/lanes3.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/sim/detection/collision_limits.hpp"
 #include "touchstone/sim/detection/material.hpp"
 
 namespace touchstone {
@@ -152,6 +153,8 @@ std::span<const Contact> CollisionDetector::detect(const Parameters& parameters,
   broad_.find_pairs(*shapes_);
   begin_pairs();
   contacts_.clear();
+  visits_left_ = CollisionLimits::kVisits;
+  contacts_left_ = CollisionLimits::kContacts;
   const bool is_whole = data.scope.is_whole();
   counts_ = {};
   counts_.candidates = static_cast<int>(broad_.pairs().size());
@@ -192,6 +195,47 @@ void CollisionDetector::set_apart(const BroadPhase::Pair& pair, const PairState&
   separations_.set(pair, distance - state.margin - state.gap, scale + std::abs(distance));
 }
 
+// The manifolds of a pair, within what is left of CollisionLimits.
+QueryStatus CollisionDetector::query_pair(const Collider& a, const Collider& b, const BroadPhase::Pair& pair,
+                                          double reach, PairState& state) {
+  const CollisionShape &A = shapes_->shape(a), &B = shapes_->shape(b);
+  SurfaceWorkspace& surface = workspace_.surface;
+  surface.allowance.visits = std::clamp(visits_left_, CollisionLimits::kLeastVisits, SurfaceWorkspace::kMostVisits);
+  const std::size_t before = surface.visits;
+  manifolds_.clear();
+  const QueryStatus status = collide(A, poses_[at(pair.a)], B, poses_[at(pair.b)], reach, workspace_, &state.cache,
+                                     manifolds_, options_.query);
+  if (A.is_convex() && B.is_convex()) return status;
+  visits_left_ -= std::min(visits_left_, surface.visits - before);
+  const bool has_surface = A.surface() != nullptr || B.surface() != nullptr;
+  if (shorten() || (has_surface && status == QueryStatus::kLimited)) ++counts_.shortened;
+  return status;
+}
+
+// Leaves the deepest contacts of a pair if there are too many. Returns whether there were.
+bool CollisionDetector::shorten() {
+  const std::size_t most =
+      std::clamp(contacts_left_, CollisionLimits::kLeastContacts, CollisionLimits::kContactsOfPair);
+  std::size_t count = 0;
+  for (const Manifold& m : manifolds_) count += static_cast<std::size_t>(m.count);
+  contacts_left_ -= std::min({contacts_left_, count, most});
+  if (count <= most) return false;
+  const auto depth = [](const Manifold& m) {
+    double least = kInfinity;
+    for (const ManifoldPoint& p : m) least = std::min(least, p.distance);
+    return least;
+  };
+  std::stable_sort(manifolds_.begin(), manifolds_.end(),
+                   [&](const Manifold& x, const Manifold& y) { return depth(x) < depth(y); });
+  std::size_t kept = 0;
+  for (count = 0; kept < manifolds_.size(); ++kept) {
+    count += static_cast<std::size_t>(manifolds_[kept].count);
+    if (count > most) break;
+  }
+  manifolds_.resize(std::max<std::size_t>(kept, 1));
+  return true;
+}
+
 void CollisionDetector::collide_pair(const BroadPhase::Pair& pair, const Parameters& parameters, const Data& data,
                                      double h) {
   const Model& model = shapes_->model();
@@ -215,9 +259,7 @@ void CollisionDetector::collide_pair(const BroadPhase::Pair& pair, const Paramet
     }
   }
   ++counts_.tested;
-  manifolds_.clear();
-  const QueryStatus status = collide(shapes_->shape(a), poses_[at(pair.a)], shapes_->shape(b), poses_[at(pair.b)],
-                                     reach + sweep, workspace_, &state.cache, manifolds_, options_.query);
+  const QueryStatus status = query_pair(a, b, pair, reach + sweep, state);
   if (status == QueryStatus::kInvalid || status == QueryStatus::kUnbounded) ++counts_.invalid;
   if (status == QueryStatus::kLimited) ++counts_.limited;
   if (manifolds_.empty()) {

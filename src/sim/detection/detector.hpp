@@ -36,7 +36,9 @@ struct CollisionCounts {
   int tested = 0;      // pairs whose boxes, along their own axes too, overlap
   int touching = 0;    // pairs with contacts
   int limited = 0;     // pairs whose query ended without full accuracy
-  int invalid = 0;     // pairs that could not be computed, such as for poses that are not finite
+  int shortened =
+      0;  // pairs with a surface of which contacts were left out, as they were too many (collision_limits.hpp)
+  int invalid = 0;  // pairs that could not be computed, such as for poses that are not finite
 };
 
 class CollisionDetector {
@@ -92,6 +94,9 @@ class CollisionDetector {
   void set_apart(const BroadPhase::Pair& pair, const PairState& state, double distance);
   void collide_pair(const BroadPhase::Pair& pair, const Parameters& parameters, const Data& data, double h);
   Mat3 frame_of(const Contact& contact, Vec3 normal) const;  // by the rule of the model
+  QueryStatus query_pair(const Collider& a, const Collider& b, const BroadPhase::Pair& pair, double reach,
+                         PairState& state);
+  bool shorten();
   void add_contacts(const Manifold& manifold, const Contact& prototype, double reach, const Data& data, double h);
 
   std::shared_ptr<const CollisionModel> shapes_;
@@ -107,6 +112,7 @@ class CollisionDetector {
   std::vector<PairState> states_;  // by slot of the broad phase
   Separations separations_;        // of colliders, by their places in CollisionModel::colliders
   std::vector<Manifold> manifolds_;
+  std::size_t visits_left_ = 0, contacts_left_ = 0;  // of CollisionLimits, in the call at hand
   CollisionWorkspace workspace_;
   std::vector<Contact> contacts_;
   CollisionCounts counts_;

@@ -18,9 +18,9 @@ namespace {
 constexpr double kLoopCompliance = 1e-9;
 
 // The speed at which a violation is left, 0 within the slop.
-double recovery(double gap, double h, const StabilisationOptions& s) {
-  if (s.method != Stabilisation::kBaumgarte) return 0.0;
-  return std::max(s.erp * std::min(0.0, gap + s.slop) / h, -s.recovery_speed);
+double recovery(double gap, double h, double share, const StabilisationOptions& s) {
+  if (share == 0.0) return 0.0;
+  return std::max(share * std::min(0.0, gap + s.slop) / h, -s.recovery_speed);
 }
 
 struct Bias {
@@ -30,11 +30,12 @@ struct Bias {
 // A hard contact or limit: its gap, and its velocities before the step and after it without constraints.
 struct Unilateral {
   double gap = 0.0, velocity = 0.0, free_velocity = 0.0;
+  double share = 0.0;  // of the gap, that a step removes where it is violated
 };
 
 Bias unilateral_bias(const Unilateral& u, double restitution, const Impedance& impedance, double h, double remaining,
                      const StabilisationOptions& s) {
-  const double back = recovery(u.gap, remaining, s);
+  const double back = recovery(u.gap, remaining, u.share, s);
   if (u.velocity < -s.restitution_threshold && u.gap + remaining * u.free_velocity <= 0.0) {
     const double load = (u.velocity - u.free_velocity) / h;
     const double share = std::max(restitution, rebound(impedance, -u.velocity, load));
@@ -82,9 +83,9 @@ const ConstraintRules kRules{.is_exact = true,
                              .advance_velocity = advance_velocity,
                              .read_forces = read_forces};
 
-void set_unilateral(const ConstraintStep& step, int row, double restitution, const Impedance& impedance,
-                    Constraints& c) {
-  const Unilateral u{c.position[at(row)], c.velocity[row], c.free_velocity[row]};
+void set_unilateral(const ConstraintStep& step, StabilisedKind kind, int row, double restitution,
+                    const Impedance& impedance, Constraints& c) {
+  const Unilateral u{c.position[at(row)], c.velocity[row], c.free_velocity[row], step.stabilisation.share_of(kind)};
   const Bias bias = unilateral_bias(u, restitution, impedance, step.h, step.remaining, step.stabilisation);
   c.bias[row] = bias.total;
   c.recovery[row] = bias.recovery;
@@ -92,8 +93,8 @@ void set_unilateral(const ConstraintStep& step, int row, double restitution, con
 }
 
 void set_bilateral(const ConstraintStep& step, int row, double weight, Constraints& c) {
-  const bool asks = step.stabilisation.method == Stabilisation::kBaumgarte;
-  c.bias[row] = c.recovery[row] = asks ? step.stabilisation.erp * c.position[at(row)] / step.remaining : 0.0;
+  const double share = step.stabilisation.share_of(StabilisedKind::kLoop);
+  c.bias[row] = c.recovery[row] = share * c.position[at(row)] / step.remaining;
   // J(q_m) (v + v') / 2 = 0 does no work: J(q_m) v' = 0 alone would lose what the old velocity has across the loop.
   if (step.loop_velocity != nullptr) c.bias[row] += c.loop_velocity[row];
   c.recovers[at(row)] = 1;
