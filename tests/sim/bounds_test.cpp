@@ -184,7 +184,8 @@ TEST(Bounds, TooManyRowsOnOneTree) {
   const int side = static_cast<int>(std::sqrt(std::sqrt(TreeIslands::kMostEntries) / 3.0)) + 1;
   for (int i = 0; i < side * side; ++i) {
     ShapeElement foot{.body = plate, .shape = {.type = ShapeType::kSphere, .size = Vector3::Constant(0.01)}};
-    foot.pose.position = Vector3(0.03 * (i % side), 0.03 * (i / side), 0.01);
+    const int column = i % side, row = i / side;
+    foot.pose.position = Vector3(0.03 * column, 0.03 * row, 0.01);
     b.add_shape(foot);
   }
   Simulator sim(b.build(), {});
