@@ -89,13 +89,15 @@ json describe(const Scene& scene) {
 
 bool is_conveyor(const std::string& name) { return name.starts_with("convex/conveyor"); }
 
-SceneRun start(const std::string& name, const std::string& solver, double h) {
+// Without pushes from `end` on, which a run would look at in every step.
+SceneRun start(const std::string& name, const std::string& solver, double h, double end = kInfinity) {
   Scene scene = make_scene(name);
   scene.options.solver = solver;
   scene.options.time_step = h;
   scene.options.collision.margin = 0.0;
   scene.options.swept_margin = false;
   if (is_conveyor(name)) scene.pushes.clear();  // the belt's speed is given
+  std::erase_if(scene.pushes, [&](const Push& push) { return push.start >= end; });
   return SceneRun(std::move(scene));
 }
 
@@ -164,7 +166,7 @@ json shares(const StageTimes& times) {
 }
 
 json timing(const std::string& name, const std::string& solver, double h, int steps) {
-  SceneRun run = start(name, solver, h);
+  SceneRun run = start(name, solver, h, h * steps);
   Simulator& sim = run.simulator();
   const json from = json::parse(std::cin, nullptr, false);
   if (from.is_object()) {

@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import drake_figures
 import figures
 from environment import interpreter_with
 from look import LOOK, META
@@ -50,7 +51,7 @@ def compare_with_drake(options, out):
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     if subprocess.run(command, check=False, env=environment).returncode != 0:
         return "<h2>Against Drake</h2><p>The comparison failed; the terminal says why.</p>"
-    return figures.drake(json.loads(file.read_text()))
+    return drake_figures.drake(json.loads(file.read_text()))
 
 
 def page(sections):
@@ -93,7 +94,7 @@ def main():
     sections.append(figures.force_laws())
     if not options.no_drake:
         if options.reuse and (out / "drake.json").exists():
-            sections.append(figures.drake(json.loads((out / "drake.json").read_text())))
+            sections.append(drake_figures.drake(json.loads((out / "drake.json").read_text())))
         else:
             sections.append(compare_with_drake(options, out))
     text = page(sections)

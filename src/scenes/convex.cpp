@@ -202,6 +202,36 @@ Scene convex_clutter(const SceneArguments& arguments) {
   return scene;
 }
 
+namespace {
+
+// As the fingers of a Franka hand.
+void couple_last_joints(ModelBuilder& b) {
+  Equality coupler;
+  coupler.name = "fingers";
+  coupler.type = EqualityType::kJoint;
+  coupler.b = static_cast<int>(b.joints().size()) - 1;
+  coupler.a = coupler.b - 1;
+  b.add_equality(std::move(coupler));
+}
+
+// Velocities of the start, and pushes of two milliseconds that turn that of the hand.
+void lead_on_circle(Scene& scene, int hand, double rate, double radius, double mass) {
+  constexpr double kPush = 2e-3, kDuration = 10.0;
+  const auto velocity = [&](double t) {
+    return Vector3(rate * radius * Vector3(-std::sin(rate * t), std::cos(rate * t), 0));
+  };
+  scene.start.v.head<2>() = velocity(0).head<2>();
+  set_velocity(scene, "rod", velocity(0));
+  for (int i = 0; i < static_cast<int>(std::lround(kDuration / kPush)); ++i) {
+    const double t = i * kPush;
+    const Vector3 force = mass / kPush * (velocity(t + kPush) - velocity(t));
+    scene.pushes.push_back({.body = hand, .force = force, .start = t, .end = t + kPush});
+  }
+  scene.duration = kDuration;
+}
+
+}  // namespace
+
 // XII-B: a hand that runs on a circle of 3 cm, two fingers that close with 20 N each and touch with two small balls, a
 // rod that hangs from them. The hand slides along x and y, for then its velocity at the end of a step is that of its
 // joints: with a crank, whose direction is that of the start of the step, the grasped rod would lag by a h^2 in every
@@ -209,7 +239,6 @@ Scene convex_clutter(const SceneArguments& arguments) {
 Scene convex_grasp(const SceneArguments& arguments) {
   constexpr double kCircle = 0.03, kRadius = 0.0125, kLength = 0.2, kGrip = 0.02, kForce = 20.0, kFriction = 0.7;
   constexpr double kHeavy = 1e6, kFinger = 0.01, kPad = 0.003, kPadHeight = 0.008, kHeight = 0.5;
-  constexpr double kPush = 2e-3, kDuration = 10.0;
   const double rate = kTurn * arguments.number("frequency");
   ModelBuilder b("convex-grasp");
   Stuff grey = steel(arguments, kFriction), bronze = grey;
@@ -241,12 +270,7 @@ Scene convex_grasp(const SceneArguments& arguments) {
     b.joint(motor.target).damping = 20.0;
     b.add_actuator(std::move(motor));
   }
-  Equality coupler;  // as the fingers of a Franka hand
-  coupler.name = "fingers";
-  coupler.type = EqualityType::kJoint;
-  coupler.b = static_cast<int>(b.joints().size()) - 1;
-  coupler.a = coupler.b - 1;
-  b.add_equality(std::move(coupler));
+  couple_last_joints(b);
   bronze.density = 8000.0;
   bronze.color = color(0);
   add_free(b, "rod", {{kCircle, 0, kHeight + kGrip - 0.5 * kLength}}, cylinder(kRadius, 0.5 * kLength), bronze);
@@ -254,18 +278,8 @@ Scene convex_grasp(const SceneArguments& arguments) {
   Scene scene = scene_of(b.build());
   scene.control = VectorX::Constant(2, kForce);
   scene.start.q.segment<2>(2).setConstant(0.5 * kForce / arguments.number("stiffness"));  // pressed already
-  const auto velocity = [&](double t) {
-    return Vector3(rate * kCircle * Vector3(-std::sin(rate * t), std::cos(rate * t), 0));
-  };
-  scene.start.v.head<2>() = velocity(0).head<2>();
-  set_velocity(scene, "rod", velocity(0));
-  for (int i = 0; i < static_cast<int>(std::lround(kDuration / kPush)); ++i) {
-    const double t = i * kPush;
-    const Vector3 force = kHeavy / kPush * (velocity(t + kPush) - velocity(t));
-    scene.pushes.push_back({.body = hand, .force = force, .start = t, .end = t + kPush});
-  }
+  lead_on_circle(scene, hand, rate, kCircle, kHeavy);
   use_compliant_contact(scene, 2e-4, kNear);
-  scene.duration = kDuration;
   return scene;
 }
 

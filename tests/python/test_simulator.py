@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -445,3 +446,21 @@ def test_bad_materials_are_named(material: dict[str, float], message: str) -> No
     b.add_shape("world", ts.Shape.sphere(0.1), name="foot", **material)  # type: ignore[arg-type]
     with pytest.raises(ts.Error, match=message):
         b.build()
+
+
+def test_unused_dampers_are_warnings_of_the_simulator() -> None:
+    builder = ts.ModelBuilder()
+    body = builder.add_body(name="ball")
+    builder.add_joint(body, "free", name="free")
+    builder.add_shape(body, ts.Shape.sphere(0.1), name="pad", mass=1.0, stiffness=1e5, dissipation=0.5)
+    model = builder.build()
+    assert model.warnings == []
+    with pytest.warns(ts.ModelWarning, match="'pad'.*sap, lagged and similar only"):
+        ts.Simulator(model)
+    with pytest.warns(ts.ModelWarning, match="has no effect with sap"):
+        ts.Simulator(model, solver="sap")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ts.Simulator(model, solver="lagged")
+        with pytest.raises(ts.ModelWarning, match="'pad'"):
+            ts.Simulator(model)
