@@ -331,7 +331,8 @@ contact-implicit variational rule. Times are wall times on the machine of this r
 
 
 def output_of(program):
-    result = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    result = subprocess.run([str(program)], capture_output=True, text=True, check=False, env=one_thread)
     if result.returncode != 0:
         sys.exit(f"{program.name}: {result.stderr.strip()}")
     return json.loads(result.stdout)
