@@ -20,12 +20,14 @@
 #include <unsupported/Eigen/AutoDiff>
 
 #include "touchstone/base/clock.hpp"
+#include "touchstone/base/index.hpp"
 
 namespace {
 
 using Ipopt::Index;
 using Ipopt::Number;
 using nlohmann::json;
+using touchstone::at;
 using Vector3 = Eigen::Vector3d;
 using Matrix3 = Eigen::Matrix3d;
 using Dual = Eigen::AutoDiffScalar<Eigen::Matrix<double, 6, 1>>;
@@ -258,8 +260,8 @@ json toss(Ipopt::IpoptApplication& ipopt, double h) {
   json time = json::array(), x = json::array(), y = json::array(), z = json::array();
   for (; steps * h < kSeconds - 0.5 * h; ++steps) {
     for (int i = 0; i < 3; ++i) {
-      guess[static_cast<std::size_t>(i)] = state.v[i];
-      guess[static_cast<std::size_t>(3 + i)] = state.w[i];
+      guess[at(i)] = state.v[i];
+      guess[at(3 + i)] = state.w[i];
     }
     const Ipopt::SmartPtr<StepProgram> program = new StepProgram(state, h, guess);
     const touchstone::Stopwatch watch;
@@ -269,7 +271,7 @@ json toss(Ipopt::IpoptApplication& ipopt, double h) {
     unsolved += status == Ipopt::Solve_Succeeded || status == Ipopt::Solved_To_Acceptable_Level ? 0 : 1;
     guess = program->solution();
     for (int c = 0; c < kCorners; ++c) {
-      for (int k = 0; k < 3; ++k) slack = std::max(slack, guess[static_cast<std::size_t>(6 + c * kPerCorner + 6 + k)]);
+      for (int k = 0; k < 3; ++k) slack = std::max(slack, guess[at(6 + c * kPerCorner + 6 + k)]);
     }
     state.v = Vector3(guess[0], guess[1], guess[2]);
     state.w = Vector3(guess[3], guess[4], guess[5]);
