@@ -18,6 +18,12 @@ ensure_siconos() {
     echo "run: no libsiconos-numerics-dev: bench fclib will show our own solvers alone" >&2
 }
 
+# Likewise that of the benchmark integrators.
+ensure_ipopt() {
+  (ensure_packages coinor-libipopt-dev) ||
+    echo "run: no coinor-libipopt-dev: bench integrators will show our own integrators alone" >&2
+}
+
 # run_benchmarks [NAME...] [OPTION...]: options from the first that starts with "-" on go to the programs.
 run_benchmarks() {
   local name names=() known peers=OFF
@@ -36,6 +42,7 @@ run_benchmarks() {
   ensure_packages "${build_packages[@]}"
   if [ $peers = ON ]; then ensure_venv build/venv-peers tests/peers/requirements.txt; fi
   if [[ " ${names[*]} " == *" fclib "* ]]; then ensure_siconos; fi
+  if [[ " ${names[*]} " == *" integrators "* ]]; then ensure_ipopt; fi
   configure release -DTOUCHSTONE_BUILD_BENCH=ON -DTOUCHSTONE_PEERS=$peers
   build release
   export TOUCHSTONE_BUILD=$root/build/release
