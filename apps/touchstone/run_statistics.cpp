@@ -78,12 +78,7 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   work.stabilisation += report.energy.stabilisation;
   work.inelastic += report.energy.inelastic;
   energy_error += report.energy.error();
-  energy_jumps += report.warnings.energy_jump ? 1 : 0;
-  deep_penetrations += report.warnings.deep_penetration ? 1 : 0;
-  recovery_conflicts += report.warnings.recovery_conflict ? 1 : 0;
-  contacts_left_out += report.warnings.contacts_left_out ? 1 : 0;
   if (report.hindered_block >= 0 && first_hindered.empty()) first_hindered = sim.describe_hindered();
-  limit_cycles += report.warnings.limit_cycle ? 1 : 0;
   accuracy.add(report.accuracy);
   events.add_earlier(report.events);
   if (report.cycling_actuator >= 0 && first_cycling.empty()) {
@@ -91,12 +86,21 @@ void RunStatistics::add(const Simulator& sim, double duration) {
   }
   recoveries += report.recovered ? 1 : 0;
   recovery_residual = std::max(recovery_residual, report.recovery_residual);
-  variational_fallbacks += report.warnings.variational_fallback ? 1 : 0;
+  add_warnings(report.warnings);
   if (report.status != StepStatus::kOk && first_trouble.empty()) {
     first_trouble =
         fmt::format("step {} ({:.4g} s): {}, relative natv {:.1e}{}{}", steps, report.time, to_string(report.status),
                     report.residuals.natv_relative, report.worst.empty() ? "" : "; ", report.worst);
   }
+}
+
+void RunStatistics::add_warnings(const StepWarnings& warnings) {
+  energy_jumps += warnings.energy_jump ? 1 : 0;
+  deep_penetrations += warnings.deep_penetration ? 1 : 0;
+  recovery_conflicts += warnings.recovery_conflict ? 1 : 0;
+  contacts_left_out += warnings.contacts_left_out ? 1 : 0;
+  limit_cycles += warnings.limit_cycle ? 1 : 0;
+  variational_fallbacks += warnings.variational_fallback ? 1 : 0;
 }
 
 void RunStatistics::add_energy(double energy) {

@@ -54,6 +54,7 @@ struct RunStatistics {
 
   void begin(Simulator& sim);
   void add(const Simulator& sim, double duration);
+  void add_warnings(const StepWarnings& warnings);
   void add_energy(double energy);
 
   bool diverged() const { return statuses[static_cast<std::size_t>(StepStatus::kDiverged)] > 0; }

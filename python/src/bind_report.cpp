@@ -143,10 +143,32 @@ void bind_event_report(nb::module_& m) {
       });
 }
 
-void bind_step_report(nb::module_& m) {
-  nb::class_<StepReport>(m, "StepReport", "What one step says about itself; a snapshot.")
+void bind_warnings(nb::class_<StepReport>& c) {
+  c.def_prop_ro(
+       "energy_jump", [](const StepReport& r) { return r.warnings.energy_jump; },
+       "The step added energy that no force did; a smaller time step may help.")
+      .def_prop_ro("deep_penetration", [](const StepReport& r) { return r.warnings.deep_penetration; })
+      .def_prop_ro("recovery_conflict", [](const StepReport& r) { return r.warnings.recovery_conflict; })
+      .def_prop_ro("variational_fallback", [](const StepReport& r) { return r.warnings.variational_fallback; })
       .def_prop_ro(
-          "status", [](const StepReport& r) { return std::string(to_string(r.status)); }, "'ok', or what went wrong.")
+          "limit_cycle", [](const StepReport& r) { return r.warnings.limit_cycle; },
+          "An actuator drives a joint to and fro from step to step: its gains are too high for the time step.")
+      .def_prop_ro(
+          "accuracy_missed", [](const StepReport& r) { return r.warnings.accuracy_missed; },
+          "Some part of the step has a larger error than the option `accuracy`.")
+      .def_prop_ro(
+          "event_fallback", [](const StepReport& r) { return r.warnings.event_fallback; },
+          "Part of the step was made by time stepping.")
+      .def_prop_ro(
+          "contacts_left_out", [](const StepReport& r) { return r.warnings.contacts_left_out; },
+          "Surfaces of triangles had more contacts than a step looks for: the deepest were kept.");
+}
+
+void bind_step_report(nb::module_& m) {
+  nb::class_<StepReport> c(m, "StepReport", "What one step says about itself; a snapshot.");
+  bind_warnings(c);
+  c.def_prop_ro(
+       "status", [](const StepReport& r) { return std::string(to_string(r.status)); }, "'ok', or what went wrong.")
       .def_prop_ro("ok", [](const StepReport& r) { return r.status == StepStatus::kOk; })
       .def_prop_ro(
           "diverged", [](const StepReport& r) { return r.status == StepStatus::kDiverged; },
@@ -179,24 +201,6 @@ void bind_step_report(nb::module_& m) {
       .def_ro("accuracy", &StepReport::accuracy)
       .def_ro("events", &StepReport::events)
       .def_ro("energy", &StepReport::energy)
-      .def_prop_ro(
-          "energy_jump", [](const StepReport& r) { return r.warnings.energy_jump; },
-          "The step added energy that no force did; a smaller time step may help.")
-      .def_prop_ro("deep_penetration", [](const StepReport& r) { return r.warnings.deep_penetration; })
-      .def_prop_ro("recovery_conflict", [](const StepReport& r) { return r.warnings.recovery_conflict; })
-      .def_prop_ro("variational_fallback", [](const StepReport& r) { return r.warnings.variational_fallback; })
-      .def_prop_ro(
-          "limit_cycle", [](const StepReport& r) { return r.warnings.limit_cycle; },
-          "An actuator drives a joint to and fro from step to step: its gains are too high for the time step.")
-      .def_prop_ro(
-          "accuracy_missed", [](const StepReport& r) { return r.warnings.accuracy_missed; },
-          "Some part of the step has a larger error than the option `accuracy`.")
-      .def_prop_ro(
-          "event_fallback", [](const StepReport& r) { return r.warnings.event_fallback; },
-          "Part of the step was made by time stepping.")
-      .def_prop_ro(
-          "contacts_left_out", [](const StepReport& r) { return r.warnings.contacts_left_out; },
-          "Surfaces of triangles had more contacts than a step looks for: the deepest were kept.")
       .def_ro("cycling_actuator", &StepReport::cycling_actuator, "The actuator of limit_cycle; -1: none.")
       .def_ro("times", &StepReport::times)
       .def("_repr_html_", &report_html)

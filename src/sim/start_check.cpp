@@ -23,16 +23,16 @@ void for_parts(const Model& model, const Constraints& c, int block, Visit&& visi
 // z += Y lambda, of one block.
 void add_product(const Model& model, const Constraints& c, int block, const double* lambda, double* z) {
   const int rows = c.blocks.size(block), stride = c.stride(block);
-  Lanes low{}, high{};
-  for (int r = 0; r < rows; ++r) (r < 4 ? low[r] : high[r - 4]) = lambda[r];
+  Lanes impulse[2] = {};
+  for (int r = 0; r < rows; ++r) impulse[r / 4][r % 4] = lambda[r];
   for_parts(model, c, block, [&](const TreePart& part, const int* dofs, const double* y) {
     for (int k = 0; k < part.count; ++k, y += stride) {
       if (stride == 1) {
         z[dofs[k]] += *y * lambda[0];
         continue;
       }
-      Lanes products = load_lanes(y) * low;
-      if (stride == 8) products += load_lanes(y + 4) * high;
+      Lanes products = load_lanes(y) * impulse[0];
+      if (stride == 8) products += load_lanes(y + 4) * impulse[1];
       z[dofs[k]] += sum(products);
     }
   });

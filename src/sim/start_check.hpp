@@ -13,7 +13,8 @@ namespace touchstone {
 void multiply_rows(const Model& model, const Constraints& constraints, const TreeIsland& island, const VectorX& lambda,
                    TreeIslands::Scratch& scratch, VectorX& change, VectorX& diagonal);
 
-// Whether natv of lambda is at most `tolerance` of the velocity scale. If so, u and the certificate are those of lambda.
+// Whether natv of lambda is at most `tolerance` of the velocity scale. If so, u and the certificate are those of
+// lambda.
 bool is_solution(const Model& model, const Constraints& constraints, const TreeIsland& island, const VectorX& lambda,
                  double tolerance, TreeIslands::Scratch& scratch, CertificateWorkspace& workspace, VectorX& u,
                  Residuals& residuals);
