@@ -169,8 +169,8 @@ def ipopt(rows, runs):
     ]
     return (
         "<p>Eq. (4) of the paper with the linearised cone of eq. (5), four directions, as a nonlinear program of 78 "
-        "unknowns for Ipopt, from the last step's solution, with exact Jacobians and a limited-memory Hessian. Its cone "
-        "is a pyramid inside of ours. Wall times of the same machine.</p>" + table(head, lines)
+        "unknowns for Ipopt, from the last step's solution, with exact Jacobians and a limited-memory Hessian. Its "
+        "cone is a pyramid inside of ours. Wall times of the same machine.</p>" + table(head, lines)
     )
 
 
