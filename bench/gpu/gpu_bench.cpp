@@ -52,6 +52,7 @@ States read_states(const std::string& path) {
 struct Arguments {
   std::string arrays, states, device = "cuda", json, dump;
   int worlds = 1024, steps = 200, hold = 25, warm_up = 50;
+  double rest = 0.0;  // s
   bool compare = false, own = false;
   gpu::BatchOptions options;
 };
@@ -97,6 +98,8 @@ Arguments parse(int argc, char** argv) {
       *numbers[name] = std::stoi(value);
     } else if (name == "--tolerance") {
       a.options.tolerance = std::stod(value);
+    } else if (name == "--rest") {
+      a.rest = std::stod(value);
     } else if (name == "--device") {
       a.device = value;
     } else if (name == "--json") {
@@ -162,15 +165,31 @@ double quantile(std::vector<double>& values, double share) {
   return values[std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())))];
 }
 
+// Worlds whose status says that all is well, and of which a field is not finite.
+int not_finite(const gpu::WorldBatch& batch, gpu::BatchField field, int width, const std::vector<int>& status) {
+  std::vector<double> values(status.size() * static_cast<std::size_t>(width));
+  batch.read(field, values.data());
+  int count = 0;
+  for (std::size_t w = 0; w < status.size(); ++w) {
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(w) * width;
+    if (status[w] < 2 && !std::all_of(first, first + width, [](double x) { return std::isfinite(x); })) ++count;
+  }
+  return count;
+}
+
 // What all worlds have seen in the steps that were looked at.
 struct Figures {
   std::vector<double> natv;
   double contacts = 0.0, sweeps = 0.0, second_tier = 0.0, third_tier = 0.0;
   int looks = 0, uncertified = 0, lost = 0;
+  int unreported = 0;  // worlds with numbers that are not finite, and a status that does not say so
 
   void look(const gpu::WorldBatch& batch) {
     std::vector<double> values(static_cast<std::size_t>(batch.worlds()));
     std::vector<int> counts(values.size());
+    batch.read(gpu::BatchField::kStatus, counts.data());
+    unreported += not_finite(batch, gpu::BatchField::kPosition, batch.sizes().nq, counts) +
+                  not_finite(batch, gpu::BatchField::kVelocity, batch.sizes().nv, counts);
     batch.read(gpu::BatchField::kNatv, values.data());
     natv.insert(natv.end(), values.begin(), values.end());
     batch.read(gpu::BatchField::kStatus, counts.data());
@@ -210,18 +229,59 @@ std::string measure(const Arguments& a, const States& states) {
   const double worst = quantile(figures.natv, 1.0);
   const double total = static_cast<double>(a.worlds) * a.steps, looked = static_cast<double>(figures.natv.size());
   char text[1024];
-  std::snprintf(text, sizeof text,
-                "{\"model\": \"%s\", \"device\": \"%s\", \"worlds\": %d, \"steps\": %d, \"sweeps\": %d, "
-                "\"more_sweeps\": %d, \"most_sweeps\": %d, \"tolerance\": %g, \"pool\": %d, \"steps_per_second\": "
-                "%.4g, \"natv_p50\": %.2e, "
-                "\"natv_p90\": %.2e, \"natv_p99\": %.2e, \"natv_worst\": %.2e, \"contacts\": %.2f, \"mean_sweeps\": "
-                "%.1f, \"second_tier\": %.4f, \"third_tier\": %.4f, \"uncertified\": %.2e, \"lost\": %.2e}",
-                a.arrays.c_str(), a.device.c_str(), a.worlds, a.steps, a.options.sweeps, a.options.more_sweeps,
-                a.options.most_sweeps, a.options.tolerance, a.options.small_pool, total / seconds,
-                quantile(figures.natv, 0.5), quantile(figures.natv, 0.9), quantile(figures.natv, 0.99), worst,
-                figures.contacts / looked, figures.sweeps / looked, figures.second_tier / looked,
-                figures.third_tier / looked, figures.uncertified / looked, figures.lost / looked);
+  std::snprintf(
+      text, sizeof text,
+      "{\"model\": \"%s\", \"device\": \"%s\", \"worlds\": %d, \"steps\": %d, \"sweeps\": %d, "
+      "\"more_sweeps\": %d, \"most_sweeps\": %d, \"tolerance\": %g, \"pool\": %d, \"steps_per_second\": "
+      "%.4g, \"natv_p50\": %.2e, "
+      "\"natv_p90\": %.2e, \"natv_p99\": %.2e, \"natv_worst\": %.2e, \"contacts\": %.2f, \"mean_sweeps\": "
+      "%.1f, \"second_tier\": %.4f, \"third_tier\": %.4f, \"uncertified\": %.2e, \"lost\": %.2e, \"unreported\": %d}",
+      a.arrays.c_str(), a.device.c_str(), a.worlds, a.steps, a.options.sweeps, a.options.more_sweeps,
+      a.options.most_sweeps, a.options.tolerance, a.options.small_pool, total / seconds, quantile(figures.natv, 0.5),
+      quantile(figures.natv, 0.9), quantile(figures.natv, 0.99), worst, figures.contacts / looked,
+      figures.sweeps / looked, figures.second_tier / looked, figures.third_tier / looked, figures.uncertified / looked,
+      figures.lost / looked, figures.unreported);
   return text;
+}
+
+// --rest SECONDS: the controls that the states come with are held; how far the first three coordinates of each world
+// (the place of a floating base) move in the second half, and how fast anything is at the end.
+void rest(const Arguments& a, const States& states) {
+  const auto batch = make_batch(a, a.device, a.worlds);
+  const double step = gpu::read_model_arrays(a.arrays).settings.time_step;
+  const int half = static_cast<int>(0.5 * a.rest / step);
+  const auto read = [&](gpu::BatchField field, int width) {
+    std::vector<double> all(static_cast<std::size_t>(a.worlds) * static_cast<std::size_t>(width));
+    batch->read(field, all.data());
+    return all;
+  };
+  reset(*batch, states);
+  batch->step(half);
+  const std::vector<double> before = read(gpu::BatchField::kPosition, states.nq);
+  batch->step(half);
+  const std::vector<double> after = read(gpu::BatchField::kPosition, states.nq);
+  const std::vector<double> v = read(gpu::BatchField::kVelocity, states.nv);
+  std::vector<double> moved, speed, lowest;
+  Figures figures;
+  figures.look(*batch);
+  for (std::size_t w = 0; w < static_cast<std::size_t>(a.worlds); ++w) {
+    double sum = 0.0, fastest = 0.0;
+    for (std::size_t i = w * static_cast<std::size_t>(states.nq), end = i + 3; i < end; ++i)
+      sum += (after[i] - before[i]) * (after[i] - before[i]);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(states.nv); ++i)
+      fastest = std::max(fastest, std::abs(v[w * static_cast<std::size_t>(states.nv) + i]));
+    moved.push_back(std::sqrt(sum));
+    speed.push_back(fastest);
+    lowest.push_back(after[w * static_cast<std::size_t>(states.nq) + 2]);
+  }
+  const double worst = quantile(moved, 1.0), fastest = quantile(speed, 1.0);
+  std::printf(
+      "{\"rest\": \"%s\", \"worlds\": %d, \"seconds\": %g, \"moved_p50\": %.2e, \"moved_p90\": %.2e, "
+      "\"moved_worst\": %.2e, \"speed_p50\": %.2e, \"speed_p90\": %.2e, \"speed_worst\": %.2e, \"lowest_base\": "
+      "%.3f, \"contacts\": %.2f, \"uncertified\": %.2e, \"lost\": %.2e, \"unreported\": %d}\n",
+      a.arrays.c_str(), a.worlds, 2 * half * step, quantile(moved, 0.5), quantile(moved, 0.9), worst,
+      quantile(speed, 0.5), quantile(speed, 0.9), fastest, quantile(lowest, 0.0), figures.contacts / a.worlds,
+      1.0 * figures.uncertified / a.worlds, 1.0 * figures.lost / a.worlds, figures.unreported);
 }
 
 // One step of the same states on the GPU, again on the GPU, and on the processor.
@@ -301,6 +361,10 @@ int main(int argc, char** argv) {
     const States states = read_states(arguments.states);
     if (arguments.compare) {
       compare(arguments, states);
+      return 0;
+    }
+    if (arguments.rest > 0.0) {
+      rest(arguments, states);
       return 0;
     }
     if (!arguments.dump.empty()) {

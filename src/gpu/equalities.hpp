@@ -42,9 +42,7 @@ TOUCHSTONE_LANE double body_equality_row(const ModelView& m, Scratch<Real>& s, i
   const Vec along = axis(r % 3, 1.0), zero{0, 0, 0};
   if (m.equality_type[e] == kConnectEquality) {
     const Vec p_a = X_a * d.anchor_a, p_b = X_b * d.anchor_b;
-    add_body_row(m, s, b, p_b, along, zero, 1.0, J);
-    add_body_row(m, s, a, p_a, along, zero, -1.0, J);
-    return entry(p_b - p_a, r);
+    return entry(p_b - p_a, r);  // J: fill_connects
   }
   const Pose wanted = X_a * d.relative;
   const Vec p_a = wanted * d.anchor_a, p_b = X_b * d.anchor_a;
@@ -76,15 +74,47 @@ TOUCHSTONE_LANE double joint_equality_row(const ModelView& m, Scratch<Real>& s, 
   return s.q[m.joint_q[a]] - m.reference_q[m.joint_q[a]] - value;
 }
 
+// The rows of all connects in J: a lane a dof on the path to one of their bodies, the three rows of a connect at once,
+// since what a point does along x, y and z is one vector.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void fill_connects(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  const int longest = m.sizes.depths;
+  TOUCHSTONE_ROLLED
+  for (int side = 0; side < 2; ++side) {  // one after the other: dofs may be on both paths
+    TOUCHSTONE_ROLLED
+    for (int item = team.lane(); item < m.sizes.equalities * longest; item += team.size()) {
+      const int e = item / longest, place = item % longest;
+      if (m.equality_type[e] != kConnectEquality) continue;
+      const int body = side == 0 ? m.equality_b[e] : m.equality_a[e], last = m.body_last_dof[body];
+      if (last < 0 || m.row_start[last] + place >= m.row_start[last + 1]) continue;
+      const int i = m.row_dof[m.row_start[last] + place];
+      const double* d = m.equality_data + kEqualityNumbers * e;
+      const Vec arm = load_pose(s.X + 12 * body) * load_vec(side == 0 ? d + 3 : d) - reference_point(m, s, body);
+      const Motion S = load_motion(s.S + 6 * i);
+      const Vec moves = S.v + cross(S.w, arm);
+      double* J = s.Y_e + m.equality_row[e] * s.stride + i;
+      for (int r = 0; r < 3; ++r) J[r * s.stride] += side == 0 ? entry(moves, r) : -entry(moves, r);
+    }
+    team.sync();
+  }
+}
+
+// J and the bias of one row; J of connects is left to fill_connects.
 template <typename Real>
 TOUCHSTONE_LANE void equality_row(const ModelView& m, Scratch<Real>& s, int e, int r) {
-  const int row = m.equality_row[e] + r, a = m.equality_a[e], b = m.equality_b[e];
+  const int row = m.equality_row[e] + r;
   double* J = s.Y_e + row * s.stride;
   for (int i = 0; i < m.sizes.nv; ++i) J[i] = 0.0;
-  const bool joints = m.equality_type[e] == kJointEquality;
-  const double error = joints ? joint_equality_row(m, s, e, J) : body_equality_row(m, s, e, r, J);
+  const double error =
+      m.equality_type[e] == kJointEquality ? joint_equality_row(m, s, e, J) : body_equality_row(m, s, e, r, J);
   s.bias_e[row] = m.settings.erp * error / m.settings.time_step;
-  if (joints) {
+}
+
+template <typename Real>
+TOUCHSTONE_LANE void whiten_equality_row(const ModelView& m, Scratch<Real>& s, int e, int row) {
+  const int a = m.equality_a[e], b = m.equality_b[e];
+  double* J = s.Y_e + row * s.stride;
+  if (m.equality_type[e] == kJointEquality) {
     whiten_row(m, s.L, s.D_root, m.joint_dof[a], b >= 0 ? m.joint_dof[b] : -1, J);
   } else {
     whiten_row(m, s.L, s.D_root, m.body_last_dof[a], m.body_last_dof[b], J);
@@ -160,6 +190,10 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
     equality_row(m, s, e, row - m.equality_row[e]);
   }
   team.sync();
+  fill_connects(team, m, s);
+  TOUCHSTONE_ROLLED
+  for (int row = team.lane(); row < n; row += team.size()) whiten_equality_row(m, s, m.equality_of_row[row], row);
+  team.sync();
   // The lower triangle: half of a square and its diagonal, folded so that lanes need no search for their entry.
   const int half = n / 2 + 1;
   TOUCHSTONE_ROLLED
@@ -187,21 +221,22 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void project_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows, nv = m.sizes.nv;
+  convert(team, s.Y_e, s.Q_e, n * s.stride);
+  team.sync();
   TOUCHSTONE_ROLLED
   for (int item = team.lane(); item < n * s.row_count; item += team.size()) {
-    const double* q = s.Y_e + item % n * s.stride;
-    const Real* y = s.Y + item / n * s.stride;
-    double along = 0.0;
-    for (int i = 0; i < nv; ++i) along += q[i] * static_cast<double>(y[i]);
-    s.part_e[item] = static_cast<Real>(along);
+    const Real *q = s.Q_e + item % n * s.stride, *y = s.Y + item / n * s.stride;
+    Real along = Real(0);
+    for (int i = 0; i < nv; ++i) along += q[i] * y[i];
+    s.part_e[item] = along;
   }
   team.sync();
   TOUCHSTONE_ROLLED
   for (int item = team.lane(); item < nv * s.row_count; item += team.size()) {
     const int row = item / nv, i = item % nv;
-    double sum = 0.0;
-    for (int r = 0; r < n; ++r) sum += static_cast<double>(s.part_e[row * n + r]) * s.Y_e[r * s.stride + i];
-    s.Y[row * s.stride + i] -= static_cast<Real>(sum);
+    Real sum = Real(0);
+    for (int r = 0; r < n; ++r) sum += s.part_e[row * n + r] * s.Q_e[r * s.stride + i];
+    s.Y[row * s.stride + i] -= sum;
   }
   team.sync();
 }

@@ -92,6 +92,18 @@ TOUCHSTONE_LANE void half_solve(const Team& team, const ModelView& m, const Scra
 // x <- L^-1 x, by depths from the roots: once a depth is done, all dofs below it lose what its dofs take.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void other_half_solve(const Team& team, const ModelView& m, const Scratch<Real>& s, double* x) {
+  if (m.sizes.nv <= team.size()) {  // a lane a dof, its number in a register
+    const int i = team.lane(), start = i < m.sizes.nv ? m.row_start[i] : 0;
+    const int above = i < m.sizes.nv ? m.row_start[i + 1] - start - 1 : 0;
+    double own = i < m.sizes.nv ? x[i] : 0.0;
+    TOUCHSTONE_ROLLED
+    for (int depth = 0; depth < m.sizes.depths - 1; ++depth) {
+      if (depth < above) own -= s.L[start + depth] * x[m.row_dof[start + depth]];
+      if (depth + 1 == above) x[i] = own;
+      team.sync();
+    }
+    return;
+  }
   TOUCHSTONE_ROLLED
   for (int depth = 0; depth < m.sizes.depths - 1; ++depth) {
     TOUCHSTONE_ROLLED

@@ -227,19 +227,7 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE void make_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
   TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.row_count * s.stride; k += team.size()) s.Y[k] = Real(0);
-  // Several at a time: L lies in slow memory.
-  constexpr int kAtOnce = 4;
-  TOUCHSTONE_ROLLED
-  for (int first = team.lane(); first < m.sizes.mass_entries; first += kAtOnce * team.size()) {
-    double held[kAtOnce];
-    for (int k = 0; k < kAtOnce; ++k) {
-      if (first + k * team.size() < m.sizes.mass_entries) held[k] = s.L[first + k * team.size()];
-    }
-    for (int k = 0; k < kAtOnce; ++k) {
-      if (first + k * team.size() < m.sizes.mass_entries)
-        s.L_rows[first + k * team.size()] = static_cast<Real>(held[k]);
-    }
-  }
+  convert(team, s.L, s.L_rows, m.sizes.mass_entries);
   TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < m.sizes.nv; k += team.size()) s.D_half[k] = static_cast<Real>(s.D_root[k]);
   team.sync();

@@ -91,6 +91,7 @@ struct SolveStage {
       .servo_gain = Use::kKept,
       .servo_mode = Use::kKept,
       .Y_e = Use::kKept,
+      .Q_e = Use::kLocal,
       .part_e = Use::kLocal,
       .contacts = Use::kKept,
       .blocks = Use::kWrite,

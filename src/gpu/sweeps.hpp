@@ -294,6 +294,10 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE int settle(const Team& team, const ModelView& m, Scratch<Real>& s, int most, double tolerance) {
   constexpr double kWellBelow = 0.1;  // what later blocks of a sweep do to earlier ones is more than its last changes
   if (s.block_count == 0) return 0;
+  if (s.row_count == 1) {  // exact
+    sweep(team, m, s);
+    return 1;
+  }
   Real scale = static_cast<Real>(kGravity * m.settings.time_step);
   TOUCHSTONE_ROLLED
   for (int r = team.lane(); r < s.row_count; r += team.size()) {

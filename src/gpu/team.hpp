@@ -83,4 +83,20 @@ struct LaneTeam {
 
 #endif
 
+// Numbers in another precision, several at a time: they come from slow memory.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void convert(const Team& team, const double* from, Real* to, int count) {
+  constexpr int kAtOnce = 4;
+  TOUCHSTONE_ROLLED
+  for (int first = team.lane(); first < count; first += kAtOnce * team.size()) {
+    double held[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (first + k * team.size() < count) held[k] = from[first + k * team.size()];
+    }
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (first + k * team.size() < count) to[first + k * team.size()] = static_cast<Real>(held[k]);
+    }
+  }
+}
+
 }  // namespace touchstone::gpu

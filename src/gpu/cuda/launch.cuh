@@ -19,10 +19,6 @@ constexpr int kThreads = 64;  // of a block
 #define TOUCHSTONE_GPU_BLOCKS 8
 #endif
 constexpr int kBlocks = TOUCHSTONE_GPU_BLOCKS;  // that a multiprocessor has registers for
-#ifndef TOUCHSTONE_GPU_TREE_BLOCKS
-#define TOUCHSTONE_GPU_TREE_BLOCKS 8
-#endif
-constexpr int kTreeBlocks = TOUCHSTONE_GPU_TREE_BLOCKS;
 
 // The worlds that a tier leaves to the next, and how many there are.
 struct WorkList {

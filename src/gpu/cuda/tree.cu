@@ -4,7 +4,7 @@ namespace touchstone::gpu {
 namespace {
 
 template <int kLanes, bool kOwn>
-__global__ void __launch_bounds__(kThreads, kTreeBlocks)
+__global__ void __launch_bounds__(kThreads, kBlocks)
     tree_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes) {
   for_worlds<kLanes, kOwn>(launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
     WorldState world = launch.batch.world(launch.model.sizes, w);
