@@ -68,8 +68,8 @@ void fill_levels(const Model& model, gpu::ModelArrays& a) {
   flatten(levels, a.level_start, a.level_body);
   flatten(children, a.child_start, a.child_body);
   a.sizes.levels = static_cast<int>(levels.size());
-  std::vector<int> jump;
-  for (int b = 0; b < model.nbody; ++b) jump.push_back(b > 0 ? model.bodies[at(b)].parent : 0);
+  std::vector<int> jump(at(model.nbody), 0);
+  for (int b = 1; b < model.nbody; ++b) jump[at(b)] = model.bodies[at(b)].parent;
   while (std::any_of(jump.begin(), jump.end(), [](int ancestor) { return ancestor > 0; })) {
     a.body_jump.insert(a.body_jump.end(), jump.begin(), jump.end());
     const std::vector<int> last = jump;
