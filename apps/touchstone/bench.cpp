@@ -19,7 +19,7 @@ namespace touchstone::cli {
 namespace {
 
 // A new suite is a row here.
-constexpr std::array kBenchSuites{&kLoopsBench};
+constexpr std::array kBenchSuites{&kLoopsBench, &kGpuBench};
 
 struct BenchOptions {
   std::string suite, html, from, export_to;
@@ -93,7 +93,7 @@ void add_bench_command(Command app, Context& context) {
   const auto options = std::make_shared<BenchOptions>();
   Command command = app.add_subcommand("bench", "Benchmark suites; without a name, a list of them");
   command.add_option("SUITE", options->suite, "Which one");
-  command.add_option("--system", options->systems, "Only this system of the suite; may be repeated")
+  command.add_option("--system", options->systems, "Only this system of the suite (gpu: any scene or robot file); may be repeated")
       .option_text("NAME")
       .take_all();
   command.add_option("--html", options->html, "Write tables, plots and pictures").option_text("FILE");
@@ -111,6 +111,7 @@ void add_bench_command(Command app, Context& context) {
   touchstone bench loops --system loops/walker --json    one system
   touchstone bench loops --export problems               its contact problems as FCLIB files
   touchstone bench loops --from loops.json --html a.html a page of figures that were measured before
+  touchstone bench gpu --system robot.xml                many worlds: on a GPU with TOUCHSTONE_CUDA_LIBRARY, else lanes
 
 Every run and solve is bounded by counted work. './run bench NAME' in a clone of the repository measures other engines
 beside it.

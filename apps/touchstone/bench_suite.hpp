@@ -30,5 +30,7 @@ struct BenchSuite {
 
 // Closed chains (docs/benchmarks.md).
 extern const BenchSuite kLoopsBench;
+// Many worlds by the code of a GPU (docs/gpu.md).
+extern const BenchSuite kGpuBench;
 
 }  // namespace touchstone::cli

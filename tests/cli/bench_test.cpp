@@ -23,6 +23,23 @@ TEST_F(CommandLine, BenchRefusesWhatItDoesNotKnow) {
   expect_error(run("bench loops --from broken.json"), "broken.json");
 }
 
+TEST_F(CommandLine, BenchOfManyWorldsRunsWithoutAGpu) {
+  unsetenv("TOUCHSTONE_CUDA_LIBRARY");
+  const Outcome outcome = run("bench gpu --system stack:2 --system pile:5 --json --quiet");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.error;
+  const nlohmann::json figures = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(figures["device"], "lanes");
+  EXPECT_LT(figures["systems"][0]["natv_p99"].get<double>(), 1e-3);
+  EXPECT_EQ(figures["systems"][0]["lost"], 0.0);
+  EXPECT_THAT(figures["systems"][1]["refused"].dump(), HasSubstr("cylinder"));
+  write("figures.json", outcome.out);
+  const Outcome drawn = run("bench gpu --from figures.json --html page.html");
+  EXPECT_EQ(drawn.exit_code, 0) << drawn.error;
+  EXPECT_THAT(drawn.out, HasSubstr("TOUCHSTONE_CUDA_LIBRARY"));
+  EXPECT_THAT(read_file(folder_ / "page.html"), HasSubstr("not supported"));
+  expect_error(run("bench gpu --system frobnicate"), "frobnicate");
+}
+
 TEST_F(CommandLine, BenchMeasuresASystemAndDrawsIt) {
   const Outcome outcome = run("bench loops --system loops/table --json --export problems");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.error;
