@@ -93,7 +93,9 @@ void add_bench_command(Command app, Context& context) {
   const auto options = std::make_shared<BenchOptions>();
   Command command = app.add_subcommand("bench", "Benchmark suites; without a name, a list of them");
   command.add_option("SUITE", options->suite, "Which one");
-  command.add_option("--system", options->systems, "Only this system of the suite (gpu: any scene or robot file); may be repeated")
+  command
+      .add_option("--system", options->systems,
+                  "Only this system of the suite (gpu: any scene or robot file); may be repeated")
       .option_text("NAME")
       .take_all();
   command.add_option("--html", options->html, "Write tables, plots and pictures").option_text("FILE");
