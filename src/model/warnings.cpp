@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/model/builder.hpp"
+#include "touchstone/model/validate.hpp"
 
 namespace touchstone {
 
