@@ -231,7 +231,6 @@ struct LaneRows {
 // The same for a single row.
 template <>
 struct LaneRows<0> {
-  static constexpr int kStride = 1;
   double value;
 
   static LaneRows load(const double* x, int k) { return {x[k]}; }
