@@ -1,8 +1,12 @@
 #include "bench_loops_page.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -12,6 +16,7 @@
 #include "html_page.hpp"
 #include "scene_picture.hpp"
 #include "svg_plot.hpp"
+#include "touchstone/scenes/loop_contest.hpp"
 
 namespace touchstone::cli {
 namespace {
