@@ -219,10 +219,6 @@ void to_problem_units(const CertificateWorkspace& w, Residuals& out) {
     *energy = *energy * w.velocity_unit * w.impulse_unit;
 }
 
-}  // namespace
-
-namespace {
-
 // From lambda, free, change and diagonal of the workspace, which it may overwrite. Ends at the first block whose natv
 // is above `most` times the velocity scale.
 Residuals certify_rows(const ContactProblem& problem, double most, ContactModel model, CertificateWorkspace& w) {

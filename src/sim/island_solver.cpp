@@ -221,9 +221,9 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   TreeIsland& island = islands_[index];
   bool is_done = accept_start(step, island, scratch, work);
   if (!is_done) islands_.build_matrix(index, step.model, c, scratch);
-  if (step.u != nullptr) {
+  if (!is_done && step.u != nullptr) {
     read_rows(c, island, *step.u, work.known_velocity);
-  } else {
+  } else if (!is_done) {
     work.known_velocity.setConstant(island.problem.nrow(), std::numeric_limits<double>::quiet_NaN());
   }
   work.times.assembly = clock.lap();

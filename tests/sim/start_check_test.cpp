@@ -79,6 +79,17 @@ TEST(StartCheck, RestIsAcceptedAndCertified) {
         for (int r = 0; r < islands[i].problem.blocks.size(k); ++r) lambda[to + r] = sim.impulses()[from + r];
       }
       worst = std::max(worst, certify(islands[i].problem, lambda).natv_relative);
+      // By its rows too, and not with impulses that are wrong by a thousandth.
+      CertificateWorkspace workspace;
+      VectorX u;
+      Residuals residuals;
+      const auto accepts = [&](const VectorX& start) {
+        return is_solution(sim.model(), c, islands[i], start, 1.001e-6, scratch, workspace, u, residuals);
+      };
+      ASSERT_FALSE(accepts(1.001 * lambda)) << step;
+      ASSERT_TRUE(accepts(lambda)) << step;
+      const VectorX expected = islands[i].problem.dual.G_sparse * lambda + islands[i].problem.dual.g;
+      ASSERT_LT((u - expected).lpNorm<Eigen::Infinity>(), 1e-12) << step;
     }
     ASSERT_LE(worst, 1.001e-6) << step;
     ASSERT_NEAR(worst, report.residuals.natv_relative, 1e-12 + 1e-3 * worst) << step;

@@ -308,7 +308,7 @@ void find_surface_contacts(const TriangleSurface& surface, const SurfacePartner&
     ++workspace.visits;
     const std::size_t before = workspace.batches.size();
     contact.visit(surface.triangle(index));
-    left.batches -= workspace.batches.size() - before;
+    left.batches -= std::min(left.batches, workspace.batches.size() - before);
   }
   drop_explained(partner, first, workspace);
   if (workspace.batches.size() > first) return;
