@@ -36,8 +36,8 @@ struct CollisionCounts {
   int tested = 0;      // pairs whose boxes, along their own axes too, overlap
   int touching = 0;    // pairs with contacts
   int limited = 0;     // pairs whose query ended without full accuracy
-  int shortened =
-      0;  // pairs with a surface of which contacts were left out, as they were too many (collision_limits.hpp)
+  // Pairs with a surface of which contacts were left out, as they were too many (collision_limits.hpp).
+  int shortened = 0;
   int invalid = 0;  // pairs that could not be computed, such as for poses that are not finite
 };
 
