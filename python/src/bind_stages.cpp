@@ -62,6 +62,10 @@ void bind_stages(nb::module_& m) {
           "bound_servos", [](const PyStages& s) { s.run([](StepContext& c) { stage::bound_servos(c); }); },
           "Solves again where a servo reached its force limit unexpectedly.")
       .def(
+          "meet", [](const PyStages& s) { return s.run([](StepContext& c) { return stage::meet(c); }); },
+          "Solves again with contacts that the step meets and that were not seen from its start. True: it woke a body "
+          "that slept, go back to begin.")
+      .def(
           "integrate", [](const PyStages& s) { s.run([](StepContext& c) { stage::integrate(c); }); },
           "Moves the state to the end of the step.")
       .def(

@@ -44,6 +44,7 @@ class EnergyMeter {
 
   // Computes the kinematics of a state.
   void move_to(const Model& model, const Parameters& parameters, const State& state);
+  const Data& kinematics() const { return data_; }
   // Of any state; computes its kinematics.
   Energies measure(const Model& model, const Parameters& parameters, const State& state);
   // The same of all bodies, whatever the scope is.

@@ -10,8 +10,8 @@
 //   stage::integrate(s);                     // s.state
 //   stage::account(s);                       // s.report, s.contact_forces
 //
-// These lines are a step of semi-implicit Euler, but for `bound_servos` between solve and integrate, and, if bodies may
-// sleep, `settle` before it and `wake` after detect.
+// These lines are a step of semi-implicit Euler, but for `bound_servos` and `meet` between solve and integrate, and, if
+// bodies may sleep, `settle` before it and `wake` after detect.
 #pragma once
 
 #include "touchstone/dynamics/forces.hpp"
@@ -56,6 +56,11 @@ void solve(StepContext& s);
 template <typename Refine>
 void bound_servos(StepContext& s, const Refine& refine);
 void bound_servos(StepContext& s);
+
+// Looks where the velocity that came out leads: what overlaps there and was not foreseen joins the contacts
+// (sim/late_contacts.hpp), and the step is solved again; seldom, and at most eight times. True: a body that slept was met,
+// which is awake now, and the step begins anew, with begin.
+[[nodiscard]] bool meet(StepContext& s);
 
 // Moves the configuration by the new velocity for what remains of the step, out of violations, and the state to its
 // end.

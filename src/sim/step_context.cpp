@@ -34,11 +34,13 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
       sleep(model, chosen),
       work(model),
       data(model),
-      detector(std::move(shapes), chosen.collision),
+      detector(shapes, chosen.collision),
       weights(model),
       solver(rules.solver_options(model, chosen)),
       v_next(VectorX::Zero(model.nv)),
       impulse(VectorX::Zero(model.nv)),
+      late(model, std::move(shapes), chosen.collision, chosen.stabilisation.slop),
+      late_end(model),
       before(model),
       left_velocity(VectorX::Zero(4 * model.nv)),
       acceleration(VectorX::Zero(model.nv)),
@@ -74,6 +76,7 @@ void StepContext::forget() {
   cache.clear();
   cycles.clear();
   detector.reset();
+  late.reset();
   has_before = false;
   next_part = 0.0;
   left_velocity.setConstant(std::numeric_limits<double>::quiet_NaN());

@@ -18,6 +18,7 @@
 #include "touchstone/sim/detection/detector.hpp"
 #include "touchstone/sim/energy.hpp"
 #include "touchstone/sim/island_solver.hpp"
+#include "touchstone/sim/late_contacts.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/position_pass.hpp"
 #include "touchstone/sim/report.hpp"
@@ -86,6 +87,10 @@ struct StepContext {
   VectorX u;        // at least nrow: what the constraints see, of the same solution
   VectorX v_next;   // nv: the velocity after the step
   VectorX impulse;  // nv: scratch
+
+  // --- meet ---
+  LateContacts late;
+  State late_end;  // where the velocity that came out leads
 
   // --- recover ---
   PositionPass pass;

@@ -6,6 +6,7 @@ StepMemory::StepMemory(const StepContext& s)
     : state(s.state),
       cache(s.cache),
       detector(s.detector),
+      late(s.late),
       cycles(s.cycles),
       mocap(s.has_before ? s.before.mocap : std::vector<Transform>()),
       since_pass(s.since_pass),
@@ -19,6 +20,7 @@ void StepMemory::keep(const StepContext& s) {
   state = s.state;
   cache = s.cache;
   detector = s.detector;
+  late = s.late;
   cycles = s.cycles;
   mocap.clear();
   if (s.has_before) mocap.assign(s.before.mocap.begin(), s.before.mocap.end());
@@ -34,6 +36,7 @@ void StepMemory::restore(StepContext& s) const {
   s.state = state;
   s.cache = cache;
   s.detector = detector;
+  s.late = late;
   s.cycles = cycles;
   s.has_before = !mocap.empty();
   s.before.mocap.assign(mocap.begin(), mocap.end());

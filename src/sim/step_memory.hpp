@@ -17,6 +17,7 @@ struct StepMemory {
   State state;
   ContactCache cache;
   CollisionDetector detector;
+  LateContacts late;
   CycleWatch cycles;
   std::vector<Transform> mocap;  // of the step before; none if there was no step
   double since_pass, recovery_reach, next_part;

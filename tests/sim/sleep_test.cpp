@@ -544,13 +544,15 @@ TEST(Sleep, StagesOneByOneGiveTheSameBits) {
   for (int i = 0; i < 700; ++i) {
     if (stage::settle(s)) continue;
     do {
-      stage::begin(s, 0.0);
-      ASSERT_TRUE(stage::free_motion(s));
-      stage::detect(s);
-    } while (stage::wake(s));
-    stage::assemble(s);
-    stage::solve(s);
-    stage::bound_servos(s);
+      do {
+        stage::begin(s, 0.0);
+        ASSERT_TRUE(stage::free_motion(s));
+        stage::detect(s);
+      } while (stage::wake(s));
+      stage::assemble(s);
+      stage::solve(s);
+      stage::bound_servos(s);
+    } while (stage::meet(s));
     stage::integrate(s);
     stage::account(s);
   }

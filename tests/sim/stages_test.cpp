@@ -22,6 +22,7 @@ void one_by_one(StepContext& s, double ahead) {
   stage::assemble(s);
   stage::solve(s);
   stage::bound_servos(s);
+  ASSERT_FALSE(stage::meet(s));
   stage::integrate(s);
   stage::account(s);
 }

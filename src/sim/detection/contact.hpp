@@ -36,4 +36,9 @@ struct Contact {
   Vec3 normal() const { return frame.c2; }
 };
 
+// The order of contacts.
+inline bool by_shapes(const Contact& x, const Contact& y) {
+  return x.shape_a != y.shape_a ? x.shape_a < y.shape_a : x.shape_b < y.shape_b;
+}
+
 }  // namespace touchstone

@@ -314,6 +314,10 @@ void CollisionDetector::add_contacts(const Manifold& manifold, const Contact& pr
   }
 }
 
+void CollisionDetector::add(const Contact& contact) {
+  contacts_.insert(std::upper_bound(contacts_.begin(), contacts_.end(), contact, by_shapes), contact);
+}
+
 RayHit CollisionDetector::raycast(Vec3 origin, Vec3 direction, double max_distance, int ignored_body) const {
   RayHit hit;
   const double length = std::sqrt(dot(direction, direction));

@@ -58,6 +58,8 @@ class CollisionDetector {
                                   bool mocap_moves = true);
 
   std::span<const Contact> contacts() const { return contacts_; }
+  // One more, from elsewhere, at its place in the order.
+  void add(const Contact& contact);
   const CollisionCounts& counts() const { return counts_; }
   const CollisionModel& shapes() const { return *shapes_; }
   double margin() const { return options_.margin; }

@@ -19,14 +19,16 @@ constexpr double kSettled = 1e-9;  // of the largest velocity
 
 void MoreauMidpoint::step(StepContext& s) {
   do {
-    stage::begin(s, 0.5);
-    hold_loops(s);
-    if (!stage::free_motion(s)) return;
-    stage::detect(s);
-  } while (stage::wake(s));
-  stage::assemble(s);
-  stage::solve(s);
-  stage::bound_servos(s);
+    do {
+      stage::begin(s, 0.5);
+      hold_loops(s);
+      if (!stage::free_motion(s)) return;
+      stage::detect(s);
+    } while (stage::wake(s));
+    stage::assemble(s);
+    stage::solve(s);
+    stage::bound_servos(s);
+  } while (stage::meet(s));
   if (s.loop_velocity != nullptr && may_have_loops(s.model)) settle_bias(s);
   stage::integrate(s);
   stage::account(s);

@@ -1,0 +1,126 @@
+// Contacts that a step meets and that were not seen from its start.
+#include <random>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "touchstone/io/mjcf.hpp"
+#include "touchstone/sim/simulator.hpp"
+
+namespace touchstone {
+namespace {
+
+ModelPtr scene_of(const std::string& bodies, const std::string& gravity = "0 0 0") {
+  return load_mjcf_string(fmt::format(
+      "<mujoco><option timestep='0.002' gravity='{}'/><worldbody>{}</worldbody></mujoco>", gravity, bodies));
+}
+
+// The deepest overlap where the steps end, and the worst natv.
+struct Outcome {
+  double penetration = 0.0, natv = 0.0;
+};
+
+Outcome run(Simulator& sim, int steps) {
+  Outcome o;
+  for (int i = 0; i < steps; ++i) {
+    const StepReport& report = sim.step();
+    EXPECT_EQ(report.status, StepStatus::kOk);
+    o.penetration = std::max(o.penetration, report.penetration);
+    o.natv = std::max(o.natv, report.residuals.natv_relative);
+  }
+  return o;
+}
+
+// Twelve balls in a row, 2 mm apart, and one that comes along at 10 m/s: 20 mm in a step.
+std::string row_of_balls() {
+  std::string bodies;
+  for (int i = 0; i < 12; ++i) {
+    bodies += fmt::format("<body pos='{} 0 0'><freejoint/><geom size='.03' mass='1'/></body>", 0.062 * i);
+  }
+  return bodies + "<body pos='-0.09 0 0'><freejoint/><geom size='.03' mass='1'/></body>";
+}
+
+TEST(LateContacts, ABallThatIsStruckDoesNotEndInTheNext) {
+  for (const Integrator integrator : {Integrator::kSemiImplicitEuler, Integrator::kMoreauMidpoint}) {
+    const ModelPtr model = scene_of(row_of_balls());
+    SimulatorOptions options;
+    options.integrator = integrator;
+    Simulator sim(model, options);
+    State start(*model);
+    start.v[6 * 12] = 10.0;
+    sim.reset(start);
+    const Outcome o = run(sim, 100);
+    // Half a margin and the slop. Moreau's rule moves bodies by their old velocities for half a step, 4 m/s against 2.
+    EXPECT_LT(o.penetration, integrator == Integrator::kSemiImplicitEuler ? 7e-4 : 2.1e-3);
+    EXPECT_LT(o.natv, 1e-6);
+    double momentum = 0.0;
+    for (int i = 0; i < 13; ++i) momentum += sim.state().v[6 * i];
+    EXPECT_NEAR(momentum, 10.0, 1e-8);
+  }
+}
+
+TEST(LateContacts, WithoutThemItDoes) {
+  const ModelPtr model = scene_of(row_of_balls());
+  SimulatorOptions options;
+  options.swept_margin = false;
+  Simulator sim(model, options);
+  State start(*model);
+  start.v[6 * 12] = 10.0;
+  sim.reset(start);
+  EXPECT_GT(run(sim, 100).penetration, 5e-3);
+}
+
+// A rod with one end on a drum turns about that end, so fast that the other one would be 9 mm inside after a step.
+TEST(LateContacts, ARodIsSlappedOntoADrum) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> unit(-1.0, 1.0);
+  double deepest = 0.0;
+  for (int k = 0; k < 200; ++k) {
+    const double tilt = 0.12 + 0.05 * unit(random), spin = 90.0 + 30.0 * unit(random), turn = 0.3 * unit(random);
+    const ModelPtr model =
+        scene_of(fmt::format("<body><freejoint/><geom type='cylinder' size='.04 .03' mass='1'/></body>"
+                             "<body pos='{} 0 {}' euler='0 {} {}'><freejoint/><geom type='capsule' size='.01 .03' "
+                             "zaxis='1 0 0' mass='.2'/></body>",
+                             0.01 * unit(random), 0.0405 + 0.03 * std::sin(tilt), 57.2958 * tilt, 57.2958 * turn));
+    Simulator sim(model);
+    State start(*model);
+    start.v[6 + 4] = -spin;
+    sim.reset(start);
+    const Outcome o = run(sim, 10);
+    deepest = std::max(deepest, o.penetration);
+    EXPECT_LT(o.natv, 1e-6) << k;
+  }
+  EXPECT_LT(deepest, 1e-3);
+}
+
+// Grains that are shot together: no pair ends a step far inside each other.
+TEST(LateContacts, RandomGrains) {
+  const char* shapes[] = {"type='sphere' size='.03'", "type='capsule' size='.02 .03'", "type='box' size='.03 .02 .025'",
+                          "type='cylinder' size='.025 .03'", "type='ellipsoid' size='.03 .02 .025'"};
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> unit(-1.0, 1.0);
+  double deepest = 0.0;
+  for (int k = 0; k < 20; ++k) {
+    std::string bodies;
+    for (int i = 0; i < 12; ++i) {
+      bodies += fmt::format("<body pos='{} {} {}' euler='{} {} {}'><freejoint/><geom {} mass='.3'/></body>",
+                            0.09 * (i % 3) + 0.005 * unit(random), 0.09 * (i / 3 % 2), 0.09 * (i / 6),
+                            90 * unit(random), 90 * unit(random), 90 * unit(random), shapes[(i + k) % 5]);
+    }
+    const ModelPtr model = scene_of(bodies);
+    Simulator sim(model);
+    State start(*model);
+    for (int i = 0; i < model->nv; ++i) start.v[i] = (i % 6 < 3 ? 3.0 : 40.0) * unit(random);
+    for (int i = 0; i < 12; ++i) {
+      const double centre[] = {0.09, 0.045, 0.045};
+      for (int d = 0; d < 3; ++d) start.v[6 * i + d] -= 40.0 * (start.q[7 * i + d] - centre[d]);
+    }
+    sim.reset(start);
+    deepest = std::max(deepest, run(sim, 40).penetration);
+  }
+  RecordProperty("deepest_um", static_cast<int>(1e6 * deepest));
+  EXPECT_LT(deepest, 2.5e-3);
+}
+
+}  // namespace
+}  // namespace touchstone
