@@ -99,7 +99,7 @@ TEST(Stages, KnownKinematicsChangeNoBits) {
     Simulator sim(scene.model, options), anew(scene.model, plain);
     sim.reset(scene.start);
     anew.reset(scene.start);
-    int known = 0;
+    int known = 0, known_anew = 0;  // the second: where the end of a step was searched for late contacts
     for (int i = 0; i < 120; ++i) {
       for (Simulator* each : {&sim, &anew}) {
         if (i % 10 == 3) each->state().q[each->model().nq - 1] += 0.01;
@@ -111,12 +111,13 @@ TEST(Stages, KnownKinematicsChangeNoBits) {
         each->step();
       }
       known += sim.context().kinematics == Kinematics::kKnown ? 1 : 0;
-      ASSERT_EQ(anew.context().kinematics, Kinematics::kNew);
+      known_anew += anew.context().kinematics == Kinematics::kKnown ? 1 : 0;
       ASSERT_EQ(sim.state().q, anew.state().q) << name << " step " << i;
       ASSERT_EQ(sim.state().v, anew.state().v) << name << " step " << i;
     }
     EXPECT_GT(known, 60) << name;
     EXPECT_LT(known, 120) << name;
+    EXPECT_LT(known_anew, 20) << name;
   }
 }
 
