@@ -53,7 +53,7 @@ bool LateContacts::surprises(const Model& model, const VectorX& v, double time, 
       // A point that turns by an angle leaves its tangent by half of its square.
       const double turn = time * norm(next.angular);
       const double way = time * (norm(change) + reach * norm(spin)) + 0.5 * reach * turn * turn;
-      if (way > tolerance_) return true;
+      if (way > 2.0 * tolerance_) return true;
     }
   }
   return false;

@@ -28,7 +28,7 @@ class LateContacts {
                double slop);
 
   // Whether the velocity v moves a point of some shape, in `time`, otherwise than the velocities in `data` do and
-  // straight, by more than is looked beyond shapes anyway.
+  // straight, by more than the margin in which contacts are reported anyway.
   bool surprises(const Model& model, const VectorX& v, double time, Data& data);
 
   // Overlaps at `end`, where bodies have got to from `start`, that are deeper than there, as contacts of the start.
