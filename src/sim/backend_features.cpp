@@ -101,8 +101,10 @@ void check_pairs(const Model& model, const std::vector<BackendPair>& pairs, Comp
     if (kind_a < 0 || kind_b < 0 || !gpu::is_known_pair(kind_a, kind_b))
       complain(fmt::format("contact {} against {}", to_string(a.shape.type), to_string(b.shape.type)));
     const ContactMaterial& m = pair.material;
-    if (m.dimension != 1 && m.dimension != 3) complain(fmt::format("contact dimension {}", m.dimension));
-    if (m.dimension == 3 && m.friction[0] != m.friction[1]) complain("anisotropic friction");
+    if (m.dimension >= 3 && m.friction[0] == 0.0 && m.friction[1] > 0.0) complain("friction along one direction alone");
+    const bool has_directions =
+        (m.dimension >= 3 && m.friction[0] != m.friction[1]) || (m.dimension == 6 && m.friction[3] != m.friction[4]);
+    if (has_directions && model.options.mujoco_contact_frames) complain("anisotropic friction by MuJoCo's tangents");
     if (m.stiffness > 0.0) complain("compliant contact");
     if (bounces(m.impedance)) complain("the underdamped contact");
   }

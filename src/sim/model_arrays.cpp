@@ -214,14 +214,18 @@ void fill_tendons(const Model& model, const ReferenceWeights& weights, gpu::Mode
   a.sizes.tendon_limits = static_cast<int>(a.tendon_margin.size());
 }
 
-double equality_length(const Model& model, const ReferenceWeights& weights, const Equality& e, int row) {
-  if (e.type == EqualityType::kJoint) return weights.dof_length[model.joint_dof[at(e.a)]];
-  if (e.type == EqualityType::kConnect || row < 3) return 1.0;
-  const int a = e.a, b = std::max(e.b, 0);
+// What rotations of two bodies against each other are measured in.
+double rotation_length(const Model& model, const ReferenceWeights& weights, int a, int b) {
   const bool moves_a = model.body_last_dof[at(a)] >= 0, moves_b = model.body_last_dof[at(b)] >= 0;
   const double of_a = weights.body_length[at(a)], of_b = weights.body_length[at(b)];
   if (moves_a && moves_b) return std::min(of_a, of_b);
   return moves_a ? of_a : of_b;
+}
+
+double equality_length(const Model& model, const ReferenceWeights& weights, const Equality& e, int row) {
+  if (e.type == EqualityType::kJoint) return weights.dof_length[model.joint_dof[at(e.a)]];
+  if (e.type == EqualityType::kConnect || row < 3) return 1.0;
+  return rotation_length(model, weights, e.a, std::max(e.b, 0));
 }
 
 void fill_equalities(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
@@ -319,6 +323,19 @@ double free_mobility(const Model& model, const ReferenceWeights& weights, int bo
   return model.joints[at(model.dof_joint[at(dof)])].type == JointType::kFree ? weights.dof[dof] : 0.0;
 }
 
+bool is_cone(const ContactMaterial& material) {
+  return material.dimension > 3 || (material.dimension == 3 && material.friction[0] != material.friction[1]);
+}
+
+// Rows of rotation are measured in lengths of the smaller body that moves (sim/constraints/kind.cpp).
+void fill_cone(const Model& model, const ReferenceWeights& weights, const BackendPair& pair, gpu::ModelArrays& a) {
+  const int body_a = model.shapes[at(pair.shape_a)].body, body_b = model.shapes[at(pair.shape_b)].body;
+  const auto& mu = pair.material.friction;
+  a.pair_cone.push_back(mu[1] == mu[0] ? 1.0 : mu[1] / mu[0]);
+  a.pair_cone.insert(a.pair_cone.end(), mu.begin() + 2, mu.end());
+  a.pair_cone.push_back(rotation_length(model, weights, body_a, body_b));
+}
+
 void fill_pairs(const Model& model, const std::vector<BackendPair>& pairs, const ReferenceWeights& weights,
                 gpu::ModelArrays& a) {
   std::vector<int> index(at(model.nshape), -1);
@@ -340,11 +357,15 @@ void fill_pairs(const Model& model, const std::vector<BackendPair>& pairs, const
     const double length = weights.body_length[at(body)];
     return weights.body[at(body)][0] + length * length * weights.body[at(body)][1];
   };
+  const bool cones = std::any_of(pairs.begin(), pairs.end(), [](const BackendPair& p) { return is_cone(p.material); });
+  a.sizes.cones = cones ? 1 : 0;
   for (const BackendPair& pair : pairs) {
     a.pair_a.push_back(shape_of(pair.shape_a));
     a.pair_b.push_back(shape_of(pair.shape_b));
     a.pair_dimension.push_back(pair.material.dimension);
     a.pair_friction.push_back(pair.material.friction[0]);
+    if (cones) fill_cone(model, weights, pair, a);
+    a.sizes.contact_rows = std::max(a.sizes.contact_rows, pair.material.dimension);
     a.pair_restitution.push_back(pair.material.restitution);
     a.pair_margin.push_back(pair.margin);
     a.pair_gap.push_back(pair.gap);
