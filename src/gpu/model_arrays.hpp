@@ -46,7 +46,7 @@ struct ModelSettings {
 
 constexpr int kFreeDofs = 6;  // of a free joint
 enum JointKind { kFreeJoint, kBallJoint, kHingeJoint, kSlideJoint, kScrewJoint };
-enum ShapeKind { kPlaneShape, kSphereShape, kCapsuleShape, kBoxShape, kEllipsoidShape };
+enum ShapeKind { kPlaneShape, kSphereShape, kCapsuleShape, kBoxShape, kEllipsoidShape, kCylinderShape, kHullShape };
 enum EqualityKind { kConnectEquality, kWeldEquality, kJointEquality };
 enum ActuatorFlag {
   kControlLimited = 1,
@@ -113,54 +113,65 @@ constexpr int kConeNumbers = 5;
   X(actuator_flags)                                                                                \
   X(shape_type)                                                                                    \
   X(shape_body)                                                                                    \
-  X(shape_element) /* in Model::shapes */                                                          \
-  X(pair_a)        /* pairs: shapes; bodies are those of the shapes */                             \
+  X(shape_element)          /* in Model::shapes */                                                 \
+  X(shape_hull)             /* -1: none */                                                         \
+  X(hull_start)             /* hulls + 1, in hull_vertex */                                        \
+  X(hull_edge_start)        /* vertices of all hulls + 1, in hull_edge; none for flat hulls */     \
+  X(hull_edge)              /* neighbours of a vertex, counted in their hull */                    \
+  X(hull_face_start)        /* hulls + 1, in hull_loop_start */                                    \
+  X(hull_loop_start)        /* faces of all hulls + 1, in hull_loop */                             \
+  X(hull_loop)              /* vertices around a face, counted in their hull */                    \
+  X(hull_vertex_face_start) /* vertices of all hulls + 1, in hull_vertex_face */                   \
+  X(hull_vertex_face)       /* faces at a vertex */                                                \
+  X(pair_a)                 /* pairs: shapes; bodies are those of the shapes */                    \
   X(pair_b)                                                                                        \
   X(pair_dimension) /* 1, 3, 4 or 6 */                                                             \
   X(pair_may_lock)  /* 0: whatever the configuration, the pair can open and close */
 
-#define TOUCHSTONE_MODEL_DOUBLES(X)                                         \
-  X(body_pose) /* 12: in the parent */                                      \
-  X(body_mass)                                                              \
-  X(body_com)     /* 3 */                                                   \
-  X(body_inertia) /* 9: about the centre of mass, by columns */             \
-  X(joint_axis)   /* 3 */                                                   \
-  X(joint_anchor) /* 3 */                                                   \
-  X(joint_reference)                                                        \
-  X(joint_pitch)                                                            \
-  X(joint_stiffness)                                                        \
-  X(spring_reference) /* nq */                                              \
-  X(reference_q)      /* nq */                                              \
-  X(dof_damping)                                                            \
-  X(dof_armature)                                                           \
-  X(dof_friction)                                                           \
-  X(dof_length)                                                             \
-  X(dof_weight)                                                             \
-  X(limit_range) /* 2 */                                                    \
-  X(limit_margin)                                                           \
-  X(tendon_coefficient)                                                     \
-  X(tendon_range) /* 2 */                                                   \
-  X(tendon_margin)                                                          \
-  X(tendon_length)       /* tendon_limits: of the row */                    \
-  X(equality_data)       /* kEqualityNumbers */                             \
-  X(equality_compliance) /* equality_rows */                                \
-  X(equality_length)     /* equality_rows */                                \
-  X(actuator_gear)                                                          \
-  X(actuator_gain)             /* 3 */                                      \
-  X(actuator_bias)             /* 3 */                                      \
-  X(actuator_control_range)    /* 2 */                                      \
-  X(actuator_force_range)      /* 2 */                                      \
-  X(actuator_activation_range) /* 2 */                                      \
-  X(actuator_time_constant)                                                 \
-  X(actuator_row_length)                                                    \
-  X(shape_pose)   /* 12: in the body */                                     \
-  X(shape_size)   /* 3: radius; radius and half length; half sizes */       \
-  X(shape_radius) /* of a ball around its origin; infinite for a plane */   \
-  X(pair_friction)                                                          \
-  X(pair_restitution)                                                       \
-  X(pair_margin)   /* at which they are taken to touch */                   \
-  X(pair_gap)      /* how much farther contacts are looked for */           \
-  X(pair_mobility) /* contacts that can move less than this are left out */ \
+#define TOUCHSTONE_MODEL_DOUBLES(X)                                           \
+  X(body_pose) /* 12: in the parent */                                        \
+  X(body_mass)                                                                \
+  X(body_com)     /* 3 */                                                     \
+  X(body_inertia) /* 9: about the centre of mass, by columns */               \
+  X(joint_axis)   /* 3 */                                                     \
+  X(joint_anchor) /* 3 */                                                     \
+  X(joint_reference)                                                          \
+  X(joint_pitch)                                                              \
+  X(joint_stiffness)                                                          \
+  X(spring_reference) /* nq */                                                \
+  X(reference_q)      /* nq */                                                \
+  X(dof_damping)                                                              \
+  X(dof_armature)                                                             \
+  X(dof_friction)                                                             \
+  X(dof_length)                                                               \
+  X(dof_weight)                                                               \
+  X(limit_range) /* 2 */                                                      \
+  X(limit_margin)                                                             \
+  X(tendon_coefficient)                                                       \
+  X(tendon_range) /* 2 */                                                     \
+  X(tendon_margin)                                                            \
+  X(tendon_length)       /* tendon_limits: of the row */                      \
+  X(equality_data)       /* kEqualityNumbers */                               \
+  X(equality_compliance) /* equality_rows */                                  \
+  X(equality_length)     /* equality_rows */                                  \
+  X(actuator_gear)                                                            \
+  X(actuator_gain)             /* 3 */                                        \
+  X(actuator_bias)             /* 3 */                                        \
+  X(actuator_control_range)    /* 2 */                                        \
+  X(actuator_force_range)      /* 2 */                                        \
+  X(actuator_activation_range) /* 2 */                                        \
+  X(actuator_time_constant)                                                   \
+  X(actuator_row_length)                                                      \
+  X(shape_pose)       /* 12: in the body */                                   \
+  X(shape_size)       /* 3: radius; radius, half length; half sizes */        \
+  X(hull_vertex)      /* 3 */                                                 \
+  X(hull_face_normal) /* 3: outward */                                        \
+  X(shape_radius)     /* of a ball around its origin; infinite for a plane */ \
+  X(pair_friction)                                                            \
+  X(pair_restitution)                                                         \
+  X(pair_margin)   /* at which they are taken to touch */                     \
+  X(pair_gap)      /* how much farther contacts are looked for */             \
+  X(pair_mobility) /* contacts that can move less than this are left out */   \
   X(pair_cone)     /* kConeNumbers, where sizes.cones says so */
 
 struct ModelArrays {
