@@ -109,9 +109,10 @@ BackendTable make_backend_table() {
     return guarded(f, [&] {
       const WorldImpulses found = batch_behind(b).impulses(world);
       const int count = static_cast<int>(found.key.size());
-      for (int k = 0; k < count && k < room; ++k) {
-        keys[k] = found.key[static_cast<std::size_t>(k)];
-        std::memcpy(impulses + 3 * k, found.impulse.data() + 3 * static_cast<std::size_t>(k), 3 * sizeof(double));
+      const auto width = static_cast<std::size_t>(impulse_width(batch_behind(b).sizes()));
+      for (std::size_t k = 0; k < found.key.size() && k < static_cast<std::size_t>(room); ++k) {
+        keys[k] = found.key[k];
+        std::memcpy(impulses + width * k, found.impulse.data() + width * k, width * sizeof(double));
       }
       return count;
     });

@@ -61,7 +61,7 @@ enum class BatchField {
 // those of block_key (gpu/world.hpp).
 struct WorldImpulses {
   std::vector<std::int64_t> key;
-  std::vector<double> impulse;  // 3 each
+  std::vector<double> impulse;  // impulse_width each: force, and torque where contacts have rows of it
 };
 
 // What worlds are reset to. q and v: of all worlds, or null for the reference configuration at rest.

@@ -46,18 +46,25 @@ class CpuBatch final : public StoredBatch<HostArray> {
   void step(int count) override {
     for (int k = 0; k < count; ++k) {
       tiers_ = {};
-      for (int w = 0; w < view_.worlds; ++w) step_world(w);
+      for (int w = 0; w < view_.worlds; ++w) {
+        if (is_general(sizes_)) {
+          step_world(GeneralTeam<SerialTeam>(), w);
+        } else {
+          step_world(SerialTeam(), w);
+        }
+      }
     }
   }
   WorldImpulses impulses(int world) const override {
     const WorldState state = view_.world(sizes_, world);
     const int count = *state.warm.count;
-    return {{state.warm.key, state.warm.key + count}, {state.warm.impulse, state.warm.impulse + 3 * count}};
+    return {{state.warm.key, state.warm.key + count},
+            {state.warm.impulse, state.warm.impulse + impulse_width(sizes_) * count}};
   }
 
  private:
-  void step_world(int w) {
-    const SerialTeam team;
+  template <typename Team>
+  void step_world(const Team& team, int w) {
     const ModelView model = world_model(model_, view_.parameters, w);
     WorldState world = view_.world(sizes_, w);
     const auto memory = [this](const Pool& pool) {

@@ -31,7 +31,7 @@ class StoredBatch : public WorldBatch {
     for (Array<int>& counts : counts_) counts = Array<int>(at(worlds));
     warm_count_ = Array<int>(at(worlds));
     warm_key_ = Array<std::int64_t>(at(worlds) * at(large_.blocks));
-    warm_impulse_ = Array<double>(3 * at(worlds) * at(large_.blocks));
+    warm_impulse_ = Array<double>(at(impulse_width(n)) * at(worlds) * at(large_.blocks));
     std::vector<double> q;
     for (int w = 0; w < worlds; ++w) q.insert(q.end(), arrays.reference_q.begin(), arrays.reference_q.end());
     numbers_[0].write(q.data());

@@ -30,7 +30,7 @@ struct BatchView {
     state.status = status + w;
     state.contacts = contacts + w;
     state.sweeps = sweeps + w;
-    state.warm = {warm_count + w, warm_key + at(warm_capacity), warm_impulse + at(3 * warm_capacity)};
+    state.warm = {warm_count + w, warm_key + at(warm_capacity), warm_impulse + at(impulse_width(n) * warm_capacity)};
     return state;
   }
 

@@ -168,6 +168,26 @@ TOUCHSTONE_LANE bool can_move(const ModelView& m, const Scratch<Real>& s, const 
   return sum >= m.pair_mobility[c.pair];
 }
 
+// How many rows a contact of a pair has, and whether it is a kCone.
+template <typename Team>
+TOUCHSTONE_LANE int rows_of_pair(const ModelView& m, int pair, bool& is_cone) {
+  is_cone = false;
+  const int dimension = m.pair_dimension[pair];
+  if constexpr (Team::kGeneral) {
+    if (m.sizes.cones > 0 && dimension > 1) {
+      const double* cone = m.pair_cone + kConeNumbers * pair;
+      is_cone = dimension > 3 || cone[0] != 1.0;
+      if (is_cone) {
+        bool rubs = m.pair_friction[pair] > 0.0;
+        for (int k = 1; k < dimension - 2; ++k) rubs = rubs || cone[k] > 0.0;
+        is_cone = rubs;
+        return rubs ? dimension : 1;
+      }
+    }
+  }
+  return dimension == 3 && m.pair_friction[pair] > 0.0 ? 3 : 1;
+}
+
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool list_contacts(const Team& team, const ModelView& m, Scratch<Real>& s) {
   TOUCHSTONE_ROLLED
@@ -175,15 +195,23 @@ TOUCHSTONE_LANE bool list_contacts(const Team& team, const ModelView& m, Scratch
     const int i = first + team.lane();
     const bool active =
         i < s.contact_count && (m.pair_may_lock[s.contacts[i].pair] == 0 || can_move(m, s, s.contacts[i]));
-    const bool rubs = active && m.pair_dimension[s.contacts[i].pair] == 3 && m.pair_friction[s.contacts[i].pair] > 0.0;
+    bool is_cone = false;
+    const int own_rows = active ? rows_of_pair<Team>(m, s.contacts[i].pair, is_cone) : 0;
     int blocks = 0, rows = 0;
     const int block_before = team.count_before(active ? 1 : 0, blocks);
-    const int row_before = team.count_before(active ? (rubs ? 3 : 1) : 0, rows);
+    const int row_before = team.count_before(own_rows, rows);
     if (s.block_count + blocks > s.pool.blocks || s.row_count + rows > s.pool.rows) return false;
     if (active) {
       const Contact& c = s.contacts[i];
-      Block<Real> block =
-          single_block<Real>(rubs ? BlockType::kCoulomb : BlockType::kNonNegative, BlockKind::kContact, i, 0, 1.0);
+      Block<Real> block = single_block<Real>(own_rows > 1 ? BlockType::kCoulomb : BlockType::kNonNegative,
+                                             BlockKind::kContact, i, 0, 1.0);
+      if constexpr (Team::kGeneral) {
+        if (is_cone) {
+          block.type = BlockType::kCone;
+          block.side = s.block_count + block_before;
+          s.cones[block.side].rows = own_rows;
+        }
+      }
       const double rate = dot(c.normal, contact_velocity(m, s, c, s.velocity));
       const double free_rate = dot(c.normal, contact_velocity(m, s, c, s.free_velocity));
       block.bias = unilateral_bias(m.settings, c.gap, rate, free_rate, m.pair_restitution[c.pair]);

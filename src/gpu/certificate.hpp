@@ -19,8 +19,11 @@ TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, const S
     const Contact& c = s.contacts[block.index];
     const int body = m.shape_body[side % 2 == 0 ? m.pair_a[c.pair] : m.pair_b[c.pair]], last = m.body_last_dof[body];
     if (last < 0) continue;
-    const Vec f = (side % 2 == 0 ? -1.0 : 1.0) * block_impulse(s, block);
-    const Wrench wrench{cross(c.position - reference_point(m, s, body), f), f};
+    const double sign = side % 2 == 0 ? -1.0 : 1.0;
+    const ContactWrench impulse = block_wrench<Team>(s, block);
+    const Vec f = sign * impulse.force;
+    Wrench wrench{cross(c.position - reference_point(m, s, body), f), f};
+    if constexpr (Team::kGeneral) wrench.n = wrench.n + sign * impulse.torque;
     TOUCHSTONE_ROLLED
     for (int k = m.row_start[last] + team.lane(); k < m.row_start[last + 1]; k += team.size())
       tau[m.row_dof[k]] += dot(load_motion(s.S + 6 * m.row_dof[k]), wrench);
@@ -96,10 +99,17 @@ struct BlockResidual {
   double natv, free_speed;
 };
 
-template <typename Real>
+template <typename Team, typename Real>
 TOUCHSTONE_LANE BlockResidual block_residual(const ModelView& m, const Scratch<Real>& s, const Block<Real>& block) {
   const Real* impulses = s.lambda + block.row;
   const double d = block.scale;
+  if constexpr (Team::kGeneral) {
+    if (block.type == BlockType::kCone) {
+      double free = 0.0;
+      const double natv = cone_residual(m, s, block, free);
+      return {natv, free};
+    }
+  }
   if (block.type == BlockType::kCoulomb) {
     const Contact& c = s.contacts[block.index];
     const Vec lambda{static_cast<double>(impulses[0]), static_cast<double>(impulses[1]),
@@ -147,7 +157,7 @@ TOUCHSTONE_LANE double certify(const Team& team, const ModelView& m, Scratch<Rea
   const auto raise = [](double& worst, double value) { worst = value <= worst ? worst : value; };
   TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.block_count; k += team.size()) {
-    const BlockResidual block = block_residual(m, s, s.blocks[k]);
+    const BlockResidual block = block_residual<Team>(m, s, s.blocks[k]);
     raise(natv, block.natv);
     raise(free, block.free_speed);
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "touchstone/gpu/boxes.hpp"
+#include "touchstone/gpu/convex_manifold.hpp"
 #include "touchstone/gpu/manifold.hpp"
 #include "touchstone/gpu/world.hpp"
 
@@ -65,12 +66,18 @@ TOUCHSTONE_LANE bool is_near(const ModelView& m, const Scratch<Real>& s, int pai
 }
 
 // The points of a pair; those beyond the reach only if they can be closed within the step.
-template <typename Real>
+template <typename Team, typename Real>
 TOUCHSTONE_LANE void collide_pair(const ModelView& m, const Scratch<Real>& s, int pair, Manifold& found) {
   const int a = m.pair_a[pair], b = m.pair_b[pair];
   const double reach = m.settings.contact_margin + m.pair_margin[pair] + m.pair_gap[pair];
   Manifold all;
-  collide_shapes(placed_shape(m, s, a), placed_shape(m, s, b), reach + approach(load_ball(s, a), load_ball(s, b)), all);
+  const double margin = reach + approach(load_ball(s, a), load_ball(s, b));
+  bool iterated = false;
+  if constexpr (Team::kGeneral) {
+    iterated = is_iterated(m.shape_type[a], m.shape_type[b]);
+    if (iterated) collide_convex(m, a, b, placed_shape(m, s, a), placed_shape(m, s, b), margin, all);
+  }
+  if (!iterated) collide_shapes(placed_shape(m, s, a), placed_shape(m, s, b), margin, all);
   found.normal = all.normal;
   found.count = 0;
   for (int k = 0; k < all.count; ++k) {
@@ -113,7 +120,7 @@ TOUCHSTONE_LANE bool find_contacts(const Team& team, const ModelView& m, Scratch
     const int k = first + team.lane();
     Manifold found;
     found.count = 0;
-    if (k < candidates) collide_pair(m, s, s.candidate[k], found);
+    if (k < candidates) collide_pair<Team>(m, s, s.candidate[k], found);
     int total = 0;
     const int before = team.count_before(found.count, total);
     if (s.contact_count + total > s.pool.contacts) return false;

@@ -23,7 +23,16 @@ struct ModelSizes {
   int friction_rows = 0;  // of dry friction, which every step has
   int single_rows = 0;    // the most rows of limits, dry friction and servos in a step
   int pair_points = 0;    // the most contacts that all pairs together can have
+  int contact_rows = 3;   // the most rows of a contact: 3, with torsional friction 4, with rolling friction 6
+  int cones = 0;          // above 0: there are pairs with other friction than one coefficient of sliding
+  int iterated = 0;       // pairs of shapes that take an iteration (convex.hpp)
 };
+
+// Numbers of the impulse of a block from step to step: force and, with rows of it, torque.
+constexpr int impulse_width(const ModelSizes& n) { return n.cones > 0 ? 6 : 3; }
+
+// Whether a model needs a GeneralTeam.
+constexpr bool is_general(const ModelSizes& n) { return n.cones > 0 || n.iterated > 0; }
 
 // What a step does besides the model. Units and meaning as in SimulatorOptions.
 struct ModelSettings {
@@ -37,7 +46,7 @@ struct ModelSettings {
 
 constexpr int kFreeDofs = 6;  // of a free joint
 enum JointKind { kFreeJoint, kBallJoint, kHingeJoint, kSlideJoint, kScrewJoint };
-enum ShapeKind { kPlaneShape, kSphereShape, kCapsuleShape, kBoxShape, kEllipsoidShape };
+enum ShapeKind { kPlaneShape, kSphereShape, kCapsuleShape, kBoxShape, kEllipsoidShape, kCylinderShape, kHullShape };
 enum EqualityKind { kConnectEquality, kWeldEquality, kJointEquality };
 enum ActuatorFlag {
   kControlLimited = 1,
@@ -50,6 +59,10 @@ enum ActuatorFlag {
 enum ActivationKind { kNoActivation, kIntegratorActivation, kFilterActivation, kExactFilterActivation };
 
 constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 12, torque_scale, polynomial 5
+
+// Second coefficient of sliding by the first, torsional and two rolling coefficients (m), length of the rotational
+// rows.
+constexpr int kConeNumbers = 5;
 
 // Every array, for memory, files and copies alike.
 #define TOUCHSTONE_MODEL_INTS(X)                                                                   \
@@ -100,54 +113,66 @@ constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 1
   X(actuator_flags)                                                                                \
   X(shape_type)                                                                                    \
   X(shape_body)                                                                                    \
-  X(shape_element) /* in Model::shapes */                                                          \
-  X(pair_a)        /* pairs: shapes; bodies are those of the shapes */                             \
+  X(shape_element)          /* in Model::shapes */                                                 \
+  X(shape_hull)             /* -1: none */                                                         \
+  X(hull_start)             /* hulls + 1, in hull_vertex */                                        \
+  X(hull_edge_start)        /* vertices of all hulls + 1, in hull_edge; none for flat hulls */     \
+  X(hull_edge)              /* neighbours of a vertex, counted in their hull */                    \
+  X(hull_face_start)        /* hulls + 1, in hull_loop_start */                                    \
+  X(hull_loop_start)        /* faces of all hulls + 1, in hull_loop */                             \
+  X(hull_loop)              /* vertices around a face, counted in their hull */                    \
+  X(hull_vertex_face_start) /* vertices of all hulls + 1, in hull_vertex_face */                   \
+  X(hull_vertex_face)       /* faces at a vertex */                                                \
+  X(pair_a)                 /* pairs: shapes; bodies are those of the shapes */                    \
   X(pair_b)                                                                                        \
-  X(pair_dimension) /* 1 or 3 */                                                                   \
+  X(pair_dimension) /* 1, 3, 4 or 6 */                                                             \
   X(pair_may_lock)  /* 0: whatever the configuration, the pair can open and close */
 
-#define TOUCHSTONE_MODEL_DOUBLES(X)                                       \
-  X(body_pose) /* 12: in the parent */                                    \
-  X(body_mass)                                                            \
-  X(body_com)     /* 3 */                                                 \
-  X(body_inertia) /* 9: about the centre of mass, by columns */           \
-  X(joint_axis)   /* 3 */                                                 \
-  X(joint_anchor) /* 3 */                                                 \
-  X(joint_reference)                                                      \
-  X(joint_pitch)                                                          \
-  X(joint_stiffness)                                                      \
-  X(spring_reference) /* nq */                                            \
-  X(reference_q)      /* nq */                                            \
-  X(dof_damping)                                                          \
-  X(dof_armature)                                                         \
-  X(dof_friction)                                                         \
-  X(dof_length)                                                           \
-  X(dof_weight)                                                           \
-  X(limit_range) /* 2 */                                                  \
-  X(limit_margin)                                                         \
-  X(tendon_coefficient)                                                   \
-  X(tendon_range) /* 2 */                                                 \
-  X(tendon_margin)                                                        \
-  X(tendon_length)       /* tendon_limits: of the row */                  \
-  X(equality_data)       /* kEqualityNumbers */                           \
-  X(equality_compliance) /* equality_rows */                              \
-  X(equality_length)     /* equality_rows */                              \
-  X(actuator_gear)                                                        \
-  X(actuator_gain)             /* 3 */                                    \
-  X(actuator_bias)             /* 3 */                                    \
-  X(actuator_control_range)    /* 2 */                                    \
-  X(actuator_force_range)      /* 2 */                                    \
-  X(actuator_activation_range) /* 2 */                                    \
-  X(actuator_time_constant)                                               \
-  X(actuator_row_length)                                                  \
-  X(shape_pose)   /* 12: in the body */                                   \
-  X(shape_size)   /* 3: radius; radius and half length; half sizes */     \
-  X(shape_radius) /* of a ball around its origin; infinite for a plane */ \
-  X(pair_friction)                                                        \
-  X(pair_restitution)                                                     \
-  X(pair_margin)   /* at which they are taken to touch */                 \
-  X(pair_gap)      /* how much farther contacts are looked for */         \
-  X(pair_mobility) /* contacts that can move less than this are left out */
+#define TOUCHSTONE_MODEL_DOUBLES(X)                                           \
+  X(body_pose) /* 12: in the parent */                                        \
+  X(body_mass)                                                                \
+  X(body_com)     /* 3 */                                                     \
+  X(body_inertia) /* 9: about the centre of mass, by columns */               \
+  X(joint_axis)   /* 3 */                                                     \
+  X(joint_anchor) /* 3 */                                                     \
+  X(joint_reference)                                                          \
+  X(joint_pitch)                                                              \
+  X(joint_stiffness)                                                          \
+  X(spring_reference) /* nq */                                                \
+  X(reference_q)      /* nq */                                                \
+  X(dof_damping)                                                              \
+  X(dof_armature)                                                             \
+  X(dof_friction)                                                             \
+  X(dof_length)                                                               \
+  X(dof_weight)                                                               \
+  X(limit_range) /* 2 */                                                      \
+  X(limit_margin)                                                             \
+  X(tendon_coefficient)                                                       \
+  X(tendon_range) /* 2 */                                                     \
+  X(tendon_margin)                                                            \
+  X(tendon_length)       /* tendon_limits: of the row */                      \
+  X(equality_data)       /* kEqualityNumbers */                               \
+  X(equality_compliance) /* equality_rows */                                  \
+  X(equality_length)     /* equality_rows */                                  \
+  X(actuator_gear)                                                            \
+  X(actuator_gain)             /* 3 */                                        \
+  X(actuator_bias)             /* 3 */                                        \
+  X(actuator_control_range)    /* 2 */                                        \
+  X(actuator_force_range)      /* 2 */                                        \
+  X(actuator_activation_range) /* 2 */                                        \
+  X(actuator_time_constant)                                                   \
+  X(actuator_row_length)                                                      \
+  X(shape_pose)       /* 12: in the body */                                   \
+  X(shape_size)       /* 3: radius; radius, half length; half sizes */        \
+  X(hull_vertex)      /* 3 */                                                 \
+  X(hull_face_normal) /* 3: outward */                                        \
+  X(shape_radius)     /* of a ball around its origin; infinite for a plane */ \
+  X(pair_friction)                                                            \
+  X(pair_restitution)                                                         \
+  X(pair_margin)   /* at which they are taken to touch */                     \
+  X(pair_gap)      /* how much farther contacts are looked for */             \
+  X(pair_mobility) /* contacts that can move less than this are left out */   \
+  X(pair_cone)     /* kConeNumbers, where sizes.cones says so */
 
 struct ModelArrays {
   ModelSizes sizes;

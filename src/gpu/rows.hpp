@@ -2,7 +2,7 @@
 // impulses to start from.
 #pragma once
 
-#include "touchstone/gpu/blocks.hpp"
+#include "touchstone/gpu/cones.hpp"
 #include "touchstone/gpu/equalities.hpp"
 
 namespace touchstone::gpu {
@@ -11,6 +11,14 @@ namespace touchstone::gpu {
 TOUCHSTONE_LANE Vec row_direction(const Contact& c, BlockType type, int r) {
   if (type != BlockType::kCoulomb || r == 2) return c.normal;
   return r == 0 ? c.t1 : c.t2();
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE int rows_of(const Scratch<Real>& s, const Block<Real>& block) {
+  if constexpr (Team::kGeneral) {
+    if (block.type == BlockType::kCone) return s.cones[block.side].rows;
+  }
+  return block.type == BlockType::kCoulomb ? 3 : 1;
 }
 
 // What the equalities leave of the free motion, as velocities of bodies.
@@ -34,6 +42,12 @@ TOUCHSTONE_LANE void add_contact_rows(const Team& team, const ModelView& m, Scra
     const Motion S = load_motion(s.S + 6 * dof);
     const Vec at_contact = sign * (S.v + cross(S.w, arm));
     Real* J = s.Y + block.row * s.stride + dof;
+    if constexpr (Team::kGeneral) {
+      if (block.type == BlockType::kCone) {
+        add_cone_entries(s, block, S, at_contact, sign, J);
+        continue;
+      }
+    }
     for (int r = 0; r < rows; ++r)
       J[r * s.stride] += static_cast<Real>(dot(row_direction(c, block.type, r), at_contact));
   }
@@ -41,11 +55,19 @@ TOUCHSTONE_LANE void add_contact_rows(const Team& team, const ModelView& m, Scra
 }
 
 // The rest of one row of a contact: whitened, with its free velocity.
-template <typename Real>
+template <typename Team, typename Real>
 TOUCHSTONE_LANE void contact_row(const ModelView& m, Scratch<Real>& s, const Block<Real>& block, int r) {
   const Contact& c = s.contacts[block.index];
   const int a = m.shape_body[m.pair_a[c.pair]], b = m.shape_body[m.pair_b[c.pair]];
   whiten_row(m, s.L_rows, s.D_half, m.body_last_dof[a], m.body_last_dof[b], s.Y + (block.row + r) * s.stride);
+  if constexpr (Team::kGeneral) {
+    if (block.type == BlockType::kCone) {
+      const int rows = s.cones[block.side].rows;
+      s.g[block.row + r] = static_cast<Real>(cone_velocity(m, s, c, rows, r, base_velocities(m, s)) +
+                                             (r == rows - 1 ? block.bias : 0.0));
+      return;
+    }
+  }
   const Vec d = row_direction(c, block.type, r);
   const bool is_normal = block.type != BlockType::kCoulomb || r == 2;
   const double free = dot(d, contact_velocity(m, s, c, base_velocities(m, s))) + (is_normal ? block.bias : 0.0);
@@ -169,6 +191,18 @@ TOUCHSTONE_LANE void set_scales(const Team& team, const ModelView& m, Scratch<Re
   for (int k = team.lane(); k < s.block_count; k += team.size()) {
     Block<Real>& block = s.blocks[k];
     const Real* squares = s.f_1 + block.row;
+    if constexpr (Team::kGeneral) {
+      if (block.type == BlockType::kCone) {
+        const int rows = s.cones[block.side].rows;
+        double sum = 0.0;
+        for (int r = 0; r < rows; ++r) {
+          const double length = cone_length(m, s.contacts[block.index].pair, rows, r);
+          sum += length * length * static_cast<double>(squares[r]);
+        }
+        block.scale = sum / rows;
+        continue;
+      }
+    }
     block.scale = block.type == BlockType::kCoulomb ? static_cast<double>(squares[0] + squares[1] + squares[2]) / 3.0
                                                     : static_cast<double>(squares[0] + block.compliance);
   }
@@ -239,14 +273,15 @@ TOUCHSTONE_LANE void make_rows(const Team& team, const ModelView& m, Scratch<Rea
     add_contact_rows(team, m, s, block, m.shape_body[m.pair_b[pair]], 1.0);
     add_contact_rows(team, m, s, block, m.shape_body[m.pair_a[pair]], -1.0);
   }
-  // Three lanes a block, so that the rows of a contact are made side by side.
+  // As many lanes a block as a contact has rows, so that those are made side by side.
+  const int most_rows = Team::kGeneral ? m.sizes.contact_rows : 3;
   TOUCHSTONE_ROLLED
-  for (int k = team.lane(); k < 3 * s.block_count; k += team.size()) {
-    const Block<Real>& block = s.blocks[k / 3];
-    const int r = k % 3;
-    if (r >= (block.type == BlockType::kCoulomb ? 3 : 1)) continue;
+  for (int k = team.lane(); k < most_rows * s.block_count; k += team.size()) {
+    const Block<Real>& block = s.blocks[k / most_rows];
+    const int r = k % most_rows;
+    if (r >= rows_of<Team>(s, block)) continue;
     if (block.kind == BlockKind::kContact) {
-      contact_row(m, s, block, r);
+      contact_row<Team>(m, s, block, r);
     } else {
       single_row(m, s, block);
     }
@@ -267,6 +302,12 @@ TOUCHSTONE_LANE void fill_rows(const Team& team, const ModelView& m, Scratch<Rea
       diagonalize_contact(team, m, s, block);
       continue;
     }
+    if constexpr (Team::kGeneral) {
+      if (block.type == BlockType::kCone) {
+        diagonalize_cone(team, m, s, block);
+        continue;
+      }
+    }
     const Real own = m.sizes.equality_rows > 0 ? square_of(team, m, s, block.row) + block.compliance
                                                : static_cast<Real>(block.scale);
     const Real floor = static_cast<Real>(kLeastDiagonal * block.scale);
@@ -284,17 +325,24 @@ TOUCHSTONE_LANE std::int64_t key_of(const Scratch<Real>& s, const Block<Real>& b
 }
 
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void recall_impulses(const Team& team, const WarmStart& warm, Scratch<Real>& s) {
-  const int known = *warm.count;
+TOUCHSTONE_LANE void recall_impulses(const Team& team, const ModelView& m, const WarmStart& warm, Scratch<Real>& s) {
+  const int known = *warm.count, width = Team::kGeneral ? impulse_width(m.sizes) : 3;
   TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.block_count; k += team.size()) {
     const Block<Real>& block = s.blocks[k];
     const std::int64_t key = key_of(s, block);
     Vec impulse{0, 0, 0};
+    [[maybe_unused]] int found = -1;
     for (int i = 0; i < known; ++i) {
-      if (warm.key[i] == key) impulse = load_vec(warm.impulse + 3 * i);
+      if (warm.key[i] == key) impulse = load_vec(warm.impulse + width * i), found = i;
     }
     Real* lambda = s.lambda + block.row;
+    if constexpr (Team::kGeneral) {
+      if (block.type == BlockType::kCone) {
+        recall_cone(m, s, block, impulse, found >= 0 ? load_vec(warm.impulse + width * found + 3) : impulse, lambda);
+        continue;
+      }
+    }
     if (block.type == BlockType::kCoulomb) {
       for (int r = 0; r < 3; ++r)
         lambda[r] = static_cast<Real>(dot(impulse, row_direction(s.contacts[block.index], block.type, r)));
@@ -317,12 +365,28 @@ TOUCHSTONE_LANE Vec block_impulse(const Scratch<Real>& s, const Block<Real>& blo
          static_cast<double>(lambda[2]) * c.normal;
 }
 
+// The same with the torque of a contact.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void store_impulses(const Team& team, WarmStart& warm, const Scratch<Real>& s) {
+TOUCHSTONE_LANE ContactWrench block_wrench(const Scratch<Real>& s, const Block<Real>& block) {
+  if constexpr (Team::kGeneral) {
+    if (block.type == BlockType::kCone) return cone_wrench(s, block);
+  }
+  return {block_impulse(s, block), {0, 0, 0}};
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void store_impulses(const Team& team, const ModelView& m, WarmStart& warm, const Scratch<Real>& s) {
+  const int width = Team::kGeneral ? impulse_width(m.sizes) : 3;
   TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.block_count; k += team.size()) {
     warm.key[k] = key_of(s, s.blocks[k]);
-    store(block_impulse(s, s.blocks[k]), warm.impulse + 3 * k);
+    if constexpr (Team::kGeneral) {
+      const ContactWrench wrench = block_wrench<Team>(s, s.blocks[k]);
+      store(wrench.force, warm.impulse + width * k);
+      if (width > 3) store(wrench.torque, warm.impulse + width * k + 3);
+    } else {
+      store(block_impulse(s, s.blocks[k]), warm.impulse + width * k);
+    }
   }
   if (team.lane() == 0) *warm.count = s.block_count;
   team.sync();

@@ -95,6 +95,7 @@ struct SolveStage {
       .part_e = Use::kLocal,
       .contacts = Use::kKept,
       .blocks = Use::kWrite,
+      .cones = Use::kKept,
       .L_rows = Use::kLocal,
       .D_half = Use::kLocal,
       .Y = Use::kLocal,
@@ -140,6 +141,7 @@ struct FinishStage {
       .along_e = Use::kLocal,
       .contacts = Use::kKept,
       .blocks = Use::kKept,
+      .cones = Use::kKept,
       .lambda = Use::kKept,
       .counts = Use::kKept,
   };

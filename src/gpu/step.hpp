@@ -55,7 +55,7 @@ TOUCHSTONE_LANE bool assemble(const Team& team, const ModelView& m, const WorldS
     body_velocities(team, m, s, s.v_free, s.v_base, s.free_velocity, s.base_velocity);
   if (!list_singles(team, m, s) || !list_contacts(team, m, s)) return false;
   fill_rows(team, m, s);
-  recall_impulses(team, world.warm, s);
+  recall_impulses(team, m, world.warm, s);
   gather_impulses(team, m, s);
   return true;
 }
@@ -117,7 +117,7 @@ TOUCHSTONE_LANE StepOutcome finish_first(const Team& team, const ModelView& m, W
   advance_velocity(team, m, s);
   const double natv = certify(team, m, s);
   if (bound_exceeding_servos(team, m, s)) return StepOutcome::kServos;
-  store_impulses(team, world.warm, s);
+  store_impulses(team, m, world.warm, s);
   const bool certified = natv <= tolerance;
   if (!certified && !last) return StepOutcome::kUnsolved;
   if (!finish_step(team, m, world, s)) return StepOutcome::kBroken;
@@ -143,7 +143,7 @@ TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const St
     int spent = 0;
     natv = solve_contacts(team, m, s, options.tolerance, most, options.check_every, spent);
     sweeps += spent;
-    store_impulses(team, world.warm, s);
+    store_impulses(team, m, world.warm, s);
     if (round + 1 == kRounds || !bound_exceeding_servos(team, m, s)) break;
     compute_mass(team, m, s);
     if (!compute_free_motion(team, m, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);

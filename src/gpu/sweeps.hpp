@@ -124,6 +124,109 @@ TOUCHSTONE_LANE void sweep_contact(const Team& team, const ModelView& m, Scratch
     s.y[i] += d0 * Y[i] + d1 * Y[s.stride + i] + d2 * Y[2 * s.stride + i];
 }
 
+// --- contacts with any number of rows (cones.hpp) ---
+
+// As slide(), of z: |z| = nu - c . z.
+template <typename Real>
+TOUCHSTONE_LANE void slide_cone(const Cone<Real>& cone, int k, const Real* b, Real nu, Real& alpha, Real* lambda) {
+  Real a = alpha, low = Real(0), high = Real(-1), largest = Real(0);
+  for (int c = 0; c < k; ++c) largest = cone.diagonal[c] > largest ? cone.diagonal[c] : largest;
+  for (int step = 0; step < SweepLimits<Real>::kRootSteps; ++step) {
+    Real square = Real(0), size_rate = Real(0), bound_rate = Real(0), away = Real(0);
+    for (int c = 0; c < k; ++c) {
+      const Real d = Real(1) / (cone.diagonal[c] + a), l = -b[c] * d;
+      square += l * l;
+      size_rate -= l * l * d;
+      bound_rate += cone.shear[c] * l * d;
+      away += cone.shear[c] * l;
+    }
+    if (!(square > Real(0))) break;
+    const Real inverse = Real(1) / root(square), ratio = (nu - away) * inverse, h = ratio - Real(1);
+    const Real slope = (bound_rate - ratio * size_rate * inverse) * inverse;
+    if (h < Real(0)) {
+      low = a;
+    } else {
+      high = a;
+    }
+    Real next = a - h / slope;
+    const bool inside = next > low && (high < Real(0) || next < high);
+    if (!inside) next = high >= Real(0) ? Real(0.5) * (low + high) : Real(2) * a + largest;
+    const Real change = next > a ? next - a : a - next;
+    a = next;
+    if (change <= SweepLimits<Real>::kConverged * (a + largest)) break;
+  }
+  alpha = a;
+  Real square = Real(0), away = Real(0);
+  for (int c = 0; c < k; ++c) {
+    lambda[c] = -b[c] / (cone.diagonal[c] + a);
+    square += lambda[c] * lambda[c];
+    away += cone.shear[c] * lambda[c];
+  }
+  lambda[k] = nu;
+  if (!(square > Real(0))) return;
+  const Real inverse = Real(1) / root(square), t = nu / (Real(1) + away * inverse);
+  const bool holds = t > Real(0);  // then lambda_n = t is positive too
+  for (int c = 0; c < k; ++c) lambda[c] = holds ? t * inverse * lambda[c] : Real(0);
+  lambda[k] = holds ? t : Real(0);
+}
+
+template <typename Real>
+TOUCHSTONE_LANE Real along_shear(const Cone<Real>& cone, const Real* lambda) {
+  Real sum = Real(0);
+  for (int c = 0; c < cone.rows - 1; ++c) sum += cone.shear[c] * lambda[c];
+  return sum;
+}
+
+template <typename Real>
+TOUCHSTONE_LANE void solve_cone(const Block<Real>& block, const Cone<Real>& cone, const Real* u, const Real* old,
+                                Real old_nu, Real& alpha, Real* lambda) {
+  const int k = cone.rows - 1;
+  Real b[kMostTangents], square = Real(0);
+  const Real b_n = u[k] - block.normal * old_nu;
+  for (int c = 0; c <= k; ++c) lambda[c] = Real(0);
+  if (b_n >= Real(0)) return;
+  const Real nu = -b_n / block.normal;
+  for (int c = 0; c < k; ++c) {
+    b[c] = u[c] - cone.diagonal[c] * old[c];
+    lambda[c] = -b[c] / cone.diagonal[c];
+    square += lambda[c] * lambda[c];
+  }
+  lambda[k] = nu - along_shear(cone, lambda);
+  if (lambda[k] > Real(0) && square <= lambda[k] * lambda[k]) return;  // sticks
+  slide_cone(cone, k, b, nu, alpha, lambda);
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void sweep_cone(const Team& team, const ModelView& m, Scratch<Real>& s, Block<Real>& block) {
+  const Cone<Real>& cone = s.cones[block.side];
+  const int rows = cone.rows;
+  Real* lambda = s.lambda + block.row;
+  const Real* Y = s.Y + block.row * s.stride;
+  Real old[kMostTangents + 1], u[kMostTangents + 1], next[kMostTangents + 1];
+  for (int r = 0; r < rows; ++r) {
+    old[r] = lambda[r];
+    u[r] = Real(0);
+    TOUCHSTONE_ROLLED
+    for (int i = team.lane(); i < m.sizes.nv; i += team.size()) u[r] += Y[r * s.stride + i] * s.y[i];
+    u[r] = team.sum(u[r]) + s.g[block.row + r];
+  }
+  const Real old_nu = old[rows - 1] + along_shear(cone, old);
+  Real alpha = block.alpha;
+  solve_cone(block, cone, u, old, old_nu, alpha, next);
+  const Real change = next[rows - 1] + along_shear(cone, next) - old_nu;
+  team.sync();
+  if (team.lane() == 0) {
+    block.alpha = alpha;
+    for (int r = 0; r < rows; ++r) lambda[r] = next[r];
+  }
+  TOUCHSTONE_ROLLED
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
+    Real sum = change * Y[(rows - 1) * s.stride + i];
+    for (int r = 0; r < rows - 1; ++r) sum += (next[r] - old[r]) * Y[r * s.stride + i];
+    s.y[i] += sum;
+  }
+}
+
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void sweep_single(const Team& team, const ModelView& m, Scratch<Real>& s, const Block<Real>& block) {
   const Real* Y = s.Y + block.row * s.stride;
@@ -150,6 +253,12 @@ TOUCHSTONE_LANE void sweep(const Team& team, const ModelView& m, Scratch<Real>& 
   TOUCHSTONE_ROLLED
   for (int k = 0; k < s.block_count; ++k) {
     Block<Real>& block = s.blocks[k];
+    if constexpr (Team::kGeneral) {
+      if (block.type == BlockType::kCone) {
+        sweep_cone(team, m, s, block);
+        continue;
+      }
+    }
     if (block.type == BlockType::kCoulomb) {
       sweep_contact(team, m, s, block);
     } else {
@@ -169,6 +278,15 @@ TOUCHSTONE_LANE void gather_impulses(const Team& team, const ModelView& m, Scrat
     for (int k = 0; k < s.block_count; ++k) {
       const Block<Real>& block = s.blocks[k];
       const Real *Y = s.Y + block.row * s.stride + i, *lambda = s.lambda + block.row;
+      if constexpr (Team::kGeneral) {
+        if (block.type == BlockType::kCone) {
+          const Cone<Real>& cone = s.cones[block.side];
+          const int last = cone.rows - 1;
+          for (int c = 0; c < last; ++c) sum += Y[c * s.stride] * lambda[c];
+          sum += Y[last * s.stride] * (lambda[last] + along_shear(cone, lambda));
+          continue;
+        }
+      }
       if (block.type == BlockType::kCoulomb) {
         sum += Y[0] * lambda[0] + Y[s.stride] * lambda[1] + Y[2 * s.stride] * normal_row_impulse(block, lambda);
       } else {
@@ -195,7 +313,7 @@ TOUCHSTONE_LANE void for_rows(const Team& team, const Scratch<Real>& s, const Us
   TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.block_count; k += team.size()) {
     const Block<Real>& block = s.blocks[k];
-    const int rows = block.type == BlockType::kCoulomb ? 3 : 1;
+    const int rows = rows_of<Team>(s, block);
     for (int r = block.row; r < block.row + rows; ++r) use(r, block.diagonal);
   }
 }

@@ -22,6 +22,7 @@
 namespace touchstone::gpu {
 
 struct SerialTeam {
+  static constexpr bool kGeneral = false;  // see GeneralTeam
   static constexpr int size() { return 1; }
   TOUCHSTONE_LANE int lane() const { return 0; }
   TOUCHSTONE_LANE void sync() const {}
@@ -46,6 +47,7 @@ struct SerialTeam {
 // A warp, or a part of one: lanes that are neighbours.
 template <int kLanes>
 struct LaneTeam {
+  static constexpr bool kGeneral = false;
   int lane_;
   unsigned mask_;
 
@@ -82,6 +84,13 @@ struct LaneTeam {
 };
 
 #endif
+
+// A team for models with contacts of dimension 4 or 6, anisotropic friction, or shapes that need an iteration. What
+// these need is compiled for such a team alone, so that the kernels of other models stay as small as they are.
+template <typename Base>
+struct GeneralTeam : Base {
+  static constexpr bool kGeneral = true;
+};
 
 // Numbers in another precision, several at a time: they come from slow memory.
 template <typename Team, typename Real>

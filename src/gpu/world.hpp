@@ -16,7 +16,8 @@ enum class WorldStatus : int {
   kDiverged = 3,         // not finite, or the inertia is not positive definite; the state was not changed
 };
 
-enum class BlockType : int { kNonNegative, kBox, kCoulomb };
+// kCoulomb: one coefficient of sliding friction, rows t1, t2, n. kCone: any other contact with friction (cones.hpp).
+enum class BlockType : int { kNonNegative, kBox, kCoulomb, kCone };
 
 // Kinds of constraints that are blocks of the contact problem; equalities are eliminated before it.
 enum class BlockKind : int { kFriction, kServo, kLimit, kTendonLimit, kContact };
@@ -26,11 +27,12 @@ TOUCHSTONE_LANE std::int64_t block_key(BlockKind kind, int index, int feature) {
   return (static_cast<std::int64_t>(kind) << 56) | (static_cast<std::int64_t>(index) << 16) | feature;
 }
 
-// The impulses of the last step: those of contacts in world axes, of others in the first number.
+// The impulses of the last step: those of contacts in world axes, of others in the first number. Torques of contacts
+// follow where a model has contacts with such rows.
 struct WarmStart {
   int* count = nullptr;         // 1
   std::int64_t* key = nullptr;  // capacity
-  double* impulse = nullptr;    // 3 capacity
+  double* impulse = nullptr;    // impulse_width capacity
 };
 
 // One world's part of the batch.
@@ -50,7 +52,7 @@ struct Pool {
 
 inline Pool pool_for(const ModelSizes& sizes, int contacts, int singles) {
   const int candidates = 4 * contacts < sizes.pairs ? 4 * contacts : sizes.pairs;
-  return {contacts, contacts + singles, 3 * contacts + singles, candidates};
+  return {contacts, contacts + singles, sizes.contact_rows * contacts + singles, candidates};
 }
 
 // Room for every limit, and for every pair.
@@ -91,7 +93,7 @@ struct Block {
   BlockType type;
   BlockKind kind;
   int index;  // contact, dof, limit, tendon, actuator
-  int side;   // of a limit
+  int side;   // of a limit; kCone: its place in the cones
   int row;
   double bias;    // of the (normal) row
   double length;  // of a single row: rad to m
@@ -101,6 +103,16 @@ struct Block {
   Real lo, hi;  // kBox
   // kCoulomb: its matrix, once the tangents are made orthogonal to the normal row and to each other
   Real friction, tangent[2], normal, shear[2], alpha;
+};
+
+// The friction of a contact with any number of rows, in coordinates z of its tangential impulses: lambda_t = T z, with
+// T such that the cone is |z| <= lambda_n and the contact's own matrix is diagonal.
+constexpr int kMostTangents = 5;
+template <typename Real>
+struct Cone {
+  int rows;
+  Real T[kMostTangents * kMostTangents];  // by rows: of the tangents
+  Real diagonal[kMostTangents], shear[kMostTangents];
 };
 
 // Entries of the factor; before there is a mass matrix, its place holds six numbers for each dof (move_body).
@@ -141,6 +153,7 @@ TOUCHSTONE_BOTH int factor_room(const ModelSizes& n) { return n.mass_entries > 6
   FIELD(Real, part_e, n.equality_rows* pool.rows) /* of each row along each of Y_e */                           \
   FIELD(Contact, contacts, pool.contacts)                                                                       \
   FIELD(Block<Real>, blocks, pool.blocks)                                                                       \
+  FIELD(Cone<Real>, cones, n.cones > 0 ? pool.blocks : 0)                                                       \
   FIELD(Real, L_rows, n.mass_entries) /* L and D_root in the rows' precision */                                 \
   FIELD(Real, D_half, n.nv)                                                                                     \
   FIELD(Real, Y, pool.rows* stride) /* whitened rows */                                                         \

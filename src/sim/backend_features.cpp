@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/collision/narrow/convex.hpp"
 #include "touchstone/gpu/boxes.hpp"
+#include "touchstone/gpu/convex.hpp"
 #include "touchstone/model/impedance.hpp"
 #include "touchstone/sim/detection/collision_model.hpp"
 
@@ -93,6 +95,36 @@ void check_equalities(const Model& model, Complaints& complaints) {
   if (rows > kMostEqualityRows) complaints.add("{} rows of equalities; at most {}", rows, kMostEqualityRows);
 }
 
+// What a hull has that is too much.
+void check_hull(const ShapeElement& element, Complaints& complaints) {
+  const Shape& shape = element.shape;
+  if (shape.mesh_collision != MeshCollision::kHull) {
+    complaints.add("shape '{}', a mesh that collides as triangles or pieces", element.name);
+    return;
+  }
+  const ConvexShape convex = ConvexShape::make(shape);
+  const Polytope* hull = convex.polytope();
+  if (hull == nullptr) return complaints.add("shape '{}', whose hull is no polytope", element.name);
+  const int vertices = static_cast<int>(hull->vertices.size());
+  if (vertices > kMostHullVertices)
+    complaints.add("the hull of shape '{}' with {} vertices; at most {}", element.name, vertices, kMostHullVertices);
+  int loop = 0;
+  for (std::size_t f = 0; f + 1 < hull->first_face_vertex.size(); ++f)
+    loop = std::max(loop, hull->first_face_vertex[f + 1] - hull->first_face_vertex[f]);
+  if (loop > gpu::kMostLoop)
+    complaints.add("the hull of shape '{}' with a face of {} vertices; at most {}", element.name, loop, gpu::kMostLoop);
+}
+
+void check_hulls(const Model& model, const std::vector<BackendPair>& pairs, Complaints& complaints) {
+  std::vector<char> looked_at(at(model.nshape), 0);
+  for (const BackendPair& pair : pairs) {
+    for (const int shape : {pair.shape_a, pair.shape_b}) {
+      const ShapeElement& element = model.shapes[at(shape)];
+      if (element.shape.type == ShapeType::kMesh && looked_at[at(shape)]++ == 0) check_hull(element, complaints);
+    }
+  }
+}
+
 void check_pairs(const Model& model, const std::vector<BackendPair>& pairs, Complaints& complaints) {
   for (const BackendPair& pair : pairs) {
     const ShapeElement &a = model.shapes[at(pair.shape_a)], &b = model.shapes[at(pair.shape_b)];
@@ -101,8 +133,10 @@ void check_pairs(const Model& model, const std::vector<BackendPair>& pairs, Comp
     if (kind_a < 0 || kind_b < 0 || !gpu::is_known_pair(kind_a, kind_b))
       complain(fmt::format("contact {} against {}", to_string(a.shape.type), to_string(b.shape.type)));
     const ContactMaterial& m = pair.material;
-    if (m.dimension != 1 && m.dimension != 3) complain(fmt::format("contact dimension {}", m.dimension));
-    if (m.dimension == 3 && m.friction[0] != m.friction[1]) complain("anisotropic friction");
+    if (m.dimension >= 3 && m.friction[0] == 0.0 && m.friction[1] > 0.0) complain("friction along one direction alone");
+    const bool has_directions =
+        (m.dimension >= 3 && m.friction[0] != m.friction[1]) || (m.dimension == 6 && m.friction[3] != m.friction[4]);
+    if (has_directions && model.options.mujoco_contact_frames) complain("anisotropic friction by MuJoCo's tangents");
     if (m.stiffness > 0.0) complain("compliant contact");
     if (bounces(m.impedance)) complain("the underdamped contact");
   }
@@ -122,6 +156,10 @@ int backend_shape(ShapeType type) {
       return gpu::kBoxShape;
     case ShapeType::kEllipsoid:
       return gpu::kEllipsoidShape;
+    case ShapeType::kCylinder:
+      return gpu::kCylinderShape;
+    case ShapeType::kMesh:
+      return gpu::kHullShape;
     default:
       return -1;
   }
@@ -157,6 +195,7 @@ std::vector<std::string> complaints_of(const Model& model, const SimulatorOption
   check_actuators(model, complaints);
   check_equalities(model, complaints);
   check_pairs(model, pairs, complaints);
+  check_hulls(model, pairs, complaints);
   return complaints.take();
 }
 

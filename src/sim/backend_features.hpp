@@ -16,6 +16,9 @@ struct BackendPair {
   double margin, gap;
 };
 
+// The most vertices of a convex hull; of one of its faces gpu::kMostLoop.
+constexpr int kMostHullVertices = 4096;
+
 // gpu::ShapeKind, or -1.
 int backend_shape(ShapeType type);
 

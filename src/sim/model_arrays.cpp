@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/collision/narrow/convex.hpp"
 #include "touchstone/dynamics/gyroscopic.hpp"
-#include "touchstone/gpu/boxes.hpp"
+#include "touchstone/gpu/convex_manifold.hpp"
 #include "touchstone/model/impedance.hpp"
 #include "touchstone/sim/backend_features.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
@@ -214,14 +216,18 @@ void fill_tendons(const Model& model, const ReferenceWeights& weights, gpu::Mode
   a.sizes.tendon_limits = static_cast<int>(a.tendon_margin.size());
 }
 
-double equality_length(const Model& model, const ReferenceWeights& weights, const Equality& e, int row) {
-  if (e.type == EqualityType::kJoint) return weights.dof_length[model.joint_dof[at(e.a)]];
-  if (e.type == EqualityType::kConnect || row < 3) return 1.0;
-  const int a = e.a, b = std::max(e.b, 0);
+// What rotations of two bodies against each other are measured in.
+double rotation_length(const Model& model, const ReferenceWeights& weights, int a, int b) {
   const bool moves_a = model.body_last_dof[at(a)] >= 0, moves_b = model.body_last_dof[at(b)] >= 0;
   const double of_a = weights.body_length[at(a)], of_b = weights.body_length[at(b)];
   if (moves_a && moves_b) return std::min(of_a, of_b);
   return moves_a ? of_a : of_b;
+}
+
+double equality_length(const Model& model, const ReferenceWeights& weights, const Equality& e, int row) {
+  if (e.type == EqualityType::kJoint) return weights.dof_length[model.joint_dof[at(e.a)]];
+  if (e.type == EqualityType::kConnect || row < 3) return 1.0;
+  return rotation_length(model, weights, e.a, std::max(e.b, 0));
 }
 
 void fill_equalities(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
@@ -298,12 +304,20 @@ double ball_radius(const Shape& shape) {
       return shape.size.norm();
     case ShapeType::kEllipsoid:
       return shape.size.maxCoeff();
+    case ShapeType::kCylinder:
+      return std::hypot(shape.size[0], shape.size[1]);
+    case ShapeType::kMesh: {
+      double radius = 0.0;
+      for (const Vector3& v : shape.mesh->vertices) radius = std::max(radius, v.norm());
+      return radius;
+    }
     default:
       return 0.0;
   }
 }
 
 int most_points(int kind_a, int kind_b) {
+  if (gpu::is_iterated(kind_a, kind_b)) return 4;
   if (kind_a > kind_b) std::swap(kind_a, kind_b);
   const bool flat = kind_a == gpu::kPlaneShape;
   if (kind_b == gpu::kBoxShape) return kind_a == gpu::kSphereShape ? 1 : (kind_a == gpu::kCapsuleShape ? 2 : 4);
@@ -319,9 +333,56 @@ double free_mobility(const Model& model, const ReferenceWeights& weights, int bo
   return model.joints[at(model.dof_joint[at(dof)])].type == JointType::kFree ? weights.dof[dof] : 0.0;
 }
 
+void append(const std::vector<int>& from, int offset, std::vector<int>& to) {
+  for (const int x : from) to.push_back(x + offset);
+}
+
+// Adds a hull, with indices into the arrays of all hulls where those are meant.
+void fill_hull(const Polytope& hull, gpu::ModelArrays& a) {
+  const int vertices = static_cast<int>(hull.vertices.size()), faces = static_cast<int>(hull.face_normals.size());
+  if (a.hull_start.empty()) {
+    for (std::vector<int>* start :
+         {&a.hull_start, &a.hull_edge_start, &a.hull_face_start, &a.hull_loop_start, &a.hull_vertex_face_start})
+      start->push_back(0);
+  }
+  const int first_face = a.hull_face_start.back(), first_edge = static_cast<int>(a.hull_edge.size()),
+            first_loop = static_cast<int>(a.hull_loop.size()), first_at = static_cast<int>(a.hull_vertex_face.size());
+  for (const Vec3& v : hull.vertices) push(a.hull_vertex, v.eigen());
+  for (const Vec3& n : hull.face_normals) push(a.hull_face_normal, n.eigen());
+  for (int v = 1; v <= vertices; ++v) {
+    a.hull_edge_start.push_back(first_edge + (hull.neighbours.empty() ? 0 : hull.first_neighbour[at(v)]));
+    a.hull_vertex_face_start.push_back(first_at + hull.first_vertex_face[at(v)]);
+  }
+  for (int f = 1; f <= faces; ++f) a.hull_loop_start.push_back(first_loop + hull.first_face_vertex[at(f)]);
+  append(hull.neighbours, 0, a.hull_edge);
+  append(hull.face_vertices, 0, a.hull_loop);
+  append(hull.vertex_faces, first_face, a.hull_vertex_face);
+  a.hull_start.push_back(a.hull_start.back() + vertices);
+  a.hull_face_start.push_back(first_face + faces);
+}
+
+bool is_cone(const ContactMaterial& material) {
+  return material.dimension > 3 || (material.dimension == 3 && material.friction[0] != material.friction[1]);
+}
+
+// Rows of rotation are measured in lengths of the smaller body that moves (sim/constraints/kind.cpp).
+void fill_cone(const Model& model, const ReferenceWeights& weights, const BackendPair& pair, gpu::ModelArrays& a) {
+  const int body_a = model.shapes[at(pair.shape_a)].body, body_b = model.shapes[at(pair.shape_b)].body;
+  const auto& mu = pair.material.friction;
+  a.pair_cone.push_back(mu[1] == mu[0] ? 1.0 : mu[1] / mu[0]);
+  a.pair_cone.insert(a.pair_cone.end(), mu.begin() + 2, mu.end());
+  a.pair_cone.push_back(rotation_length(model, weights, body_a, body_b));
+}
+
 void fill_pairs(const Model& model, const std::vector<BackendPair>& pairs, const ReferenceWeights& weights,
                 gpu::ModelArrays& a) {
   std::vector<int> index(at(model.nshape), -1);
+  std::map<const TriangleMesh*, int> hulls;  // shapes of one mesh share it
+  const auto hull_of = [&](const Shape& shape) {
+    const auto [place, is_new] = hulls.try_emplace(shape.mesh.get(), static_cast<int>(hulls.size()));
+    if (is_new) fill_hull(*ConvexShape::make(shape).polytope(), a);
+    return place->second;
+  };
   const auto shape_of = [&](int element) {
     int& known = index[at(element)];
     if (known >= 0) return known;
@@ -333,6 +394,7 @@ void fill_pairs(const Model& model, const std::vector<BackendPair>& pairs, const
     push(a.shape_pose, shape.pose);
     push(a.shape_size, shape.shape.size);
     a.shape_radius.push_back(ball_radius(shape.shape));
+    a.shape_hull.push_back(shape.shape.type == ShapeType::kMesh ? hull_of(shape.shape) : -1);
     return known;
   };
   const auto mobility = [&](int element) {
@@ -340,11 +402,15 @@ void fill_pairs(const Model& model, const std::vector<BackendPair>& pairs, const
     const double length = weights.body_length[at(body)];
     return weights.body[at(body)][0] + length * length * weights.body[at(body)][1];
   };
+  const bool cones = std::any_of(pairs.begin(), pairs.end(), [](const BackendPair& p) { return is_cone(p.material); });
+  a.sizes.cones = cones ? 1 : 0;
   for (const BackendPair& pair : pairs) {
     a.pair_a.push_back(shape_of(pair.shape_a));
     a.pair_b.push_back(shape_of(pair.shape_b));
     a.pair_dimension.push_back(pair.material.dimension);
     a.pair_friction.push_back(pair.material.friction[0]);
+    if (cones) fill_cone(model, weights, pair, a);
+    a.sizes.contact_rows = std::max(a.sizes.contact_rows, pair.material.dimension);
     a.pair_restitution.push_back(pair.material.restitution);
     a.pair_margin.push_back(pair.margin);
     a.pair_gap.push_back(pair.gap);
@@ -353,6 +419,7 @@ void fill_pairs(const Model& model, const std::vector<BackendPair>& pairs, const
     const bool one_tree = model.body_kernels[at(body_a)].tree == model.body_kernels[at(body_b)].tree;
     const double free = std::max(free_mobility(model, weights, body_a), free_mobility(model, weights, body_b));
     a.pair_may_lock.push_back(one_tree || free < a.pair_mobility.back() ? 1 : 0);
+    if (gpu::is_iterated(a.shape_type[at(a.pair_a.back())], a.shape_type[at(a.pair_b.back())])) ++a.sizes.iterated;
     a.sizes.pair_points += most_points(a.shape_type[at(a.pair_a.back())], a.shape_type[at(a.pair_b.back())]);
   }
   a.sizes.pairs = static_cast<int>(pairs.size());

@@ -15,6 +15,12 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// Calls use(team) with the team that the model needs.
+template <typename Use>
+auto with_team(const gpu::ModelView& m, const Use& use) {
+  return gpu::is_general(m.sizes) ? use(gpu::GeneralTeam<gpu::SerialTeam>()) : use(gpu::SerialTeam());
+}
+
 VectorX mapped(const double* values, int size) { return Eigen::Map<const VectorX>(values, size); }
 Vector3 vector(gpu::Vec v) { return {v.x, v.y, v.z}; }
 
@@ -72,7 +78,7 @@ WorldFixture::WorldFixture(ModelPtr model, int contacts)
   control_.resize(at(shared_->nu));
   force_.resize(at(shared_->nv));
   key_.resize(at(pool.blocks));
-  impulse_.resize(at(3 * pool.blocks));
+  impulse_.resize(at(gpu::impulse_width(arrays_.sizes) * pool.blocks));
   memory_.resize(gpu::carve(arrays_.sizes, pool, nullptr, scratch_) / sizeof(double) + 1);
   gpu::carve(arrays_.sizes, pool, reinterpret_cast<char*>(memory_.data()), scratch_);
 }
@@ -104,19 +110,21 @@ bool WorldFixture::prepare() {
   stage::begin(s, 0.0);
   if (!stage::free_motion(s)) return false;
   stage::detect(s);
-  const gpu::SerialTeam team;
-  return gpu::begin_step(team, view_, world(), scratch_) && gpu::find_contacts(team, view_, scratch_);
+  return with_team(view_, [&](const auto& team) {
+    return gpu::begin_step(team, view_, world(), scratch_) && gpu::find_contacts(team, view_, scratch_);
+  });
 }
 
 double WorldFixture::solve(double tolerance, int most_sweeps) {
   StepContext& s = simulator_->context();
   stage::assemble(s);
   stage::solve(s);
-  const gpu::SerialTeam team;
-  gpu::begin_equalities(team, view_, scratch_);
-  gpu::assemble(team, view_, world(), scratch_);
-  int sweeps = 0;
-  return gpu::solve_contacts(team, view_, scratch_, tolerance, most_sweeps, 20, sweeps);
+  return with_team(view_, [&](const auto& team) {
+    gpu::begin_equalities(team, view_, scratch_);
+    gpu::assemble(team, view_, world(), scratch_);
+    int sweeps = 0;
+    return gpu::solve_contacts(team, view_, scratch_, tolerance, most_sweeps, 20, sweeps);
+  });
 }
 
 double WorldFixture::certified() const {
@@ -156,9 +164,11 @@ double WorldFixture::certified() const {
     for (int k = 0; k < scratch_.block_count; ++k) {
       const gpu::Block<double>& other = scratch_.blocks[k];
       if (other.kind != kind_of(constraint.kind)) continue;
-      const Vector3 impulse = vector(gpu::block_impulse(scratch_, other));
+      const gpu::ContactWrench wrench = gpu::block_wrench<gpu::GeneralTeam<gpu::SerialTeam>>(scratch_, other);
+      const Vector3 impulse = vector(wrench.force);
       if (is_contact) {
-        if (&scratch_.contacts[other.index] == same) to_rows(*contact, {Vec3(impulse), Vec3()}, lambda.data() + row);
+        if (&scratch_.contacts[other.index] == same)
+          to_rows(*contact, {Vec3(impulse), Vec3(vector(wrench.torque))}, lambda.data() + row);
         continue;
       }
       const bool is_limit = constraint.kind == ConstraintKind::kJointLimit;
@@ -173,11 +183,13 @@ double WorldFixture::certified(const gpu::WorldImpulses& impulses) {
   stage::assemble(simulator_->context());
   warm_count_ = static_cast<int>(std::min(impulses.key.size(), key_.size()));
   std::copy_n(impulses.key.begin(), warm_count_, key_.begin());
-  std::copy_n(impulses.impulse.begin(), 3 * warm_count_, impulse_.begin());
-  const gpu::SerialTeam team;
-  gpu::begin_equalities(team, view_, scratch_);
-  gpu::assemble(team, view_, world(), scratch_);  // recalls the impulses
-  gpu::advance_velocity(team, view_, scratch_);   // and gives the equalities theirs
+  std::copy_n(impulses.impulse.begin(), gpu::impulse_width(arrays_.sizes) * warm_count_, impulse_.begin());
+  with_team(view_, [&](const auto& team) {
+    gpu::begin_equalities(team, view_, scratch_);
+    gpu::assemble(team, view_, world(), scratch_);  // recalls the impulses
+    gpu::advance_velocity(team, view_, scratch_);   // and gives the equalities theirs
+    return 0;
+  });
   return certified();
 }
 

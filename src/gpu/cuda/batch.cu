@@ -123,10 +123,10 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
       check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copy from the GPU");
     };
     copy(&count, view_.warm_count + world, sizeof count);
-    const std::size_t first = at(world) * at(view_.warm_capacity);
-    WorldImpulses result{std::vector<std::int64_t>(at(count)), std::vector<double>(3 * at(count))};
+    const std::size_t first = at(world) * at(view_.warm_capacity), width = at(impulse_width(sizes_));
+    WorldImpulses result{std::vector<std::int64_t>(at(count)), std::vector<double>(width * at(count))};
     copy(result.key.data(), view_.warm_key + first, result.key.size() * sizeof(std::int64_t));
-    copy(result.impulse.data(), view_.warm_impulse + 3 * first, result.impulse.size() * sizeof(double));
+    copy(result.impulse.data(), view_.warm_impulse + width * first, result.impulse.size() * sizeof(double));
     return result;
   }
 

@@ -3,23 +3,25 @@
 namespace touchstone::gpu {
 namespace {
 
-template <int kLanes, bool kOwn>
+template <int kLanes, bool kOwn, bool kGeneral>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     collide_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes) {
-  for_worlds<kLanes, kOwn>(launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
-    run_collide(team, m, stage_memory(launch, pool, local, w));
-  });
+  for_worlds<kLanes, kOwn, kGeneral>(launch, list, local_bytes,
+                                     [&](const auto& team, const ModelView& m, int w, char* local) {
+                                       run_collide(team, m, stage_memory(launch, pool, local, w));
+                                     });
 }
 
-template <int kLanes, bool kOwn = false>
+template <int kLanes, bool kOwn = false, bool kGeneral = false>
 void start(const Launch& launch, const Work& work) {
   const std::size_t bytes = stage_bytes<CollideStage>(launch, work.pool);
-  launch_kernel(collide_kernel<kLanes, kOwn>, work, bytes, launch, work.pool, work.list, bytes);
+  launch_kernel(collide_kernel<kLanes, kOwn, kGeneral>, work, bytes, launch, work.pool, work.list, bytes);
 }
 
 }  // namespace
 
 void launch_collide(const Launch& launch, const Work& work) {
+  if (launch.model.sizes.iterated > 0) return start<kWarpSize, true, true>(launch, work);
   if (launch.batch.parameters.any()) return start<kWarpSize, true>(launch, work);
   if (work.lanes == 8) return start<8>(launch, work);
   if (work.lanes == 16) return start<16>(launch, work);

@@ -3,27 +3,30 @@
 namespace touchstone::gpu {
 namespace {
 
-template <int kLanes, bool kOwn>
+template <int kLanes, bool kOwn, bool kGeneral>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     finish_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes,
                   const WorkList next, bool last) {
-  for_worlds<kLanes, kOwn>(launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
-    WorldState world = launch.batch.world(launch.model.sizes, w);
-    const StepOutcome outcome =
-        run_finish(team, m, world, launch.options.tolerance, last, stage_memory(launch, pool, local, w));
-    if (outcome != StepOutcome::kDone && team.lane() == 0) next.worlds[atomicAdd(next.count, 1)] = w;
-  });
+  for_worlds<kLanes, kOwn, kGeneral>(
+      launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
+        WorldState world = launch.batch.world(launch.model.sizes, w);
+        const StepOutcome outcome =
+            run_finish(team, m, world, launch.options.tolerance, last, stage_memory(launch, pool, local, w));
+        if (outcome != StepOutcome::kDone && team.lane() == 0) next.worlds[atomicAdd(next.count, 1)] = w;
+      });
 }
 
-template <int kLanes, bool kOwn = false>
+template <int kLanes, bool kOwn = false, bool kGeneral = false>
 void start(const Launch& launch, const Work& work, bool last) {
   const std::size_t bytes = stage_bytes<FinishStage>(launch, work.pool);
-  launch_kernel(finish_kernel<kLanes, kOwn>, work, bytes, launch, work.pool, work.list, bytes, work.next, last);
+  launch_kernel(finish_kernel<kLanes, kOwn, kGeneral>, work, bytes, launch, work.pool, work.list, bytes, work.next,
+                last);
 }
 
 }  // namespace
 
 void launch_finish(const Launch& launch, const Work& work, bool last) {
+  if (launch.model.sizes.cones > 0) return start<kWarpSize, true, true>(launch, work, last);
   if (launch.batch.parameters.any()) return start<kWarpSize, true>(launch, work, last);
   if (work.lanes == 8) return start<8>(launch, work, last);
   if (work.lanes == 16) return start<16>(launch, work, last);

@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "touchstone/gpu/batch_view.hpp"
 #include "touchstone/gpu/reset.hpp"
@@ -69,10 +70,10 @@ __device__ inline StageMemory stage_memory(const Launch& launch, const Pool& poo
 }
 
 // Calls use(team, model, world, local) for all worlds, or for those of a list. kOwn: worlds have parameters of their
-// own; kernels for those are others, since the addresses take registers.
-template <int kLanes, bool kOwn, typename Use>
+// own; kernels for those are others, since the addresses take registers. kGeneral: see GeneralTeam.
+template <int kLanes, bool kOwn, bool kGeneral, typename Use>
 __device__ void for_worlds(const Launch& launch, const WorkList& list, std::size_t local_bytes, const Use& use) {
-  const LaneTeam<kLanes> team;
+  const std::conditional_t<kGeneral, GeneralTeam<LaneTeam<kLanes>>, LaneTeam<kLanes>> team;
   const int in_block = static_cast<int>(threadIdx.x) / kLanes, teams = static_cast<int>(blockDim.x) / kLanes;
   char* local = reinterpret_cast<char*>(shared_memory) + static_cast<std::size_t>(in_block) * local_bytes;
   const int count = list.worlds != nullptr ? *list.count : launch.batch.worlds;

@@ -6,9 +6,10 @@ namespace {
 template <int kLanes, bool kOwn>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     loops_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes) {
-  for_worlds<kLanes, kOwn>(launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
-    run_loops(team, m, stage_memory(launch, pool, local, w));
-  });
+  for_worlds<kLanes, kOwn, false>(launch, list, local_bytes,
+                                  [&](const auto& team, const ModelView& m, int w, char* local) {
+                                    run_loops(team, m, stage_memory(launch, pool, local, w));
+                                  });
 }
 
 template <int kLanes, bool kOwn = false>

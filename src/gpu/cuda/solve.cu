@@ -3,24 +3,26 @@
 namespace touchstone::gpu {
 namespace {
 
-template <int kLanes, bool kOwn>
+template <int kLanes, bool kOwn, bool kGeneral>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     solve_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes, int sweeps) {
-  for_worlds<kLanes, kOwn>(launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
-    WorldState world = launch.batch.world(launch.model.sizes, w);
-    run_solve(team, m, world, sweeps, launch.options.tolerance, stage_memory(launch, pool, local, w));
-  });
+  for_worlds<kLanes, kOwn, kGeneral>(
+      launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
+        WorldState world = launch.batch.world(launch.model.sizes, w);
+        run_solve(team, m, world, sweeps, launch.options.tolerance, stage_memory(launch, pool, local, w));
+      });
 }
 
-template <int kLanes, bool kOwn = false>
+template <int kLanes, bool kOwn = false, bool kGeneral = false>
 void start(const Launch& launch, const Work& work, int sweeps) {
   const std::size_t bytes = stage_bytes<SolveStage>(launch, work.pool);
-  launch_kernel(solve_kernel<kLanes, kOwn>, work, bytes, launch, work.pool, work.list, bytes, sweeps);
+  launch_kernel(solve_kernel<kLanes, kOwn, kGeneral>, work, bytes, launch, work.pool, work.list, bytes, sweeps);
 }
 
 }  // namespace
 
 void launch_solve(const Launch& launch, const Work& work, int sweeps) {
+  if (launch.model.sizes.cones > 0) return start<kWarpSize, true, true>(launch, work, sweeps);
   if (launch.batch.parameters.any()) return start<kWarpSize, true>(launch, work, sweeps);
   if (work.lanes == 8) return start<8>(launch, work, sweeps);
   if (work.lanes == 16) return start<16>(launch, work, sweeps);

@@ -4,9 +4,10 @@ namespace touchstone::gpu {
 namespace {
 
 // A warp a world, in double, with everything in global memory.
+template <typename Team>
 __global__ void __launch_bounds__(kThreads)
     third_kernel(const Launch launch, const Pool pool, const WorkList list, char* memory, std::size_t bytes) {
-  const LaneTeam<kWarpSize> team;
+  const Team team;
   const int teams_in_block = static_cast<int>(blockDim.x) / kWarpSize;
   const int first = static_cast<int>(blockIdx.x) * teams_in_block + static_cast<int>(threadIdx.x) / kWarpSize;
   for (int k = first; k < *list.count; k += static_cast<int>(gridDim.x) * teams_in_block) {
@@ -22,7 +23,11 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void launch_third(const Launch& launch, const Work& work, char* memory, std::size_t bytes) {
-  launch_kernel(third_kernel, work, 0, launch, work.pool, work.list, memory, bytes);
+  if (is_general(launch.model.sizes)) {
+    launch_kernel(third_kernel<GeneralTeam<LaneTeam<kWarpSize>>>, work, 0, launch, work.pool, work.list, memory, bytes);
+  } else {
+    launch_kernel(third_kernel<LaneTeam<kWarpSize>>, work, 0, launch, work.pool, work.list, memory, bytes);
+  }
 }
 
 }  // namespace touchstone::gpu

@@ -6,10 +6,11 @@ namespace {
 template <int kLanes, bool kOwn>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     tree_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes) {
-  for_worlds<kLanes, kOwn>(launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
-    WorldState world = launch.batch.world(launch.model.sizes, w);
-    run_tree(team, m, world, list.worlds != nullptr, stage_memory(launch, pool, local, w));
-  });
+  for_worlds<kLanes, kOwn, false>(
+      launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
+        WorldState world = launch.batch.world(launch.model.sizes, w);
+        run_tree(team, m, world, list.worlds != nullptr, stage_memory(launch, pool, local, w));
+      });
 }
 
 template <int kLanes, bool kOwn = false>
