@@ -33,10 +33,6 @@ void require_usable(const StepContext& step) {
   }
   if (step.options.accuracy > 0.0) throw Error("derivatives of a step are those of steps of one size: set accuracy=0");
   if (step.options.substeps > 1) throw Error("derivatives of a step are those of one part: set substeps=1");
-  if (!step.model.loop_joints.empty()) {
-    throw Error("derivatives of a step are not available for models with loop joints (the first is '{}')",
-                step.model.loop_joints.front().name);
-  }
   if (!step.data.scope.is_whole()) throw Error("derivatives of a step need all bodies awake: switch sleep off");
 }
 
@@ -118,26 +114,32 @@ void StepDerivatives::linearise(const StepContext& step) {
   linearise_pass(step);
 }
 
+void StepDerivatives::set_here(const StepContext& step) { here_ = step.before; }
+
 // The momentum balance A (v' - v) = h f(q, v) + J' lambda: what its right-hand side changes by at fixed v' and lambda.
 void StepDerivatives::begin(const StepContext& step) {
   const int nv = model_.nv, nrow = step.constraints.rows();
   h_ = step.h;
+  set_here(step);
   v_next_ = step.v_next;
   held_ = {};
   lambda_.resize(nrow, 1) = step.lambda.head(nrow);
   main_.begin(model_, step.constraints, columns_);
   rate_.set_zero(nrow, nv);
   activation_.setZero();
-  forward_kinematics(model_, step.parameters, step.before, data_);
+  forward_kinematics(model_, step.parameters, here_, data_);
   std::fill(external_.begin(), external_.end(), Force());
   add_external(step);
   PairWrench wrench;
   for (int block = 0; block < step.constraints.count(); ++block) {
     const double* lambda = step.lambda.data() + step.constraints.blocks.row[at(block)];
-    if (find_pair(step, step.constraints.list[at(block)], lambda, wrench)) add_wrench(wrench, 1.0 / h_);
+    const Constraint& constraint = step.constraints.list[at(block)];
+    if (find_pair(step, constraint, lambda, wrench)) add_wrench(wrench, 1.0 / h_);
+    add_coupling_wrench(constraint, *lambda, 1.0 / h_);
   }
+  add_motor_wrenches(step);
   a_ = (step.v_next - step.before.v) / h_;
-  rnea_derivatives(model_, step.parameters, step.before.q, step.before.v, a_, data_, dynamics_, external_,
+  rnea_derivatives(model_, step.parameters, here_.q, step.before.v, a_, data_, dynamics_, external_,
                    Kinematics::kKnown);
   ImplicitBalance::View force = main_.force();
   force.leftCols(nv) -= h_ * dynamics_.dtau_dq;
@@ -201,8 +203,8 @@ void StepDerivatives::add_passive(const StepContext& step) {
     for (int i = dof; i < dof + scalars; ++i) force(i, i) -= h * k;
     if (count == scalars) continue;
     const int q = model_.joint_q[at(j)] + scalars;
-    const Vector3 turn = so3_log(quaternion_at(p.spring_reference, q).normalized().conjugate() *
-                                 quaternion_at(step.before.q, q).normalized());
+    const Vector3 turn =
+        so3_log(quaternion_at(p.spring_reference, q).normalized().conjugate() * quaternion_at(here_.q, q).normalized());
     force.block<3, 3>(dof + scalars, dof + scalars) -= h * k * right_jacobian_inverse(turn);
   }
   for (int t = 0; t < model_.ntendon; ++t) {
