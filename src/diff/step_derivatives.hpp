@@ -30,7 +30,7 @@ class StepDerivatives {
   // Throws Error for parameters that the model does not have.
   explicit StepDerivatives(const Model& model, StepParameters theta = {});
 
-  // After a step of semi-implicit Euler (sim.step(), or stage::account), before anything else is done to the simulator.
+  // After a step of euler or midpoint (sim.step(), or stage::account), before anything else is done to the simulator.
   // Hard constraints with a solver of the NCP or CCP, or compliant laws (sap, lagged, similar). Throws Error for other
   // integrators, models and solvers, while bodies sleep, and before the first step.
   void compute(const StepContext& step);
@@ -71,7 +71,14 @@ class StepDerivatives {
 
  private:
   void begin(const StepContext& step);
+  // step_midpoint.cpp
   void set_here(const StepContext& step);
+  void settle_bias(const StepContext& step);
+  void add_old_velocity(const StepContext& step);
+  const std::vector<Motion>& start_V_S() const { return is_settled_ ? old_V_S_ : dynamics_.V_S; }
+  void take_columns_to_start();
+  void take_to_start(VectorX& columns_bar) const;
+  void take_from_start(VectorX& columns) const;
   void add_spin(const StepContext& step);
   void add_external(const StepContext& step);
   void add_passive(const StepContext& step);
@@ -96,6 +103,7 @@ class StepDerivatives {
                        ImplicitBalance& balance);
   void add_pair(const StepContext& step, int block);
   void add_bounce(const StepContext& step, int block);
+  void add_error_rate(const StepContext& step, int block);
   void add_approach_rate(const StepContext& step, int block, double share, ImplicitBalance::View rows, int row);
   // step_loops.cpp
   void add_loop_wrench(const LoopBlock& block, double impulse, double scale);
@@ -141,6 +149,14 @@ class StepDerivatives {
   const StepParameters theta_;
   int nx_, ntheta_, columns_;
   State here_;  // where the step took forces and rows
+  // Midpoint rules: `here` lies ahead of the start, and columns of q are of here until the end. With loops the bias is
+  // that of the mean velocity (is_settled), and A is no tree's.
+  double ahead_ = 0.0;  // s
+  bool is_settled_ = false;
+  VectorX bias_velocity_;
+  std::vector<Motion> old_V_S_;
+  MatrixX inverse_, coriolis_, columns_scratch_;
+  RowMatrixX tree_inverse_;
   Data data_;
   InverseDynamicsDerivatives dynamics_;
   ImplicitBalance main_, pass_;

@@ -133,7 +133,7 @@ void StepDerivatives::add_loop_spring(const StepContext& step, int block) {
   begin_loop_motion(model_, data_, own.joint, motion_);
   for (int k = 0; k < motion_.count; ++k) {
     double rate = 0.0;
-    loop_row_rate(model_, data_, dynamics_.V_S, own, motion_, k, &rate);
+    loop_row_rate(model_, data_, start_V_S(), own, motion_, k, &rate);
     main_.rows()(row, motion_.dofs[at(k)]) +=
         by_value * own.value_rate(frames_along(data_, own.joint, motion_, k)) + by_rate * rate;
   }
@@ -246,7 +246,7 @@ void StepDerivatives::add_loop_motor(const StepContext& step, int u) {
     const LoopFrames frames = frames_along(data_, block.joint, motion_, k);
     const int dof = motion_.dofs[at(k)];
     double rate = 0.0;
-    loop_row_rate(model_, data_, dynamics_.V_S, block, motion_, k, &rate);
+    loop_row_rate(model_, data_, start_V_S(), block, motion_, k, &rate);
     const double longer = block.value_rate(frames) - data.actuator_moment(dof, u);
     const double change = slopes.by_length * longer + slopes.by_velocity * rate;  // of the force
     if (is_bounded) {

@@ -30,7 +30,6 @@ void StepDerivatives::linearise_pass(const StepContext& step) {
   held_.pass = step.closure.has_value();
   if (!(step.pass.farthest() > 0.0)) return;
   displacement_ = step.pass.displacement();
-  remaining_ = step.remaining;
   const Constraints& rows = step.pass.rows();
   // Rows that contradict each other have impulses as large as the slack lets them: nothing to build on.
   if (step.report.hindered_block >= 0 || !match_pass(step) || !set_metric(step)) {

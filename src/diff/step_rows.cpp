@@ -42,6 +42,7 @@ void StepDerivatives::add_wrench(const PairWrench& wrench, double scale) {
 
 void StepDerivatives::add_rows(const StepContext& step) {
   const Constraints& c = step.constraints;
+  if (is_settled_) add_old_velocity(step);
   for (int block = 0; block < c.count(); ++block) {
     const ConstraintKind kind = c.list[at(block)].kind;
     if (kind == ConstraintKind::kContact && !step.rules.contact_laws) add_bounce(step, block);
@@ -77,10 +78,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
         add_coupling(constraint, row, lambda, step.v_next, main_);
         [[fallthrough]];
       case ConstraintKind::kLoopJoint:
-        if (const double share = step.options.stabilisation.share_of(StabilisedKind::kLoop); share > 0.0) {
-          const double slope = share / step.h;  // b = erp error / h
-          main_.rows().block(row, 0, size, model_.nv) += slope * position_.view().middleRows(row, size);
-        }
+        add_error_rate(step, block);
         break;
       case ConstraintKind::kServo:
         add_motor_rates(constraint.index, row);
@@ -187,18 +185,29 @@ void StepDerivatives::set_position_rates(const StepContext& step) {
   }
 }
 
+// b = erp error / h of a loop, unless its island has given up what contradicts itself.
+void StepDerivatives::add_error_rate(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const double slope = step.options.stabilisation.share_of(StabilisedKind::kLoop) / step.remaining;
+  if (!(slope > 0.0)) return;
+  for (int row = c.blocks.row[at(block)]; row < c.blocks.row[at(block + 1)]; ++row) {
+    if (c.recovery[row] == 0.0 && c.position[at(row)] != 0.0) continue;
+    main_.rows().row(row).head(model_.nv) += slope * position_.view().row(row);
+  }
+}
+
 // b of a hard row changes with its gap, unless it bounces.
 void StepDerivatives::add_gap_rate(const StepContext& step, StabilisedKind kind, int row) {
   const Constraints& c = step.constraints;
   const StabilisationOptions& s = step.options.stabilisation;
-  const double gap = c.position[at(row)], open = std::max(0.0, gap) / step.h;
-  double slope = gap > 0.0 ? 1.0 / step.h : 0.0;
+  const double gap = c.position[at(row)], open = std::max(0.0, gap) / step.remaining;
+  double slope = gap > 0.0 ? 1.0 / step.remaining : 0.0;
   if (c.recovers[at(row)] == 0) {
-    slope = 1.0 / step.h;  // compliant: b = gap / h
+    slope = 1.0 / step.remaining;  // compliant: b = gap / h
   } else if (c.bias[row] != open + c.recovery[row]) {
     return;  // bounces
   } else if (s.share_of(kind) > 0.0 && c.recovery[row] < 0.0 && c.recovery[row] > -s.recovery_speed) {
-    slope += s.share_of(kind) / step.h;
+    slope += s.share_of(kind) / step.remaining;
   }
   if (slope != 0.0) main_.rows().row(row).head(model_.nv) += slope * main_.J().row(row);
 }
@@ -207,7 +216,7 @@ void StepDerivatives::add_gap_rate(const StepContext& step, StabilisedKind kind,
 void StepDerivatives::add_bounce(const StepContext& step, int block) {
   const Constraints& c = step.constraints;
   const int row = c.blocks.row[at(block + 1)] - 1;
-  const double open = std::max(0.0, c.position[at(row)]) / step.h;
+  const double open = std::max(0.0, c.position[at(row)]) / step.remaining;
   if (c.recovers[at(row)] == 0 || c.bias[row] == open + c.recovery[row] || c.velocity[row] == 0.0) return;
   add_approach_rate(step, block, c.bias[row] / c.velocity[row], main_.rows(), row);
 }
@@ -224,7 +233,7 @@ void StepDerivatives::add_approach_rate(const StepContext& step, int block, doub
                  velocity_at(model_, data_, motion_.body_a, contact.position);
   const Vec3 n = contact.normal(), across = cross(n, v);
   for (int k = 0; k < motion_.count; ++k) {
-    const PairRate rate = relative_velocity_rate(model_, data_, dynamics_.V_S, motion_, k);
+    const PairRate rate = relative_velocity_rate(model_, data_, start_V_S(), motion_, k);
     rows(row, motion_.dofs[at(k)]) += share * (dot(n, rate.linear) + dot(across, motion_.turn[at(k)]));
   }
   rows.row(row).segment(model_.nv, model_.nv) += share * main_.J().row(normal);

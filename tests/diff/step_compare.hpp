@@ -33,6 +33,8 @@ class Stepper {
 
   VectorX& control() { return control_; }
   Simulator& sim() { return sim_; }
+  // Velocities of three steps before, the last first: then the step goes on from them. NaN: there were none.
+  void set_past(const VectorX& past) { past_ = past; }
 
   // Moves dof `column` of x or a control by `way` first.
   const State& step(int column = -1, double way = 0.0) {
@@ -50,6 +52,7 @@ class Stepper {
     }
     sim_.reset(state);
     sim_.context().since_pass = 1.0;  // s: the pass is due
+    if (past_.size() > 0) sim_.context().left_velocity << state.v, past_;
     sim_.input().control = control;
     sim_.step();
     return sim_.state();
@@ -81,6 +84,12 @@ class Stepper {
     for (const ServoMode mode : s.data.servo_mode) all.push_back(static_cast<int>(mode));
     if (!s.report.recovered) return all;
     const Constraints& pass = s.pass.rows();
+    // Beyond twice the slop the pass moves bodies by another metric.
+    for (int b = 0; b < record.constraints.count(); ++b) {
+      const int last = record.constraints.blocks.row[static_cast<std::size_t>(b + 1)] - 1;
+      const double gap = s.constraints.position[static_cast<std::size_t>(last)] + s.remaining * s.row_velocity[last];
+      all.push_back(-gap > 2.0 * s.options.stabilisation.slop ? 1 : 0);
+    }
     // Which way is the longest, where it shortens all others.
     double longest = 0.0;
     int longest_row = -1;
@@ -104,6 +113,7 @@ class Stepper {
   Simulator sim_;
   State start_;
   VectorX control_;
+  VectorX past_;
 };
 
 struct Figures {
