@@ -10,6 +10,7 @@ void ImplicitBalance::begin(const Model& model, const Constraints& c, int column
   force_.set_zero(model.nv, columns);
   rows_.set_zero(c.rows(), columns);
   set_law_changes(columns, 0);
+  dense_inverse_ = nullptr;
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int first = c.blocks.row[at(block)], rows = c.blocks.size(block), stride = c.stride(block);
@@ -32,8 +33,12 @@ Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, c
   View inverse_Jt = inverse_Jt_.resize(model.nv, nrow);
   Growing<MatrixX>::View G = G_.resize(nrow, nrow);
   if (nrow > 0) {
-    inverse_Jt = J().transpose();
-    touchstone::solve_columns(model, L, D_inverse, inverse_Jt);
+    if (dense_inverse_ != nullptr) {
+      inverse_Jt.noalias() = *dense_inverse_ * J().transpose();
+    } else {
+      inverse_Jt = J().transpose();
+      touchstone::solve_columns(model, L, D_inverse, inverse_Jt);
+    }
     G.noalias() = J() * inverse_Jt;
   }
   return static_cast<const Growing<MatrixX>&>(G_).view();
@@ -72,8 +77,12 @@ ImplicitBalance::View ImplicitBalance::set_law_changes(int first, int count) {
 
 // dx = A^-1 (force + J' law) + response (rows + J A^-1 force): the response is A^-1 J' dlambda/dw.
 void ImplicitBalance::columns(const Model& model, const Growing<RowMatrixX>* more, RowMatrixX& dx) {
-  dx = force();
-  touchstone::solve_columns(model, factor_.L, factor_.D_inverse, dx);
+  if (dense_inverse_ != nullptr) {
+    dx.noalias() = *dense_inverse_ * force();
+  } else {
+    dx = force();
+    touchstone::solve_columns(model, factor_.L, factor_.D_inverse, dx);
+  }
   if (J_.rows() == 0) return;
   View seen = seen_.resize(J_.rows(), dx.cols());
   seen = rows();
@@ -96,14 +105,22 @@ void ImplicitBalance::reverse(const Model& model, const Scope& scope, const Vect
       columns_bar.segment(first_law_, law_.cols()).noalias() += law_.view().transpose() * lambda_bar;
     }
   }
-  solve(model, scope, factor_, solved_);
+  if (dense_inverse_ != nullptr) {
+    solved_ = (dense_inverse_->transpose() * solved_).eval();
+  } else {
+    solve(model, scope, factor_, solved_);
+  }
   columns_bar.noalias() += force().transpose() * solved_;
 }
 
 void ImplicitBalance::forward(const Model& model, const Scope& scope, const VectorX& direction, const VectorX& more,
                               VectorX& dx) {
   dx.noalias() = force() * direction;
-  solve(model, scope, factor_, dx);
+  if (dense_inverse_ != nullptr) {
+    dx = (*dense_inverse_ * dx).eval();
+  } else {
+    solve(model, scope, factor_, dx);
+  }
   const int nrow = static_cast<int>(J_.rows());
   if (nrow == 0) return;
   Growing<VectorX>::View seen = rows_bar_.resize(nrow, 1), impulses = lambda_bar_.resize(nrow, 1);

@@ -27,6 +27,8 @@ class ImplicitBalance {
   // The same where impulses obey compliant laws: in `law_changes` is what the caller has found them to change by at
   // fixed velocities (set_law_changes), and becomes what they change by. After form_mobility.
   void close_laws(const Model& model, const LawDerivatives& laws);
+  // The inverse of A (nv x nv) where that has no tree factor; null: it has. The caller keeps it. After begin.
+  void set_inverse(const MatrixX* inverse) { dense_inverse_ = inverse; }
   // J A^-1 J'.
   Growing<MatrixX>::ConstView form_mobility(const Model& model, const VectorX& L, const VectorX& D_inverse);
   const ContactDerivatives& contact() const { return contact_; }
@@ -50,6 +52,7 @@ class ImplicitBalance {
   VectorX solved_;
   TreeFactor factor_;
   ContactDerivatives contact_;
+  const MatrixX* dense_inverse_ = nullptr;
   int first_law_ = 0;
 };
 

@@ -107,16 +107,22 @@ PairRate relative_velocity_rate(const Model& model, const Data& data, const std:
   return rate;
 }
 
+void add_force_change(const PairMotion& motion, int k, Vec3 force_change, Vec3 torque_change, Vec3 force,
+                      RowMatrixRef out) {
+  const Vec3 on_a = cross(motion.dp_a[at(k)], force) + torque_change;
+  const Vec3 on_b = cross(motion.dp_b[at(k)], force) + torque_change;
+  const int column = motion.dofs[at(k)];
+  for (std::size_t i = 0; i < at(motion.count); ++i) {
+    const Lanes power = motion.b_angular[i].lanes * on_b.lanes - motion.a_angular[i].lanes * on_a.lanes +
+                        (motion.b_linear[i] - motion.a_linear[i]).lanes * force_change.lanes;
+    out(motion.dofs[i], column) += sum(power);
+  }
+}
+
 void add_force_derivatives(const PairMotion& motion, Vec3 force, Vec3 torque, RowMatrixRef out) {
-  for (std::size_t j = 0; j < at(motion.count); ++j) {
-    const Vec3 turned = cross(motion.turn[j], torque), across = cross(motion.turn[j], force);
-    const Vec3 on_a = cross(motion.dp_a[j], force) + turned, on_b = cross(motion.dp_b[j], force) + turned;
-    const int column = motion.dofs[j];
-    for (std::size_t i = 0; i < at(motion.count); ++i) {
-      const Lanes power = motion.b_angular[i].lanes * on_b.lanes - motion.a_angular[i].lanes * on_a.lanes +
-                          (motion.b_linear[i] - motion.a_linear[i]).lanes * across.lanes;
-      out(motion.dofs[i], column) += sum(power);
-    }
+  for (int k = 0; k < motion.count; ++k) {
+    const Vec3 turn = motion.turn[at(k)];
+    add_force_change(motion, k, cross(turn, force), cross(turn, torque), force, out);
   }
 }
 

@@ -42,5 +42,8 @@ PairRate relative_velocity_rate(const Model& model, const Data& data, const std:
 // Adds the derivative of J' f by the configuration that is due to the motion of points and axes (nv x nv): [force,
 // torque] on body b, the opposite on body a.
 void add_force_derivatives(const PairMotion& motion, Vec3 force, Vec3 torque, RowMatrixRef out);
+// Of that the column of the k-th dof, along which force and torque change as given.
+void add_force_change(const PairMotion& motion, int k, Vec3 force_change, Vec3 torque_change, Vec3 force,
+                      RowMatrixRef out);
 
 }  // namespace touchstone

@@ -50,7 +50,8 @@ SignalRates signal_rates(const Model& model, const StepContext& step, int u) {
 
 // Its moment changes with the configuration.
 bool has_curved_moment(const Model& model, const Actuator& actuator) {
-  if (actuator.transmission == TransmissionType::kTendon) return false;
+  const bool has_own_rule = actuator.transmission == TransmissionType::kLoopJoint;  // step_loops.cpp
+  if (actuator.transmission == TransmissionType::kTendon || has_own_rule) return false;
   return !is_on_one_dof(model, actuator);
 }
 
@@ -83,6 +84,29 @@ void StepDerivatives::add_activation(const StepContext& step, int u) {
 
 // The force of an actuator is that of its law, less h kp times its velocity where gains are implicit (servos.hpp); then
 // also A changes with the signal if gains do.
+StepDerivatives::ForceSlopes StepDerivatives::force_slopes(const StepContext& step, int u) const {
+  const Actuator& actuator = model_.actuators[at(u)];
+  const Data& data = step.data;
+  const double h = step.h;
+  const bool affine = actuator.gain_type == ActuatorGain::kAffine, biased = actuator.bias_type == ActuatorBias::kAffine;
+  const auto& gain = step.parameters.actuator_gain[at(u)];
+  const auto& bias = step.parameters.actuator_bias[at(u)];
+  const double signal = data.actuator_signal[u], velocity = data.actuator_velocity[u];
+  ForceSlopes s;
+  if (has_length(model_, actuator)) s.by_length = (affine ? gain[1] * signal : 0.0) + (biased ? bias[1] : 0.0);
+  s.by_velocity = (affine ? gain[2] * signal : 0.0) + (biased ? bias[2] : 0.0);
+  s.by_signal = gain[0] + (affine ? gain[1] * data.actuator_length[u] + gain[2] * velocity : 0.0);
+  if (data.servo_mode[at(u)] == ServoMode::kExplicit) return s;
+  const ServoGains gains = servo_gains(model_, step.parameters, data, u);
+  s.by_velocity -= h * gains.kp;
+  if (affine && gains.kp > 0.0) {
+    s.gain_by_signal -= h * h * gain[1];
+    s.by_signal += h * gain[1] * velocity;
+  }
+  if (affine && gains.kd > 0.0) s.gain_by_signal -= h * gain[2];
+  return s;
+}
+
 void StepDerivatives::add_actuator(const StepContext& step, int u) {
   const Actuator& actuator = model_.actuators[at(u)];
   const Data& data = step.data;
@@ -93,39 +117,21 @@ void StepDerivatives::add_actuator(const StepContext& step, int u) {
   if (has_curved_moment(model_, actuator) || mode == ServoMode::kShared) ++held_.actuators;
   if (mode == ServoMode::kShared) return;
   if (mode == ServoMode::kExplicit && data.actuator_force[u] != data.actuator_law[u]) return;  // at a limit
-
-  const bool affine = actuator.gain_type == ActuatorGain::kAffine, biased = actuator.bias_type == ActuatorBias::kAffine;
-  const auto& gain = step.parameters.actuator_gain[at(u)];
-  const auto& bias = step.parameters.actuator_bias[at(u)];
-  const double signal = data.actuator_signal[u], velocity = data.actuator_velocity[u];
-  const double by_length =
-      has_length(model_, actuator) ? (affine ? gain[1] * signal : 0.0) + (biased ? bias[1] : 0.0) : 0.0;
-  double by_velocity = (affine ? gain[2] * signal : 0.0) + (biased ? bias[2] : 0.0);
-  double by_signal = gain[0] + (affine ? gain[1] * data.actuator_length[u] + gain[2] * velocity : 0.0);
-  double gain_by_signal = 0.0;
-  if (mode != ServoMode::kExplicit) {
-    const ServoGains gains = servo_gains(model_, step.parameters, data, u);
-    by_velocity -= h * gains.kp;
-    if (affine && gains.kp > 0.0) {
-      gain_by_signal -= h * h * gain[1];
-      by_signal += h * gain[1] * velocity;
-    }
-    if (affine && gains.kd > 0.0) gain_by_signal -= h * gain[2];
-  }
+  const ForceSlopes slopes = force_slopes(step, u);
   const SignalRates rates = signal_rates(model_, step, u);
   // Of the force, times a factor, and `direct` times the change of the signal.
   const auto add = [&](auto row, double factor, double direct) {
-    row.head(nv) += (factor * by_length) * m.transpose();
-    row.segment(nv, nv) += (factor * by_velocity) * m.transpose();
-    row[nx_ + u] += (factor * by_signal + direct) * rates.by_control;
-    if (k >= 0) row[2 * nv + k] += (factor * by_signal + direct) * rates.by_activation;
+    row.head(nv) += (factor * slopes.by_length) * m.transpose();
+    row.segment(nv, nv) += (factor * slopes.by_velocity) * m.transpose();
+    row[nx_ + u] += (factor * slopes.by_signal + direct) * rates.by_control;
+    if (k >= 0) row[2 * nv + k] += (factor * slopes.by_signal + direct) * rates.by_activation;
   };
   if (mode == ServoMode::kBounded) {
     const int row = servo_row(step, u);
     const double total = data.servo_block[at(u)].gain;
     // b = -(h force / gain + m v), R = 1 / gain.
     add(main_.rows().row(row), -h / total,
-        gain_by_signal * (h * data.servo_block[at(u)].force - step.lambda[row]) / (total * total));
+        slopes.gain_by_signal * (h * data.servo_block[at(u)].force - step.lambda[row]) / (total * total));
     main_.rows().row(row).segment(nv, nv) -= m.transpose();
     return;
   }
@@ -134,7 +140,7 @@ void StepDerivatives::add_actuator(const StepContext& step, int u) {
   for (int i = 0; i < nv; ++i) {
     if (m[i] == 0.0) continue;
     const bool limited = mode == ServoMode::kExplicit && data.actuation[i] != data.actuation_unlimited[i];
-    if (!limited) add(main_.force().row(i), h * m[i], -m[i] * gain_by_signal * moved);
+    if (!limited) add(main_.force().row(i), h * m[i], -m[i] * slopes.gain_by_signal * moved);
   }
 }
 

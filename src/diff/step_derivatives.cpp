@@ -11,6 +11,7 @@
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/transmission.hpp"
+#include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/models/hard.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
@@ -22,21 +23,23 @@ constexpr double kModeShare = 1e-6;
 
 void require_usable(const StepContext& step) {
   if (!step.has_before) throw Error("derivatives are those of the last step: make one first");
-  if (step.options.integrator != Integrator::kSemiImplicitEuler) {
-    throw Error("derivatives of a step are available for the integrator 'euler' only");
+  const Integrator integrator = step.options.integrator;
+  if (integrator != Integrator::kSemiImplicitEuler && integrator != Integrator::kMoreauMidpoint) {
+    throw Error("derivatives of a step are not available for the integrator '{}'; use euler or midpoint",
+                entry_of(integrator).name);
   }
   if (&step.rules != &hard::kRules && !step.rules.contact_laws) {
     throw Error("derivatives of a step are available for hard constraints and compliant laws, not for softened models");
+  }
+  if (step.rules.contact_laws && step.remaining < step.h) {
+    throw Error("derivatives of a step with compliant laws (solver '{}') are those of the integrator 'euler'",
+                step.options.solver);
   }
   if (step.options.stabilisation.softens_loops()) {
     throw Error("derivatives of a step are not available for loops that give way: set loop_softening=none");
   }
   if (step.options.accuracy > 0.0) throw Error("derivatives of a step are those of steps of one size: set accuracy=0");
   if (step.options.substeps > 1) throw Error("derivatives of a step are those of one part: set substeps=1");
-  if (!step.model.loop_joints.empty()) {
-    throw Error("derivatives of a step are not available for models with loop joints (the first is '{}')",
-                step.model.loop_joints.front().name);
-  }
   if (!step.data.scope.is_whole()) throw Error("derivatives of a step need all bodies awake: switch sleep off");
 }
 
@@ -122,27 +125,31 @@ void StepDerivatives::linearise(const StepContext& step) {
 void StepDerivatives::begin(const StepContext& step) {
   const int nv = model_.nv, nrow = step.constraints.rows();
   h_ = step.h;
+  set_here(step);
   v_next_ = step.v_next;
   held_ = {};
   lambda_.resize(nrow, 1) = step.lambda.head(nrow);
   main_.begin(model_, step.constraints, columns_);
   rate_.set_zero(nrow, nv);
   activation_.setZero();
-  forward_kinematics(model_, step.parameters, step.before, data_);
+  forward_kinematics(model_, step.parameters, here_, data_);
   std::fill(external_.begin(), external_.end(), Force());
   add_external(step);
   PairWrench wrench;
   for (int block = 0; block < step.constraints.count(); ++block) {
     const double* lambda = step.lambda.data() + step.constraints.blocks.row[at(block)];
-    if (find_pair(step, step.constraints.list[at(block)], lambda, wrench)) add_wrench(wrench, 1.0 / h_);
+    const Constraint& constraint = step.constraints.list[at(block)];
+    if (find_pair(step, constraint, lambda, wrench)) add_wrench(wrench, 1.0 / h_);
+    add_coupling_wrench(constraint, *lambda, 1.0 / h_);
   }
+  add_motor_wrenches(step);
   a_ = (step.v_next - step.before.v) / h_;
-  rnea_derivatives(model_, step.parameters, step.before.q, step.before.v, a_, data_, dynamics_, external_,
+  rnea_derivatives(model_, step.parameters, here_.q, bias_velocity_, a_, data_, dynamics_, external_,
                    Kinematics::kKnown);
   ImplicitBalance::View force = main_.force();
   force.leftCols(nv) -= h_ * dynamics_.dtau_dq;
   force.middleCols(nv, nv) -= h_ * dynamics_.dtau_dv;
-  add_spin(step);
+  is_settled_ ? settle_bias(step) : add_spin(step);
 }
 
 // The gyroscopic torque of free bodies is that of the implicit midpoint rule (dynamics/gyroscopic.hpp): the step adds
@@ -201,8 +208,8 @@ void StepDerivatives::add_passive(const StepContext& step) {
     for (int i = dof; i < dof + scalars; ++i) force(i, i) -= h * k;
     if (count == scalars) continue;
     const int q = model_.joint_q[at(j)] + scalars;
-    const Vector3 turn = so3_log(quaternion_at(p.spring_reference, q).normalized().conjugate() *
-                                 quaternion_at(step.before.q, q).normalized());
+    const Vector3 turn =
+        so3_log(quaternion_at(p.spring_reference, q).normalized().conjugate() * quaternion_at(here_.q, q).normalized());
     force.block<3, 3>(dof + scalars, dof + scalars) -= h * k * right_jacobian_inverse(turn);
   }
   for (int t = 0; t < model_.ntendon; ++t) {
@@ -223,9 +230,9 @@ void StepDerivatives::add_passive(const StepContext& step) {
 
 // --- the end of the step ---
 
-// q' = (q + h v') + d, each on the manifold.
+// q' = (q + h v') + d, each on the manifold; of midpoint rules half of h, from the middle.
 void StepDerivatives::form(const StepContext& step) {
-  const double h = step.h;
+  const double h = remaining_;
   const int nv = model_.nv, nu = model_.nu;
   main_.columns(model_, nullptr, dv_);
   for (int i = 0; i < nv; ++i) dv_(i, nv + i) += 1.0;
@@ -273,6 +280,7 @@ void StepDerivatives::form(const StepContext& step) {
   if (has_pass_) dv_ += dd_;
   for (int i = 0; i < nv; ++i) put(i, dv_.row(i));
   for (int k = 0; k < model_.na; ++k) put(2 * nv + k, activation_.row(k));
+  take_columns_to_start();
 }
 
 void StepDerivatives::require_sizes(Eigen::Index x, Eigen::Index u, Eigen::Index theta) const {
@@ -291,15 +299,16 @@ void StepDerivatives::vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, Vec
   require_sizes(x_bar.size(), u_bar.size(), theta_bar.size());
   const int nv = model_.nv;
   columns_bar_.setZero(columns_);
-  v_bar_ = x_next_bar.segment(nv, nv) + h_ * x_next_bar.head(nv);
+  v_bar_ = x_next_bar.segment(nv, nv) + remaining_ * x_next_bar.head(nv);
   columns_bar_.head(nv) = d_bar_ = x_next_bar.head(nv);
   visit_coordinates(
       model_, [](int) {},
       [&](int i) {
-        const Vector3 y = x_next_bar.segment<3>(i), turn = h_ * v_next_.segment<3>(i);
+        const Vector3 y = x_next_bar.segment<3>(i), turn = remaining_ * v_next_.segment<3>(i);
         const Vector3 before_pass = back(displacement_.segment<3>(i)).transpose() * y;
         d_bar_.segment<3>(i) = right_jacobian(displacement_.segment<3>(i)).transpose() * y;
-        v_bar_.segment<3>(i) = x_next_bar.segment<3>(nv + i) + h_ * (right_jacobian(turn).transpose() * before_pass);
+        v_bar_.segment<3>(i) =
+            x_next_bar.segment<3>(nv + i) + remaining_ * (right_jacobian(turn).transpose() * before_pass);
         columns_bar_.segment<3>(i) = back(turn).transpose() * before_pass;
       });
   if (has_pass_) {
@@ -315,6 +324,7 @@ void StepDerivatives::vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, Vec
   main_.reverse(model_, data_.scope, v_bar_, columns_bar_);
   columns_bar_.segment(nv, nv) += v_bar_;
   if (model_.na > 0) columns_bar_.noalias() += activation_.transpose() * x_next_bar.tail(model_.na);
+  take_to_start(columns_bar_);
   x_bar = columns_bar_.head(nx_);
   u_bar = columns_bar_.segment(nx_, model_.nu);
   theta_bar = columns_bar_.tail(ntheta_);
@@ -327,6 +337,7 @@ void StepDerivatives::jvp(const ConstVectorRef& dx, const ConstVectorRef& du, co
   const int nv = model_.nv;
   columns_bar_.resize(columns_);
   columns_bar_ << dx, du, dtheta;
+  take_from_start(columns_bar_);
   rows_vector_.resize(0);
   main_.forward(model_, data_.scope, columns_bar_, rows_vector_, v_bar_);
   v_bar_ += dx.segment(nv, nv);
@@ -341,12 +352,13 @@ void StepDerivatives::jvp(const ConstVectorRef& dx, const ConstVectorRef& du, co
     }
     pass_.forward(model_, data_.scope, columns_bar_, rows_vector_, d_bar_);
   }
-  dx_next.head(nv) = dx.head(nv) + h_ * v_bar_ + d_bar_;
+  dx_next.head(nv) = columns_bar_.head(nv) + remaining_ * v_bar_ + d_bar_;
   visit_coordinates(
       model_, [](int) {},
       [&](int i) {
-        const Vector3 turn = h_ * v_next_.segment<3>(i), way = displacement_.segment<3>(i);
-        const Vector3 moved = back(turn) * dx.segment<3>(i) + h_ * (right_jacobian(turn) * v_bar_.segment<3>(i));
+        const Vector3 turn = remaining_ * v_next_.segment<3>(i), way = displacement_.segment<3>(i);
+        const Vector3 moved =
+            back(turn) * columns_bar_.segment<3>(i) + remaining_ * (right_jacobian(turn) * v_bar_.segment<3>(i));
         dx_next.segment<3>(i) = back(way) * moved + right_jacobian(way) * d_bar_.segment<3>(i);
       });
   dx_next.segment(nv, nv) = v_bar_;

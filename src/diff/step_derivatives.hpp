@@ -13,10 +13,12 @@
 // counted in `held`. A warm call allocates nothing (with theta: little).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "touchstone/diff/contact_motion.hpp"
 #include "touchstone/diff/implicit_balance.hpp"
+#include "touchstone/diff/loop_motion.hpp"
 #include "touchstone/diff/pair_motion.hpp"
 #include "touchstone/diff/step_parameters.hpp"
 #include "touchstone/sim/step_context.hpp"
@@ -28,7 +30,7 @@ class StepDerivatives {
   // Throws Error for parameters that the model does not have.
   explicit StepDerivatives(const Model& model, StepParameters theta = {});
 
-  // After a step of semi-implicit Euler (sim.step(), or stage::account), before anything else is done to the simulator.
+  // After a step of euler or midpoint (sim.step(), or stage::account), before anything else is done to the simulator.
   // Hard constraints with a solver of the NCP or CCP, or compliant laws (sap, lagged, similar). Throws Error for other
   // integrators, models and solvers, while bodies sleep, and before the first step.
   void compute(const StepContext& step);
@@ -69,6 +71,14 @@ class StepDerivatives {
 
  private:
   void begin(const StepContext& step);
+  // step_midpoint.cpp
+  void set_here(const StepContext& step);
+  void settle_bias(const StepContext& step);
+  void add_old_velocity(const StepContext& step);
+  const std::vector<Motion>& start_V_S() const { return is_settled_ ? old_V_S_ : dynamics_.V_S; }
+  void take_columns_to_start();
+  void take_to_start(VectorX& columns_bar) const;
+  void take_from_start(VectorX& columns) const;
   void add_spin(const StepContext& step);
   void add_external(const StepContext& step);
   void add_passive(const StepContext& step);
@@ -77,24 +87,45 @@ class StepDerivatives {
   void add_actuator(const StepContext& step, int u);
   void add_activation(const StepContext& step, int u);
   int servo_row(const StepContext& step, int u) const;
+  // Of an actuator's force, by what its law reads; gains that are implicit count as the step has them.
+  struct ForceSlopes {
+    double by_length = 0.0, by_velocity = 0.0, by_signal = 0.0, gain_by_signal = 0.0;
+  };
+  ForceSlopes force_slopes(const StepContext& step, int u) const;
   // step_rows.cpp
   bool find_pair(const StepContext& step, const Constraint& constraint, const double* lambda, PairWrench& wrench);
   void add_wrench(const PairWrench& wrench, double scale);
   void add_rows(const StepContext& step);
   bool set_motion(const StepContext& step, const Constraint& constraint, const PairWrench& wrench);
-  void row_rate(const StepContext& step, const Constraint& constraint, int k, double* values) const;
+  void row_rate(const StepContext& step, const Constraint& constraint, const std::vector<Motion>& V_S, int k,
+                double* values) const;
+  void add_block_force(const Constraint& constraint, const PairWrench& wrench, const double* impulse,
+                       ImplicitBalance& balance);
   void add_pair(const StepContext& step, int block);
   void add_bounce(const StepContext& step, int block);
+  void add_error_rate(const StepContext& step, int block);
   void add_approach_rate(const StepContext& step, int block, double share, ImplicitBalance::View rows, int row);
+  // step_loops.cpp
+  void add_loop_wrench(const LoopBlock& block, double impulse, double scale);
+  void add_coupling_wrench(const Constraint& constraint, double impulse, double scale);
+  void add_motor_wrenches(const StepContext& step);
+  void add_loop_spring(const StepContext& step, int block);
+  void add_drift_rates(const StepContext& step, const LoopBlock& block, double factor, int row);
+  double loop_drift_at(const StepContext& step, const LoopBlock& block, const VectorX& q, const VectorX& v);
+  void add_loop_coupling(const Constraint& constraint, int row, double lambda, const VectorX& x,
+                         ImplicitBalance& balance);
+  double coupling_value(const Equality& equality) const;
+  void add_loop_motors(const StepContext& step);
+  void add_loop_motor(const StepContext& step, int u);
+  void add_motor_rates(int u, int row);
+  double motor_impulse(const StepContext& step, int u) const;
   // step_laws.cpp
   void add_law_rates(const StepContext& step, CompliantModel model);
   void add_mobility_rates(const StepContext& step, int block);
   void add_mobility(const StepContext& step, int block, int row, const double* weights, VectorX& by_q);
   void add_gap_rate(const StepContext& step, StabilisedKind kind, int row);
-  void add_ball_limit(const StepContext& step, const Constraint& constraint, int row, double lambda, const VectorX& x,
-                      ImplicitBalance& balance);
-  void add_coupling(const StepContext& step, const Constraint& constraint, int row, double lambda, const VectorX& x,
-                    ImplicitBalance& balance);
+  void add_ball_limit(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);
+  void add_coupling(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);
   void set_position_rates(const StepContext& step);
   // step_pass.cpp
   void linearise_pass(const StepContext& step);
@@ -117,6 +148,15 @@ class StepDerivatives {
   const Model& model_;
   const StepParameters theta_;
   int nx_, ntheta_, columns_;
+  State here_;  // where the step took forces and rows
+  // Midpoint rules: `here` lies ahead of the start, and columns of q are of here until the end. With loops the bias is
+  // that of the mean velocity (is_settled), and A is no tree's.
+  double ahead_ = 0.0;  // s
+  bool is_settled_ = false;
+  VectorX bias_velocity_;
+  std::vector<Motion> old_V_S_;
+  MatrixX inverse_, coriolis_, columns_scratch_;
+  RowMatrixX tree_inverse_;
   Data data_;
   InverseDynamicsDerivatives dynamics_;
   ImplicitBalance main_, pass_;
@@ -129,6 +169,10 @@ class StepDerivatives {
   LawDerivatives laws_;
   InverseDynamicsDerivatives mobility_;  // of A^-1 J'
   VectorX by_q_, direction_;
+  VectorX gradient_, value_rate_;  // nv: of a side of a coupling
+  std::optional<Data> drift_data_;
+  State drift_state_;
+  VectorX moved_q_;                // nq
   Growing<RowMatrixX> rate_;       // nrow x nv: d(J v')/dq at constant v'
   Growing<RowMatrixX> position_;   // nrow x nv: of gaps and errors, by q
   MatrixX activation_;             // na x columns

@@ -73,7 +73,7 @@ void StepDerivatives::add_mobility(const StepContext& step, int block, int row, 
   const Constraint& constraint = c.list[at(block)];
   const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
   direction_ = main_.inverse_Jt().col(first + row);
-  rnea_derivatives(model_, weightless_, step.before.q, zero_, direction_, data_, mobility_, {}, Kinematics::kKnown);
+  rnea_derivatives(model_, weightless_, here_.q, zero_, direction_, data_, mobility_, {}, Kinematics::kKnown);
   for (int a = 0; a < size; ++a) {
     if (weights[a] == 0.0) continue;
     by_q.noalias() -= weights[a] * (mobility_.dtau_dq.transpose() * main_.inverse_Jt().col(first + a));
@@ -84,7 +84,7 @@ void StepDerivatives::add_mobility(const StepContext& step, int block, int row, 
   velocity_derivatives(model_, direction_, data_, V_S_);
   for (int k = 0; k < motion_.count; ++k) {
     double values[kMaxBlockSize] = {};
-    row_rate(step, constraint, k, values);
+    row_rate(step, constraint, V_S_, k, values);
     for (int a = 0; a < size; ++a) by_q[motion_.dofs[at(k)]] += 2.0 * weights[a] * values[a];
   }
 }

@@ -108,8 +108,7 @@ void StepDerivatives::add_parameters(const StepContext& step) {
   int column = nx_ + model_.nu;
   if (theta_.gravity) {
     Eigen::MatrixX3d by_gravity(model_.nv, 3);
-    rnea_derivatives(model_, step.parameters, step.before.q, step.before.v, a_, data_, dynamics_, {},
-                     Kinematics::kKnown);
+    rnea_derivatives(model_, step.parameters, here_.q, bias_velocity_, a_, data_, dynamics_, {}, Kinematics::kKnown);
     dtau_dgravity(model_, data_, by_gravity);
     force.middleCols(column, 3) -= h * by_gravity;
     for (int b = 1; b < model_.nbody; ++b) {  // compensation
@@ -126,7 +125,7 @@ void StepDerivatives::add_parameters(const StepContext& step) {
     }
     column += 3;
   }
-  column = add_inertia(step, step.before.v, a_, h, false, column);
+  column = add_inertia(step, bias_velocity_, a_, h, false, column);
   column = add_frictions(step, column);
   for (const int u : theta_.gains) column = add_gains(step, u, column);
   for (const int i : theta_.dampings) {
@@ -154,7 +153,7 @@ int StepDerivatives::add_inertia(const StepContext& step, const VectorX& v, cons
                                  bool is_pass, int column) {
   if (theta_.inertias.empty()) return column;
   regressor_.resize(model_.nv, static_cast<Eigen::Index>(kInertialParameters) * model_.nbody);
-  regressor(model_, is_pass ? weightless_ : step.parameters, step.before.q, v, a, data_, regressor_);
+  regressor(model_, is_pass ? weightless_ : step.parameters, here_.q, v, a, data_, regressor_);
   ImplicitBalance::View force = (is_pass ? pass_ : main_).force();
   const bool compensated = model_.options.springs_enabled || model_.options.dampers_enabled;
   for (const int b : theta_.inertias) {
@@ -173,7 +172,7 @@ int StepDerivatives::add_inertia(const StepContext& step, const VectorX& v, cons
         for (int k = 0; k < 3; ++k) force(i, column + 1 + k) += dot(S.angular, cross(axes[k], lift));
       }
     }
-    if (!is_pass) add_spin_inertia(step, b, column);
+    if (!is_pass && !is_settled_) add_spin_inertia(step, b, column);
     column += kInertialParameters;
   }
   return column;

@@ -30,7 +30,6 @@ void StepDerivatives::linearise_pass(const StepContext& step) {
   held_.pass = step.closure.has_value();
   if (!(step.pass.farthest() > 0.0)) return;
   displacement_ = step.pass.displacement();
-  remaining_ = step.remaining;
   const Constraints& rows = step.pass.rows();
   // Rows that contradict each other have impulses as large as the slack lets them: nothing to build on.
   if (step.report.hindered_block >= 0 || !match_pass(step) || !set_metric(step)) {
@@ -150,11 +149,11 @@ void StepDerivatives::add_pass_rows(const StepContext& step) {
   };
   for (int block = 0; block < rows.count(); ++block) {
     if (find(block)) add_wrench(wrench, 1.0);
+    add_coupling_wrench(rows.list[at(block)], step.pass.impulses()[rows.blocks.row[at(block)]], 1.0);
   }
   weightless_ = step.parameters;
   weightless_.gravity.setZero();
-  rnea_derivatives(model_, weightless_, step.before.q, zero_, displacement_, data_, dynamics_, external_,
-                   Kinematics::kKnown);
+  rnea_derivatives(model_, weightless_, here_.q, zero_, displacement_, data_, dynamics_, external_, Kinematics::kKnown);
   pass_.force().leftCols(model_.nv) -= dynamics_.dtau_dq;
   velocity_derivatives(model_, displacement_, data_, V_S_);
   for (int block = 0; block < rows.count(); ++block) {
@@ -162,16 +161,14 @@ void StepDerivatives::add_pass_rows(const StepContext& step) {
     const int first = rows.blocks.row[at(block)], size = rows.blocks.size(block);
     const int own = c.blocks.size(pass_block_[at(block)]);
     const double lambda = step.pass.impulses()[first];
-    if (constraint.kind == ConstraintKind::kJointLimit)
-      add_ball_limit(step, constraint, first, lambda, displacement_, pass_);
-    if (constraint.kind == ConstraintKind::kEquality)
-      add_coupling(step, constraint, first, lambda, displacement_, pass_);
+    if (constraint.kind == ConstraintKind::kJointLimit) add_ball_limit(constraint, first, lambda, displacement_, pass_);
+    if (constraint.kind == ConstraintKind::kEquality) add_coupling(constraint, first, lambda, displacement_, pass_);
     if (!find(block)) continue;
     set_motion(step, constraint, wrench);
-    add_force_derivatives(motion_, wrench.force, wrench.torque, pass_.force());
+    add_block_force(constraint, wrench, impulse, pass_);
     for (int k = 0; k < motion_.count; ++k) {
       double values[kMaxBlockSize] = {};
-      row_rate(step, constraint, k, values);
+      row_rate(step, constraint, V_S_, k, values);
       for (int r = 0; r < size; ++r) pass_.rows()(first + r, motion_.dofs[at(k)]) += values[own - size + r];
     }
   }

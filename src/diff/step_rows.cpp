@@ -42,9 +42,13 @@ void StepDerivatives::add_wrench(const PairWrench& wrench, double scale) {
 
 void StepDerivatives::add_rows(const StepContext& step) {
   const Constraints& c = step.constraints;
+  if (is_settled_) add_old_velocity(step);
   for (int block = 0; block < c.count(); ++block) {
-    if (c.list[at(block)].kind == ConstraintKind::kContact && !step.rules.contact_laws) add_bounce(step, block);
+    const ConstraintKind kind = c.list[at(block)].kind;
+    if (kind == ConstraintKind::kContact && !step.rules.contact_laws) add_bounce(step, block);
+    if (kind == ConstraintKind::kLoopSpring) add_loop_spring(step, block);
   }
+  add_loop_motors(step);
   velocity_derivatives(model_, step.v_next, data_, V_S_);
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
@@ -56,9 +60,10 @@ void StepDerivatives::add_rows(const StepContext& step) {
         if (!step.rules.contact_laws) add_gap_rate(step, StabilisedKind::kContact, row + size - 1);
         break;
       case ConstraintKind::kJointLimit:
-        add_ball_limit(step, constraint, row, lambda, step.v_next, main_);
+        add_ball_limit(constraint, row, lambda, step.v_next, main_);
         [[fallthrough]];
       case ConstraintKind::kTendonLimit:
+      case ConstraintKind::kLoopLimit:
         add_gap_rate(step, StabilisedKind::kLimit, row);
         break;
       case ConstraintKind::kTendonSpring: {
@@ -70,11 +75,13 @@ void StepDerivatives::add_rows(const StepContext& step) {
         break;
       }
       case ConstraintKind::kEquality:
-        add_coupling(step, constraint, row, lambda, step.v_next, main_);
-        if (const double share = step.options.stabilisation.share_of(StabilisedKind::kLoop); share > 0.0) {
-          const double slope = share / step.h;  // b = erp error / h
-          main_.rows().block(row, 0, size, model_.nv) += slope * position_.view().middleRows(row, size);
-        }
+        add_coupling(constraint, row, lambda, step.v_next, main_);
+        [[fallthrough]];
+      case ConstraintKind::kLoopJoint:
+        add_error_rate(step, block);
+        break;
+      case ConstraintKind::kServo:
+        add_motor_rates(constraint.index, row);
         break;
       default:
         break;
@@ -87,19 +94,27 @@ bool StepDerivatives::set_motion(const StepContext& step, const Constraint& cons
   if (constraint.kind == ConstraintKind::kContact) {
     return contact_motion_.set(model_, step.detector.shapes(), data_, step.contacts()[at(constraint.index)], motion_);
   }
+  if (is_loop_kind(constraint.kind)) {
+    begin_loop_motion(model_, data_, loop_block(model_, constraint).joint, motion_);
+    return true;
+  }
   motion_.begin(model_, data_, wrench.body_a, wrench.body_b, wrench.point_a, wrench.point_b);
   // A weld acts at one point, that of its second body.
   if (is_weld(model_, constraint)) std::copy_n(motion_.dp_b.begin(), motion_.count, motion_.dp_a.begin());
   return true;
 }
 
-// Along the k-th dof of motion_: the rows' velocities at constant numbers x, with the velocities of data_ and V_S_.
-void StepDerivatives::row_rate(const StepContext& step, const Constraint& constraint, int k, double* values) const {
+// Along the k-th dof of motion_: the rows' velocities at constant numbers x, with the velocities of data_ and V_S.
+void StepDerivatives::row_rate(const StepContext& step, const Constraint& constraint, const std::vector<Motion>& V_S,
+                               int k, double* values) const {
+  if (is_loop_kind(constraint.kind)) {
+    return loop_row_rate(model_, data_, V_S, loop_block(model_, constraint), motion_, k, values);
+  }
   const Vec3 v = velocity_at(model_, data_, motion_.body_b, motion_.point_b) -
                  velocity_at(model_, data_, motion_.body_a, motion_.point_a);
   const Vec3 w = data_.velocity[at(motion_.body_b)].angular - data_.velocity[at(motion_.body_a)].angular;
   const Vec3 turn = motion_.turn[at(k)];
-  const PairRate rate = relative_velocity_rate(model_, data_, V_S_, motion_, k);
+  const PairRate rate = relative_velocity_rate(model_, data_, V_S, motion_, k);
   const ContactImpulse turned{rate.linear - cross(turn, v), rate.angular - cross(turn, w)};
   if (constraint.kind == ConstraintKind::kContact) {
     to_rows(step.contacts()[at(constraint.index)], turned, values);
@@ -112,6 +127,16 @@ void StepDerivatives::row_rate(const StepContext& step, const Constraint& constr
   }
 }
 
+// What the force of a block's impulses changes by as its points and axes move, with motion_.
+void StepDerivatives::add_block_force(const Constraint& constraint, const PairWrench& wrench, const double* impulse,
+                                      ImplicitBalance& balance) {
+  if (is_loop_kind(constraint.kind)) {
+    add_loop_force_derivatives(data_, loop_block(model_, constraint), impulse, motion_, balance.force());
+  } else {
+    add_force_derivatives(motion_, wrench.force, wrench.torque, balance.force());
+  }
+}
+
 // The rows of the new velocity, and the force of the impulses.
 void StepDerivatives::add_pair(const StepContext& step, int block) {
   const Constraints& c = step.constraints;
@@ -120,12 +145,12 @@ void StepDerivatives::add_pair(const StepContext& step, int block) {
   PairWrench wrench;
   if (!find_pair(step, constraint, step.lambda.data() + first, wrench)) return;
   if (!set_motion(step, constraint, wrench)) ++held_.contacts;
-  add_force_derivatives(motion_, wrench.force, wrench.torque, main_.force());
+  add_block_force(constraint, wrench, step.lambda.data() + first, main_);
   Growing<RowMatrixX>::View rate = rate_.view();
   ImplicitBalance::View rows = main_.rows();
   for (int k = 0; k < motion_.count; ++k) {
     double values[kMaxBlockSize] = {};
-    row_rate(step, constraint, k, values);
+    row_rate(step, constraint, V_S_, k, values);
     const int dof = motion_.dofs[at(k)];
     for (int r = 0; r < size; ++r) {
       rate(first + r, dof) = values[r];
@@ -160,18 +185,29 @@ void StepDerivatives::set_position_rates(const StepContext& step) {
   }
 }
 
+// b = erp error / h of a loop, unless its island has given up what contradicts itself.
+void StepDerivatives::add_error_rate(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const double slope = step.options.stabilisation.share_of(StabilisedKind::kLoop) / step.remaining;
+  if (!(slope > 0.0)) return;
+  for (int row = c.blocks.row[at(block)]; row < c.blocks.row[at(block + 1)]; ++row) {
+    if (c.recovery[row] == 0.0 && c.position[at(row)] != 0.0) continue;
+    main_.rows().row(row).head(model_.nv) += slope * position_.view().row(row);
+  }
+}
+
 // b of a hard row changes with its gap, unless it bounces.
 void StepDerivatives::add_gap_rate(const StepContext& step, StabilisedKind kind, int row) {
   const Constraints& c = step.constraints;
   const StabilisationOptions& s = step.options.stabilisation;
-  const double gap = c.position[at(row)], open = std::max(0.0, gap) / step.h;
-  double slope = gap > 0.0 ? 1.0 / step.h : 0.0;
+  const double gap = c.position[at(row)], open = std::max(0.0, gap) / step.remaining;
+  double slope = gap > 0.0 ? 1.0 / step.remaining : 0.0;
   if (c.recovers[at(row)] == 0) {
-    slope = 1.0 / step.h;  // compliant: b = gap / h
+    slope = 1.0 / step.remaining;  // compliant: b = gap / h
   } else if (c.bias[row] != open + c.recovery[row]) {
     return;  // bounces
   } else if (s.share_of(kind) > 0.0 && c.recovery[row] < 0.0 && c.recovery[row] > -s.recovery_speed) {
-    slope += s.share_of(kind) / step.h;
+    slope += s.share_of(kind) / step.remaining;
   }
   if (slope != 0.0) main_.rows().row(row).head(model_.nv) += slope * main_.J().row(row);
 }
@@ -180,7 +216,7 @@ void StepDerivatives::add_gap_rate(const StepContext& step, StabilisedKind kind,
 void StepDerivatives::add_bounce(const StepContext& step, int block) {
   const Constraints& c = step.constraints;
   const int row = c.blocks.row[at(block + 1)] - 1;
-  const double open = std::max(0.0, c.position[at(row)]) / step.h;
+  const double open = std::max(0.0, c.position[at(row)]) / step.remaining;
   if (c.recovers[at(row)] == 0 || c.bias[row] == open + c.recovery[row] || c.velocity[row] == 0.0) return;
   add_approach_rate(step, block, c.bias[row] / c.velocity[row], main_.rows(), row);
 }
@@ -197,7 +233,7 @@ void StepDerivatives::add_approach_rate(const StepContext& step, int block, doub
                  velocity_at(model_, data_, motion_.body_a, contact.position);
   const Vec3 n = contact.normal(), across = cross(n, v);
   for (int k = 0; k < motion_.count; ++k) {
-    const PairRate rate = relative_velocity_rate(model_, data_, dynamics_.V_S, motion_, k);
+    const PairRate rate = relative_velocity_rate(model_, data_, start_V_S(), motion_, k);
     rows(row, motion_.dofs[at(k)]) += share * (dot(n, rate.linear) + dot(across, motion_.turn[at(k)]));
   }
   rows.row(row).segment(model_.nv, model_.nv) += share * main_.J().row(normal);
@@ -206,11 +242,11 @@ void StepDerivatives::add_approach_rate(const StepContext& step, int block, doub
 // --- rows of joints and tendons ---
 
 // The row is minus the axis of the turn, which changes with the turn. `row`: of the balance.
-void StepDerivatives::add_ball_limit(const StepContext& step, const Constraint& constraint, int row, double lambda,
-                                     const VectorX& x, ImplicitBalance& balance) {
+void StepDerivatives::add_ball_limit(const Constraint& constraint, int row, double lambda, const VectorX& x,
+                                     ImplicitBalance& balance) {
   const int j = constraint.index, dof = model_.joint_dof[at(j)];
   if (model_.joints[at(j)].type != JointType::kBall) return;
-  const Vector3 turn = so3_log(quaternion_at(step.before.q, model_.joint_q[at(j)]).normalized());
+  const Vector3 turn = so3_log(quaternion_at(here_.q, model_.joint_q[at(j)]).normalized());
   const double angle = turn.norm();
   const Vector3 axis = turn / angle;
   const Matrix3 axis_rate = (Matrix3::Identity() - axis * axis.transpose()) * right_jacobian_inverse(turn) / angle;
@@ -221,9 +257,12 @@ void StepDerivatives::add_ball_limit(const StepContext& step, const Constraint& 
 }
 
 // The slope of the polynomial of a coupling changes with the second coordinate.
-void StepDerivatives::add_coupling(const StepContext& step, const Constraint& constraint, int row, double lambda,
-                                   const VectorX& x, ImplicitBalance& balance) {
+void StepDerivatives::add_coupling(const Constraint& constraint, int row, double lambda, const VectorX& x,
+                                   ImplicitBalance& balance) {
   const Equality& e = model_.equalities[at(constraint.index)];
+  if (e.type == EqualityType::kJoint && (e.coordinate_a >= 0 || e.coordinate_b >= 0)) {
+    return add_loop_coupling(constraint, row, lambda, x, balance);
+  }
   if (e.b < 0 || (e.type != EqualityType::kJoint && e.type != EqualityType::kTendon)) return;
   const Tendon::Term alone{e.b, 1.0};
   const bool is_joint = e.type == EqualityType::kJoint;
@@ -232,7 +271,7 @@ void StepDerivatives::add_coupling(const StepContext& step, const Constraint& co
   double value = 0.0, velocity = 0.0;
   for (std::size_t i = 0; i < count; ++i) {
     const int q = model_.joint_q[at(terms[i].joint)];
-    value += terms[i].coefficient * (step.before.q[q] - model_.reference_q[q]);
+    value += terms[i].coefficient * (here_.q[q] - model_.reference_q[q]);
     velocity += terms[i].coefficient * x[model_.joint_dof[at(terms[i].joint)]];
   }
   const auto& p = e.polynomial;

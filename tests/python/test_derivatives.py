@@ -64,6 +64,26 @@ def test_a_sliding_ball_slows_down_with_its_load_alone():
     assert j.A[7, 7] == pytest.approx(1.0 - turn / (1.0 + 3.5 * turn), abs=1e-8)
 
 
+@pytest.mark.parametrize("integrator", ["euler", "midpoint"])
+def test_a_rod_on_a_loop_joint_is_a_pendulum(integrator):
+    """A rod hangs at rest: (I + h d) dv' = I dv for turns about its pin; at the middle it has swung by h/2 dv."""
+    b = ts.ModelBuilder("pendulum")
+    b.add_body("rod", position=[0, 0, -0.5], mass=1.0, inertia=np.diag([0.02, 0.02, 0.001]))
+    b.add_joint("rod", "free", name="free")
+    b.add_loop_joint("revolute", "world", "rod", name="pin", axis=[0, 1, 0], damping=0.1)
+    b.add_motor("motor", loop_joint="pin", gear=[2.0])
+    h, inertia, swing = 2e-3, 0.02 + 0.25, 9.81 * 0.5
+    sim = ts.Simulator(b.build(), dt=h, integrator=integrator)
+    sim.step()
+    j = sim.jacobians()
+    about_pin = np.array([-0.5, 0, 0, 0, 1, 0])
+    ahead = 0.5 * h if integrator == "midpoint" else 0.0
+    expected = (inertia - h * ahead * swing) / (inertia + h * 0.1)
+    np.testing.assert_allclose(j.A[6:, 6:] @ about_pin, expected * about_pin, atol=1e-7)
+    np.testing.assert_allclose(j.B[6:, 0], 2.0 * h / (inertia + h * 0.1) * about_pin, atol=1e-9)
+    assert (j.held_contacts, j.held_actuators, j.held_recovery) == (0, 0, False)
+
+
 def test_dynamics_derivatives_agree_with_each_other():
     model = ts.load_string(ARM)
     q, v, a = [0.3, -0.4], [1.0, -2.0], [0.5, 0.7]
@@ -96,6 +116,10 @@ def test_refusals():
     sim = ts.Simulator(model, constraints="mujoco")
     sim.step()
     with pytest.raises(ts.Error, match="hard constraints"):
+        sim.jacobians()
+    sim = ts.Simulator(model, integrator="variational")
+    sim.step()
+    with pytest.raises(ts.Error, match="use euler or midpoint"):
         sim.jacobians()
     with pytest.raises(ts.Error):
         ts.inverse_dynamics_derivatives(model, [0.0], [0.0], [0.0])

@@ -1,0 +1,263 @@
+// Steps and their derivatives against central differences, for tests of every part of a step.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "diff/finite_differences.hpp"
+#include "support/random_model.hpp"
+#include "touchstone/diff/step_derivatives.hpp"
+#include "touchstone/sim/simulator.hpp"
+
+namespace touchstone::test {
+
+inline SimulatorOptions exact_options(Stabilisation method = Stabilisation::kPosition) {
+  SimulatorOptions options;
+  options.tolerance = 1e-14;
+  options.stabilisation.method = method;
+  options.stabilisation.erp = 0.1;
+  return options;
+}
+
+// A step from given x and u, for finite differences.
+class Stepper {
+ public:
+  Stepper(ModelPtr model, const State& start, const SimulatorOptions& options)
+      : model_(*model), sim_(model, options), start_(start), control_(VectorX::Zero(model_.nu)) {}
+
+  VectorX& control() { return control_; }
+  Simulator& sim() { return sim_; }
+  // Velocities of three steps before, the last first: then the step goes on from them. NaN: there were none.
+  void set_past(const VectorX& past) { past_ = past; }
+
+  // Moves dof `column` of x or a control by `way` first.
+  const State& step(int column = -1, double way = 0.0) {
+    State state = start_;
+    VectorX control = control_;
+    const int nv = model_.nv, na = model_.na;
+    if (column >= 2 * nv + na) {
+      control[column - 2 * nv - na] += way;
+    } else if (column >= 2 * nv) {
+      state.activation[column - 2 * nv] += way;
+    } else if (column >= nv) {
+      state.v[column - nv] += way;
+    } else if (column >= 0) {
+      state.q = moved(model_, start_.q, column, way);
+    }
+    sim_.reset(state);
+    sim_.context().since_pass = 1.0;  // s: the pass is due
+    if (past_.size() > 0) sim_.context().left_velocity << state.v, past_;
+    sim_.input().control = control;
+    sim_.step();
+    return sim_.state();
+  }
+
+  VectorX distance(const State& from, const State& to) const {
+    VectorX x(2 * model_.nv + model_.na);
+    VectorX dq(model_.nv);
+    difference(model_, from.q, to.q, dq);
+    x << dq, to.v - from.v, to.activation - from.activation;
+    return x;
+  }
+
+  // Modes of all blocks and servos, and what the blocks are: where it differs the step is not smooth.
+  std::vector<int> signature() const {
+    const StepContext& s = const_cast<Simulator&>(sim_).context();
+    const StepRecord record = record_step(s);
+    std::vector<int> all;
+    for (int b = 0; b < record.constraints.count(); ++b) {
+      const Constraint& c = record.constraints.list[static_cast<std::size_t>(b)];
+      const int r = record.constraints.blocks.row[static_cast<std::size_t>(b)];
+      const BlockMode mode =
+          block_mode(record.constraints.blocks, b, record.lambda.data() + r, record.u.data() + r, 1e-6);
+      all.insert(all.end(), {static_cast<int>(c.kind), c.index, c.side, static_cast<int>(mode)});
+      const int last = record.constraints.blocks.row[static_cast<std::size_t>(b + 1)] - 1;
+      all.push_back(record.constraints.position[static_cast<std::size_t>(last)] > 0.0 ? 1 : 0);
+      all.push_back(s.constraints.recovery[last] < 0.0 ? 1 : 0);
+    }
+    for (const ServoMode mode : s.data.servo_mode) all.push_back(static_cast<int>(mode));
+    if (!s.report.recovered) return all;
+    const Constraints& pass = s.pass.rows();
+    // Beyond twice the slop the pass moves bodies by another metric.
+    for (int b = 0; b < record.constraints.count(); ++b) {
+      const int last = record.constraints.blocks.row[static_cast<std::size_t>(b + 1)] - 1;
+      const double gap = s.constraints.position[static_cast<std::size_t>(last)] + s.remaining * s.row_velocity[last];
+      all.push_back(-gap > 2.0 * s.options.stabilisation.slop ? 1 : 0);
+    }
+    // Which way is the longest, where it shortens all others.
+    double longest = 0.0;
+    int longest_row = -1;
+    for (int r = 0; r < pass.rows(); ++r) {
+      const double way = std::abs(pass.bias[r]) * pass.row_length[static_cast<std::size_t>(r)];
+      if (way > longest * (1.0 + 1e-12)) longest_row = r;
+      longest = std::max(longest, way);
+    }
+    if (longest > (1.0 - 1e-9) * s.h * s.options.stabilisation.recovery_speed) all.push_back(longest_row);
+    for (int r = 0; r < pass.rows(); ++r) {
+      all.push_back(s.pass.impulses()[r] == 0.0 ? 0 : s.pass.impulses()[r] > 0.0 ? 1 : -1);
+      all.push_back(pass.bias[r] == 0.0 ? 0 : pass.bias[r] > 0.0 ? 1 : -1);
+    }
+    return all;
+  }
+
+  bool is_solved() const { return sim_.report().status == StepStatus::kOk; }
+
+ private:
+  const Model& model_;
+  Simulator sim_;
+  State start_;
+  VectorX control_;
+  VectorX past_;
+};
+
+struct Figures {
+  int columns = 0, kept = 0;  // of all, those whose modes hold on both sides
+  int steps = 0, passes = 0;  // that were compared, of which the position pass moved something
+  double worst = 0.0;         // error relative to the largest entry of the column's part
+  std::map<BlockMode, int> modes;
+};
+
+inline bool is_redundant(const ContactDerivatives& contact) { return contact.rank() < contact.unknowns(); }
+
+// Both directions of products against the matrices, whether these are formed or not.
+inline void expect_products(StepDerivatives& d, const std::string& what) {
+  const int nx = d.nx(), nu = d.nu(), nt = d.ntheta();
+  std::mt19937_64 random(5);
+  const VectorX y = random_vector(nx, random), dx = random_vector(nx, random), du = random_vector(nu, random),
+                dtheta = random_vector(nt, random);
+  VectorX x_bar(nx), u_bar(nu), theta_bar(nt), moved(nx);
+  d.vjp(y, x_bar, u_bar, theta_bar);
+  d.jvp(dx, du, dtheta, moved);
+  const auto close = [&](const VectorX& actual, const VectorX& expected) {
+    if (expected.size() == 0) return;
+    EXPECT_LT((actual - expected).cwiseAbs().maxCoeff(), 1e-9 * std::max(1.0, expected.cwiseAbs().maxCoeff())) << what;
+  };
+  close(x_bar, d.A.transpose() * y);
+  close(u_bar, d.B.transpose() * y);
+  close(theta_bar, d.C.transpose() * y);
+  close(moved, d.A * dx + d.B * du + d.C * dtheta);
+}
+
+// Compares A and B with central differences column by column.
+// Several ways of differences: the best of them counts, for laws that bend within little allow small ones alone, which
+// have fewer digits.
+inline void compare(Stepper& stepper, const Model& model, Figures& figures, const std::string& what,
+                    const std::vector<double>& ways = {1e-5}) {
+  stepper.step();
+  if (!stepper.is_solved()) return;
+  StepDerivatives d(model);
+  d.compute(stepper.sim().context());
+  const State here = stepper.sim().state();
+  const std::vector<int> signature = stepper.signature();
+  const std::vector<BlockMode>& modes = d.contact().modes();
+  for (const BlockMode mode : modes) ++figures.modes[mode];
+  // Friction of redundant sliding contacts depends on how they share the load, which is the solver's choice.
+  const bool slides = std::count(modes.begin(), modes.end(), BlockMode::kSliding) > 0;
+  if (slides && d.contact().rank() < d.contact().unknowns()) return;
+  EXPECT_EQ(d.held().contacts, 0) << what;
+  if (d.held().pass) return;  // it moved something as far as it may, or was hindered
+  // Loops that say the same twice: the pass divides by its slack, and differences lose as many digits.
+  if (d.has_pass() && (is_redundant(d.contact()) || is_redundant(d.pass_contact()))) return;
+  ++figures.steps;
+  figures.passes += d.has_pass() ? 1 : 0;
+  expect_products(d, what);
+  const int nx = d.nx();
+  for (int column = 0; column < nx + model.nu; ++column) {
+    const VectorX actual = column < nx ? VectorX(d.A.col(column)) : VectorX(d.B.col(column - nx));
+    VectorX expected;
+    double error = kInfinity;
+    for (const double way : ways) {
+      bool holds = true;
+      const VectorX found = derivative(
+          [&](double t) -> MatrixX {
+            const State& there = stepper.step(column, t);
+            holds = holds && stepper.is_solved() && stepper.signature() == signature;
+            return stepper.distance(here, there);
+          },
+          way);
+      const double apart = (actual - found).cwiseAbs().maxCoeff() / std::max(1e-3, found.cwiseAbs().maxCoeff());
+      if (!holds || !(apart < error)) continue;
+      error = apart;
+      expected = found;
+    }
+    ++figures.columns;
+    if (error == kInfinity) continue;
+    ++figures.kept;
+    figures.worst = std::max(figures.worst, error);
+    EXPECT_LT(error, 1e-6) << what << ", column " << column << " of " << nx << " + " << model.nu << "\nactual   "
+                           << actual.transpose() << "\nexpected " << expected.transpose();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// Everything a step can be differentiated by, against differences of parameters.
+inline StepParameters all_parameters(const Model& model) {
+  StepParameters theta;
+  theta.gravity = true;
+  for (int b = 1; b < model.nbody; ++b) theta.inertias.push_back(b);
+  for (int s = 0; s < static_cast<int>(model.shapes.size()); ++s) theta.frictions.push_back(s);
+  for (int u = 0; u < model.nu; ++u) theta.gains.push_back(u);
+  for (int i = 0; i < model.nv; ++i) {
+    theta.dampings.push_back(i);
+    if (model.joints[static_cast<std::size_t>(model.dof_joint[static_cast<std::size_t>(i)])].type != JointType::kFree)
+      theta.armatures.push_back(i);  // none turns the rule of spinning bodies off
+    theta.joint_frictions.push_back(i);
+  }
+  return theta;
+}
+
+inline void compare_parameters(Stepper& stepper, const Model& model, Figures& figures, const std::string& what,
+                               const std::vector<double>& ways = {1e-5}) {
+  const StepParameters theta = all_parameters(model);
+  const Parameters parameters = stepper.sim().parameters();
+  const VectorX values = theta.read(parameters);
+  stepper.step();
+  if (!stepper.is_solved()) return;
+  StepDerivatives d(model, theta);
+  d.compute(stepper.sim().context());
+  const std::vector<BlockMode>& modes = d.contact().modes();
+  const bool slides = std::count(modes.begin(), modes.end(), BlockMode::kSliding) > 0;
+  if (d.held().pass || (slides && d.contact().rank() < d.contact().unknowns())) return;
+  ++figures.steps;
+  figures.passes += d.has_pass() ? 1 : 0;
+  expect_products(d, what);
+  const State here = stepper.sim().state();
+  const std::vector<int> signature = stepper.signature();
+  for (int column = 0; column < theta.size(); ++column) {
+    const VectorX actual = d.C.col(column);
+    VectorX expected;
+    double error = kInfinity;
+    for (const double way : ways) {
+      bool holds = true;
+      const VectorX found = derivative(
+          [&](double t) -> MatrixX {
+            stepper.sim().parameters() = parameters;
+            theta.write(values + t * VectorX::Unit(theta.size(), column), stepper.sim().parameters());
+            const State& there = stepper.step();
+            holds = holds && stepper.is_solved() && stepper.signature() == signature;
+            return stepper.distance(here, there);
+          },
+          way);
+      const double apart = (actual - found).cwiseAbs().maxCoeff() / std::max(1e-3, found.cwiseAbs().maxCoeff());
+      if (!holds || !(apart < error)) continue;
+      error = apart;
+      expected = found;
+    }
+    ++figures.columns;
+    if (error == kInfinity) continue;
+    ++figures.kept;
+    figures.worst = std::max(figures.worst, error);
+    EXPECT_LT(error, 1e-6) << what << ", parameter " << column << " of " << theta.size() << "\nactual   "
+                           << actual.transpose() << "\nexpected " << expected.transpose();
+    if (testing::Test::HasFailure()) return;
+  }
+  stepper.sim().parameters() = parameters;
+}
+
+}  // namespace touchstone::test

@@ -1,0 +1,130 @@
+// Derivatives of steps of Moreau's midpoint rule.
+#include <limits>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "diff/random_loops.hpp"
+#include "diff/step_compare.hpp"
+#include "diff/step_scenes.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/io/mjcf.hpp"
+
+namespace touchstone::test {
+namespace {
+
+SimulatorOptions midpoint(Stabilisation method, double tolerance = 1e-14) {
+  SimulatorOptions options = exact_options(method);
+  options.integrator = Integrator::kMoreauMidpoint;
+  options.tolerance = tolerance;
+  return options;
+}
+
+// A slider with spring k and damper c that are backward Euler's at
+// q_m = q + h v/2: (m + h c + h^2 k) (v' - v) = -h k q_m - h (c + h k) v.
+TEST(MidpointDerivatives, OfASlider) {
+  const ModelPtr model = load_mjcf_string(
+      R"(<mujoco><option timestep="0.01"/><worldbody><body><joint name="s" type="slide" axis="1 0 0" damping="3" stiffness="50"/>
+         <geom type="sphere" size="0.1" mass="2"/></body></worldbody><actuator><motor joint="s" gear="4"/></actuator></mujoco>)");
+  Simulator sim(model, midpoint(Stabilisation::kPosition));
+  sim.step();
+  StepDerivatives d(*model);
+  d.compute(sim.context());
+  const double h = 0.01, m = 2.0, k = 50.0, c = 3.0, A = m + h * c + h * h * k;
+  const double by_q = -h * k / A, by_v = 1.0 - (h * (c + h * k) + 0.5 * h * h * k) / A;
+  EXPECT_NEAR(d.A(1, 0), by_q, 1e-12);
+  EXPECT_NEAR(d.A(1, 1), by_v, 1e-12);
+  EXPECT_NEAR(d.A(0, 0), 1.0 + 0.5 * h * by_q, 1e-12);
+  EXPECT_NEAR(d.A(0, 1), 0.5 * h * (1.0 + by_v), 1e-12);
+  EXPECT_NEAR(d.B(1, 0), h * 4.0 / A, 1e-12);
+}
+
+TEST(MidpointDerivatives, OfRandomRobots) {
+  std::mt19937_64 random(11);
+  Figures figures;
+  for (int i = 0; i < 24; ++i) {
+    const bool is_bound = i % 2 == 1;
+    RandomModelOptions options;
+    options.bodies = is_bound ? 5 : 8;
+    options.damping = true;
+    const ModelPtr model = is_bound ? random_bound_model(random, options) : random_model(random, options);
+    State state = random_state(*model, random);
+    if (is_bound) state.v *= 0.3;
+    Stepper stepper(model, state, midpoint(Stabilisation::kBaumgarte));
+    if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
+    compare(stepper, *model, figures, fmt::format("model {}", i), {1e-4, 1e-5});
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
+  EXPECT_GE(figures.steps, 12);
+}
+
+TEST(MidpointDerivatives, RefuseCompliantLaws) {
+  const ModelPtr model = load_mjcf_string(kScenes[0].xml);
+  SimulatorOptions options = midpoint(Stabilisation::kPosition);
+  options.solver = "sap";
+  Simulator sim(model, options);
+  sim.step();
+  StepDerivatives d(*model);
+  EXPECT_THROW(d.compute(sim.context()), Error);
+}
+
+class MidpointDerivativesOf : public testing::TestWithParam<Scene> {};
+
+TEST_P(MidpointDerivativesOf, Contacts) {
+  const Scene& scene = GetParam();
+  const ModelPtr model = load_mjcf_string(scene.xml);
+  Figures figures;
+  std::optional<Simulator> sim;
+  for (int k = 0; k < 8; ++k) {
+    const SimulatorOptions options = midpoint(k < 4 ? Stabilisation::kBaumgarte : Stabilisation::kPosition);
+    if (k % 4 == 0) sim.emplace(model, options);
+    if (model->nu > 0) sim->input().control.setConstant(scene.push);
+    sim->step(37);
+    State state = sim->state();
+    if (k % 2 == 1 && model->joints[0].type == JointType::kFree) state.q[2] -= 5e-4 * k;
+    Stepper stepper(model, state, options);
+    if (model->nu > 0) stepper.control().setConstant(scene.push);
+    compare(stepper, *model, figures, fmt::format("{} {}", scene.name, k));
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.modes[scene.mode], 1);
+  EXPECT_GE(figures.kept, figures.columns / 3) << figures.kept << " of " << figures.columns;
+  EXPECT_GE(figures.steps, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, MidpointDerivativesOf, testing::ValuesIn(kScenes),
+                         [](const auto& scene) { return std::string(scene.param.name); });
+
+// Loops hold for the mean of both velocities, and the bias is that of the mean: with a past of one step or of four.
+class MidpointDerivativesOfLoops : public testing::TestWithParam<int> {};
+
+TEST_P(MidpointDerivativesOfLoops, ThatGoOn) {
+  const auto type = static_cast<LoopJointType>(GetParam());
+  std::mt19937_64 random(300 + static_cast<unsigned>(GetParam()));
+  Figures figures, by_parameters;
+  for (int i = 0; i < 6; ++i) {
+    const auto [model, state] = looped(type, random, i % 2 == 0, 0.005);
+    Stepper stepper(model, state, midpoint(Stabilisation::kBaumgarte, 1e-13));
+    VectorX past = VectorX::Constant(3 * model->nv, std::numeric_limits<double>::quiet_NaN());
+    if (i % 3 > 0) past << state.v + 0.01 * random_vector(model->nv, random), state.v, 0.9 * state.v;
+    stepper.set_past(past);
+    if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
+    const std::string what = fmt::format("{} {}", to_string(type), i);
+    compare(stepper, *model, figures, what, {1e-3, 1e-4, 1e-5});
+    if (i < 2) compare_parameters(stepper, *model, by_parameters, what, {1e-2, 1e-3, 1e-4});
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
+  EXPECT_GE(figures.steps, 4);
+  EXPECT_GE(by_parameters.kept, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, MidpointDerivativesOfLoops, testing::Values(1, 3, 5, 7, 10), [](const auto& type) {
+  return std::string(to_string(static_cast<LoopJointType>(type.param)));
+});
+
+}  // namespace
+}  // namespace touchstone::test
