@@ -37,6 +37,8 @@ void check_options(const Model& model, const SimulatorOptions& options, Complain
   const StabilisationOptions& s = options.stabilisation;
   if (s.loop_erp >= 0.0 || s.limit_erp >= 0.0 || s.contact_erp >= 0.0)
     complaints.add("an erp for loops, limits or contacts alone");
+  if (s.loops == LoopClosing::kClosed && !model.equalities.empty())
+    complaints.add("loops that are closed in every step");
   if (s.softens_loops()) complaints.add("loops that give way (loop_softening)");
   if (options.substeps != 1) complaints.add("substeps");
   if (options.accuracy > 0.0) complaints.add("steps in parts (accuracy)");
