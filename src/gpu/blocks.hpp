@@ -26,7 +26,7 @@ TOUCHSTONE_LANE bool reaches(const ModelSettings& settings, double reach, double
 // Baumgarte's recovery of a violated gap, and the bounce of an impact.
 TOUCHSTONE_LANE double unilateral_bias(const ModelSettings& o, double gap, double rate, double free_rate,
                                        double restitution) {
-  const double h = o.time_step;
+  const double h = o.remaining;
   const double back = most(o.erp * least(0.0, gap + o.slop) / h, -o.recovery_speed);
   if (restitution > 0.0 && rate < -o.restitution_threshold && gap + h * free_rate <= 0.0)
     return least(restitution * rate, back);

@@ -1,4 +1,4 @@
-// One step of one world by one team of lanes (semi-implicit Euler, hard constraints).
+// One step of one world by one team of lanes (semi-implicit Euler or Moreau's midpoint rule, hard constraints).
 #pragma once
 
 #include "touchstone/gpu/spin.hpp"
@@ -31,8 +31,13 @@ enum class StepOutcome : int {
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s,
                                 bool again = false) {
-  TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nq; i += team.size()) s.q[i] = world.q[i];
+  const double ahead = m.settings.time_step - m.settings.remaining;  // the midpoint rule computes half a step ahead
+  if (ahead > 0.0) {
+    integrate(team, m, world.q, world.v, ahead, s.q);
+  } else {
+    TOUCHSTONE_ROLLED
+    for (int i = team.lane(); i < m.sizes.nq; i += team.size()) s.q[i] = world.q[i];
+  }
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v[i] = world.v[i];
   if (team.lane() == 0) s.reach[0] = *world.reach;
@@ -84,18 +89,14 @@ TOUCHSTONE_LANE double solve_contacts(const Team& team, const ModelView& m, Scra
 // The state after the step. False, and nothing changed, if it is not finite. s.q stays that of the step.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool finish_step(const Team& team, const ModelView& m, WorldState& world, Scratch<Real>& s) {
-  integrate(team, m, s.q, s.v_next, m.settings.time_step, world.q);
-  team.sync();
+  constexpr double kLargest = 1e90;  // what is below is finite after the step, too
   bool broken = false;
   TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nq; i += team.size()) broken = broken || !(fabs(world.q[i]) < 1e100);
+  for (int i = team.lane(); i < m.sizes.nq; i += team.size()) broken = broken || !(fabs(s.q[i]) < kLargest);
   TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) broken = broken || !(fabs(s.v_next[i]) < 1e100);
-  if (team.any(broken)) {
-    TOUCHSTONE_ROLLED
-    for (int i = team.lane(); i < m.sizes.nq; i += team.size()) world.q[i] = s.q[i];
-    return false;
-  }
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) broken = broken || !(fabs(s.v_next[i]) < kLargest);
+  if (team.any(broken)) return false;
+  integrate(team, m, s.q, s.v_next, m.settings.remaining, world.q);
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) world.v[i] = s.v_next[i];
   TOUCHSTONE_ROLLED

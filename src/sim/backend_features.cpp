@@ -32,7 +32,11 @@ class Complaints {
 bool bounces(const Impedance& impedance) { return reference_spring(impedance.solref).is_underdamped(); }
 
 void check_options(const Model& model, const SimulatorOptions& options, Complaints& complaints) {
-  if (options.integrator != Integrator::kSemiImplicitEuler) complaints.add("integrators other than euler");
+  const bool is_midpoint = options.integrator == Integrator::kMoreauMidpoint;
+  if (options.integrator != Integrator::kSemiImplicitEuler && !is_midpoint)
+    complaints.add("integrators other than euler and midpoint");
+  if (is_midpoint && model.options.equalities_enabled && !model.equalities.empty())
+    complaints.add("loops with the integrator midpoint");
   if (options.constraints != ConstraintModel::kRigid) complaints.add("softened constraints (constraints = mujoco)");
   const StabilisationOptions& s = options.stabilisation;
   if (s.loop_erp >= 0.0 || s.limit_erp >= 0.0 || s.contact_erp >= 0.0)

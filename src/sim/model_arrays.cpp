@@ -39,7 +39,8 @@ void fill_settings(const Model& model, const SimulatorOptions& options, gpu::Mod
   const StabilisationOptions& stabilisation = options.stabilisation;
   settings.erp = stabilisation.share_of(StabilisedKind::kContact);
   settings.time_constant = stabilisation.time_constant;
-  settings.remaining = settings.time_step;
+  settings.remaining =
+      options.integrator == Integrator::kMoreauMidpoint ? 0.5 * settings.time_step : settings.time_step;
   // As in stage::recover: short steps need no pass each, but every step lets equalities drift.
   if (stabilisation.any_passes())
     settings.pass_interval = model.equalities.empty() && model.loop_joints.empty()
