@@ -98,9 +98,7 @@ Json measure_system(const std::string& name, const Scene& scene, const std::stri
                     const BatchExtent& extent) {
   Json out{{"name", name}, {"dofs", scene.model->nv}, {"refused", unsupported_features(*scene.model)}};
   if (!out.at("refused").empty()) return out;
-  SimulatorOptions options = scene.options;
-  options.stabilisation.method = Stabilisation::kBaumgarte;
-  const gpu::ModelArrays arrays = make_model_arrays(*scene.model, options);
+  const gpu::ModelArrays arrays = make_model_arrays(*scene.model, scene.options);
   try {
     const auto batch = library.empty() ? gpu::make_cpu_batch(arrays, extent.worlds)
                                        : gpu::make_backend_batch(gpu::load_backend(library), arrays, extent.worlds);

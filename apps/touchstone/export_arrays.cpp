@@ -53,8 +53,7 @@ std::vector<double> collect_states(const Scene& scene, const SimulatorOptions& o
 
 void export_arrays(const Scene& scene, const ArrayFiles& files) {
   require_distinct({{"--arrays", files.arrays}, {"--states", files.states}}, {});
-  SimulatorOptions options = scene.options;
-  options.stabilisation.method = Stabilisation::kBaumgarte;  // what the backend does
+  const SimulatorOptions& options = scene.options;
   const gpu::ModelArrays arrays = make_model_arrays(*scene.model, options);
   try {
     gpu::write_model_arrays(arrays, files.arrays);

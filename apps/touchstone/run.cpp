@@ -63,7 +63,7 @@ int run(RunOptions options) {
     print(run_json(scene, result));
   } else if (!options.quiet) {
     print(fmt::format("{}: {}\n", styled(scene.name, Style::kBold), result.replay.subtitle));
-    print(statistics_table(result.statistics) + checks_table(result.replay.certificate));
+    print(statistics_table(result.statistics) + result.batch_text + checks_table(result.replay.certificate));
     const auto said = [](const char* what, const std::string& file) {
       if (!file.empty()) print(written_text(what, file));
     };
@@ -90,6 +90,19 @@ void add_run_command(Command app, Context& context) {
   command
       .add_option("--csv", options->csv, "Write steps.csv and contacts.csv into this folder; made if it is not there")
       .option_text("DIR");
+  BatchRequest& batch = options->request.batch;
+  command.add_option("--device", batch.device, "Step many worlds: on one 'lane' of the processor, or with CUDA")
+      .option_text("lanes|cuda")
+      .check(one_of({"lanes", "cuda"}));
+  command.add_option("--worlds", batch.worlds, "With --device: how many")
+      .option_text("N [16, 1024]")
+      .check(number_between(1, 1'000'000));
+  command.add_option("--world", batch.world, "With --device: the one that is shown and recorded")
+      .option_text("K [0]")
+      .check(number_between(0, 1'000'000));
+  command.add_option("--noise", batch.noise, "With --device: velocities of each world up to so far from the scene's")
+      .option_text("V [0]")
+      .check(number_between(0.0, 1e3));
   command.add_option("--html", options->html, "Write a replay that opens in any browser").option_text("FILE.html");
   const Option json = command.add_flag("--json", options->json, "The closing figures, for programs");
   command.add_flag("--quiet,-q", options->quiet, "Print nothing but warnings and errors").excludes(json);
@@ -99,6 +112,7 @@ void add_run_command(Command app, Context& context) {
   touchstone run pile:200,shape=spheres --solver ncp-pgs --option tolerance=1e-4
   touchstone run stack:20 --time 10 --step 0.005 --record stack.h5 --every 5
   touchstone run talos.urdf --floating --ground --hold --time 3
+  touchstone run humanoid --device lanes --worlds 8 --noise 0.2 --world 3 --html world3.html
   touchstone run my-scene.yaml --json | jq .natv_relative
 
 The certificate of a step is the distance of its contact forces from Signorini's and Coulomb's laws as a velocity (natv),
@@ -108,6 +122,10 @@ start to end; "unexplained" is the part of it that no force did, the error of th
 The checks cover all steps, from the first impact to the last: the worst natv against the solver's tolerance, steps that
 were not solved, the deepest penetration and the largest error of limits and equalities against 1 mm (or 1 mrad). With
 softened constraints (--option constraints=mujoco) bodies overlap by intent; then only steps that were not solved count.
+
+With --device every world of a batch is stepped by the code of a GPU (docs/gpu.md) with the scene's inputs, and the checks
+cover all of them. The simulator follows one world: each of its steps starts where that world is, so that contacts,
+forces, energy, replay and recording are of that world; how far both are apart after a step is said.
 
 Exit codes:
   0    all checks passed

@@ -83,6 +83,9 @@ RunResult run_scene(const Scene& scene, const RunRequest& request, const Interru
     throw Error("{:g} s in steps of {:g} s are more than {:g} steps; ask for less time or larger steps",
                 result.duration, sim.time_step(), kMostSteps);
   }
+  std::optional<BatchRun> batch;
+  if (!request.batch.device.empty()) batch.emplace(scene, request.batch);
+  if (batch) batch->lead(sim);
   std::optional<RecordingWriter> writer;
   if (!request.record.empty()) {
     writer.emplace(request.record, sim, RecordingOptions{.every = request.every, .scene = scene.name});
@@ -103,9 +106,11 @@ RunResult run_scene(const Scene& scene, const RunRequest& request, const Interru
       if (request.frames) source.read(result.replay.frames.emplace_back());
     }
     if (end) break;
+    if (batch) batch->lead(sim);
     const Stopwatch watch;
     source.step();
     s.wall += watch.seconds();
+    if (batch) batch->follow(sim);
     s.simulated = sim.state().time - start;
     s.add(sim, result.duration);
     if (writer) writer->add(sim);
@@ -113,8 +118,14 @@ RunResult run_scene(const Scene& scene, const RunRequest& request, const Interru
     bar.update(time, s);
   }
   if (writer) writer->close();
-  result.end = sim.state();
   result.replay.certificate = source.run_certificate();
+  if (batch) {
+    batch->lead(sim);
+    for (CertificateItem& check : batch->checks()) result.replay.certificate.push_back(check);
+    result.batch_text = batch->text();
+    result.batch_json = batch->json();
+  }
+  result.end = sim.state();
   result.replay.subtitle = subtitle(scene, result);
   return result;
 }

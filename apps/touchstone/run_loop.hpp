@@ -5,6 +5,7 @@
 #include <string>
 
 #include "interrupt.hpp"
+#include "run_batch.hpp"
 #include "run_statistics.hpp"
 #include "touchstone/viewer/replay.hpp"
 #include "touchstone/viewer/run_certificate.hpp"
@@ -17,6 +18,7 @@ struct RunRequest {
   int every = 1;          // steps between recorded rows
   bool frames = false;    // keep frames for a replay
   double frame_rate = 60.0;
+  BatchRequest batch;     // worlds that are stepped beside it; the simulator follows one of them
   bool progress = false;  // a bar on standard error, if that is a terminal
 };
 
@@ -27,6 +29,8 @@ struct RunResult {
   double time_step = 0.0;    // s, as it was used
   double duration = 0.0;     // s, that was asked for
   State end;
+  std::string batch_text;  // what --device adds; empty: nothing
+  nlohmann::ordered_json batch_json;
   bool interrupted = false;
 
   bool passed() const { return all_passed(replay.certificate); }

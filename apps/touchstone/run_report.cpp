@@ -76,6 +76,7 @@ std::string run_json(const Scene& scene, const RunResult& result) {
                              {"interrupted", result.interrupted},
                              {"diverged", result.statistics.diverged()}};
   out.update(statistics_json(result.statistics));
+  if (!result.batch_json.is_null()) out["batch"] = result.batch_json;
   out["final"] = {{"time", result.end.time},
                   {"q", numbers(result.end.q)},
                   {"v", numbers(result.end.v)},

@@ -112,7 +112,6 @@ void construct(PyWorldBatch* self, const PyModel& model, int worlds, const std::
                const nb::kwargs& named) {
   SimulatorOptions o;
   o.time_step = dt;
-  o.stabilisation.method = Stabilisation::kBaumgarte;
   gpu::BatchOptions options;
   nb::kwargs rest;
   for (const auto& [key, value] : named) {

@@ -298,14 +298,36 @@ class DeviceBatch:
         if not 0 <= world < self.worlds:
             raise _core.Error(f"world {world}; there are {self.worlds}")
         sim = _core.Simulator(self.model, dt=self._dt)
+        self._place(sim, world)
+        if self.model.nu:
+            sim.control[:] = self._copy("control")[world]
+        return sim
+
+    def record(self, world: int, steps: int, path: str | os.PathLike[str], *, every: int = 1) -> _core.Simulator:
+        """Steps all worlds and keeps what one of them does in an HDF5 file: `touchstone view FILE`, ts.Recording.
+
+        Controls and forces are those that the batch has now. The recording is made by a simulator whose every step
+        starts where the world is, so that contacts, forces and certificates are in it, by the simulator; it has the
+        model's parameters. Returns that simulator, at the world's last state. Reads the state after each step: for
+        looking, not for training.
+        """
+        if steps < 1 or every < 1:
+            raise _core.Error(f"record of {steps} steps, every {every}; give numbers from 1")
+        sim = self.simulator(world)
+        sim.applied_force[:] = self._copy("applied_force")[world]
+        with _core.Recorder(path, sim, every=every) as recorder:
+            for _ in range(steps):
+                recorder.step()
+                self.step()
+                self._place(sim, world)
+        return sim
+
+    def _place(self, sim: _core.Simulator, world: int) -> None:
         sim.state.q[:] = self._copy("q")[world]
         sim.state.v[:] = self._copy("v")[world]
         if self.model.na:
             sim.state.activation[:] = self._copy("activation")[world]
-        if self.model.nu:
-            sim.control[:] = self._copy("control")[world]
         sim.state.time = float(self._copy("time")[world])
-        return sim
 
     def __repr__(self) -> str:
         return f"<DeviceBatch of {self.worlds} worlds of '{self.model.name}' on {self.device}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,11 @@ def main() -> None:
     program = Path(__file__).parent / "bin" / "touchstone"
     if not program.exists():
         sys.exit(f"touchstone: {program} is missing: this installation was built without the command line")
+    if "TOUCHSTONE_CUDA_LIBRARY" not in os.environ:
+        try:  # run --device cuda and bench gpu load it
+            os.environ["TOUCHSTONE_CUDA_LIBRARY"] = str(importlib.import_module("touchstone_cuda").library_path())
+        except ImportError:
+            pass
     os.execv(program, [str(program), *sys.argv[1:]])
 
 

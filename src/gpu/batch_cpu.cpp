@@ -32,6 +32,8 @@ class CpuBatch final : public StoredBatch<HostArray> {
     record_ = memory_of(record_bytes(sizes_, middle_));
     local_ = memory_of(scratch_bytes<float>(sizes_, middle_));
     large_memory_ = memory_of(scratch_bytes<double>(sizes_, large_));
+    pass_memory_ = memory_of(pass_bytes(sizes_, middle_));
+    large_pass_memory_ = memory_of(pass_bytes(sizes_, large_));
   }
 
   TierCounts tiers() const override { return tiers_; }
@@ -47,11 +49,7 @@ class CpuBatch final : public StoredBatch<HostArray> {
     for (int k = 0; k < count; ++k) {
       tiers_ = {};
       for (int w = 0; w < view_.worlds; ++w) {
-        if (is_general(sizes_)) {
-          step_world(GeneralTeam<SerialTeam>(), w);
-        } else {
-          step_world(SerialTeam(), w);
-        }
+        is_general(sizes_) ? make_step(GeneralTeam<SerialTeam>(), w) : make_step(SerialTeam(), w);
       }
     }
   }
@@ -63,6 +61,11 @@ class CpuBatch final : public StoredBatch<HostArray> {
   }
 
  private:
+  template <typename Team>
+  void make_step(const Team& team, int w) {
+    step_world(team, w);
+    if (model_.settings.pass_interval > 0.0) recover_world(team, w);
+  }
   template <typename Team>
   void step_world(const Team& team, int w) {
     const ModelView model = world_model(model_, view_.parameters, w);
@@ -87,12 +90,24 @@ class CpuBatch final : public StoredBatch<HostArray> {
     ++tiers_.third;
     Scratch<double> thorough;
     carve(sizes_, large_, reinterpret_cast<char*>(large_memory_.data()), thorough);
-    finish_world(team, model, options_, world, thorough);
+    PassMemory pass;
+    carve_pass(sizes_, large_, reinterpret_cast<char*>(large_pass_memory_.data()), pass);
+    finish_world(team, model, options_, world, thorough, pass);
+  }
+  template <typename Team>
+  void recover_world(const Team& team, int w) {
+    const ModelView model = world_model(model_, view_.parameters, w);
+    WorldState world = view_.world(sizes_, w);
+    const StageMemory memory{middle_, middle_, nullptr, reinterpret_cast<char*>(record_.data())};
+    if (!run_check(team, model, world, memory)) return;
+    PassMemory pass;
+    carve_pass(sizes_, middle_, reinterpret_cast<char*>(pass_memory_.data()), pass);
+    run_pass(team, model, world, memory, pass);
   }
 
   ModelArrays arrays_;
   ModelView model_;
-  std::vector<double> record_, local_, large_memory_;
+  std::vector<double> record_, local_, large_memory_, pass_memory_, large_pass_memory_;
   TierCounts tiers_;
 };
 

@@ -30,6 +30,7 @@ class StoredBatch : public WorldBatch {
     for (int k = 0; k < kNumbers; ++k) numbers_[k] = Array<double>(at(worlds) * at(widths[k]));
     for (Array<int>& counts : counts_) counts = Array<int>(at(worlds));
     warm_count_ = Array<int>(at(worlds));
+    for (Array<double>& numbers : pass_) numbers = Array<double>(at(worlds));
     warm_key_ = Array<std::int64_t>(at(worlds) * at(large_.blocks));
     warm_impulse_ = Array<double>(at(impulse_width(n)) * at(worlds) * at(large_.blocks));
     std::vector<double> q;
@@ -47,11 +48,15 @@ class StoredBatch : public WorldBatch {
              counts_[0].data(),
              counts_[1].data(),
              counts_[2].data(),
+             pass_[0].data(),
+             pass_[1].data(),
              warm_count_.data(),
              warm_key_.data(),
              warm_impulse_.data(),
              {}};
     keep_defaults(arrays);
+    settings_ = arrays.settings;
+    forget_steps();
   }
 
   int worlds() const override { return view_.worlds; }
@@ -74,8 +79,7 @@ class StoredBatch : public WorldBatch {
   }
   void forget() override {
     synchronize();
-    const std::vector<int> none(warm_count_.size(), 0);
-    warm_count_.write(none.data());
+    forget_steps();
   }
   void set_parameter(WorldParameter parameter, const double* values) override {
     synchronize();
@@ -117,16 +121,24 @@ class StoredBatch : public WorldBatch {
   virtual void parameters_changed() {}
 
   ModelSizes sizes_;
+  ModelSettings settings_;
   StepOptions options_;
   Pool small_, middle_, large_;
   BatchView view_;
   Array<int> warm_count_;
   Array<std::int64_t> warm_key_;
-  Array<double> warm_impulse_;
+  Array<double> warm_impulse_, pass_[2];  // pass: since_pass and reach
 
  private:
   static constexpr int kNumbers = 7;
 
+  void forget_steps() {
+    double since = 0.0, reach = 0.0;
+    forget_pass(settings_, since, reach);
+    warm_count_.write(std::vector<int>(warm_count_.size(), 0).data());
+    pass_[0].write(std::vector<double>(pass_[0].size(), since).data());
+    pass_[1].write(std::vector<double>(pass_[1].size(), reach).data());
+  }
   void keep_defaults(const ModelArrays& arrays) {
 #define TOUCHSTONE_FIELD(name, array, width) defaults_[static_cast<std::size_t>(WorldParameter::name)] = arrays.array;
     TOUCHSTONE_WORLD_PARAMETERS(TOUCHSTONE_FIELD)

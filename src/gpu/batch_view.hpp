@@ -12,6 +12,7 @@ struct BatchView {
   double *q = nullptr, *v = nullptr, *activation = nullptr, *control = nullptr, *applied_force = nullptr;
   double *natv = nullptr, *time = nullptr;
   int *status = nullptr, *contacts = nullptr, *sweeps = nullptr;
+  double *since_pass = nullptr, *reach = nullptr;
   int* warm_count = nullptr;
   std::int64_t* warm_key = nullptr;
   double* warm_impulse = nullptr;
@@ -31,6 +32,8 @@ struct BatchView {
     state.contacts = contacts + w;
     state.sweeps = sweeps + w;
     state.warm = {warm_count + w, warm_key + at(warm_capacity), warm_impulse + at(impulse_width(n) * warm_capacity)};
+    state.since_pass = since_pass + w;
+    state.reach = reach + w;
     return state;
   }
 
@@ -44,6 +47,7 @@ struct BatchView {
     view.applied_force = applied_force + static_cast<std::size_t>(first) * static_cast<std::size_t>(n.nv);
     view.natv = start.natv, view.time = start.time;
     view.status = start.status, view.contacts = start.contacts, view.sweeps = start.sweeps;
+    view.since_pass = start.since_pass, view.reach = start.reach;
     view.warm_count = start.warm.count, view.warm_key = start.warm.key, view.warm_impulse = start.warm.impulse;
     for (int k = 0; k < kWorldParameters; ++k) {
       const int width = parameter_width(n, static_cast<WorldParameter>(k));

@@ -18,15 +18,15 @@ TOUCHSTONE_LANE Block<Real> single_block(BlockType type, BlockKind kind, int ind
 }
 
 // Whether a limit with this gap and these rates (before the step, and without constraints) takes part: twice the way of
-// a step, as in ConstraintStep::reaches.
-TOUCHSTONE_LANE bool reaches(const ModelSettings& settings, double gap, double rate, double free_rate) {
-  return gap + 2.0 * settings.time_step * least(least(rate, free_rate), 0.0) <= settings.slop;
+// a step, as in ConstraintStep::reaches. `reach`: how much farther the step looks.
+TOUCHSTONE_LANE bool reaches(const ModelSettings& settings, double reach, double gap, double rate, double free_rate) {
+  return gap + 2.0 * settings.time_step * least(least(rate, free_rate), 0.0) <= settings.slop + reach;
 }
 
 // Baumgarte's recovery of a violated gap, and the bounce of an impact.
 TOUCHSTONE_LANE double unilateral_bias(const ModelSettings& o, double gap, double rate, double free_rate,
                                        double restitution) {
-  const double h = o.time_step;
+  const double h = o.remaining;
   const double back = most(o.erp * least(0.0, gap + o.slop) / h, -o.recovery_speed);
   if (restitution > 0.0 && rate < -o.restitution_threshold && gap + h * free_rate <= 0.0)
     return least(restitution * rate, back);
@@ -59,7 +59,7 @@ TOUCHSTONE_LANE LimitState limit_state(const ModelView& m, const Scratch<Real>& 
     found.rate = sign * s.v[dof];
     found.free_rate = sign * s.v_free[dof];
   }
-  found.active = reaches(m.settings, found.gap, found.rate, found.free_rate);
+  found.active = reaches(m.settings, s.reach[0], found.gap, found.rate, found.free_rate);
   return found;
 }
 
@@ -73,7 +73,8 @@ TOUCHSTONE_LANE LimitState tendon_state(const ModelView& m, const Scratch<Real>&
     free_rate += m.tendon_coefficient[k] * s.v_free[m.tendon_dof[k]];
   }
   const double gap = sign * (position - m.tendon_range[2 * tendon + side]) - m.tendon_margin[tendon];
-  return {reaches(m.settings, gap, sign * rate, sign * rate), gap, sign * rate, sign * free_rate, {0, 0, 0}};
+  return {
+      reaches(m.settings, s.reach[0], gap, sign * rate, sign * rate), gap, sign * rate, sign * free_rate, {0, 0, 0}};
 }
 
 // Calls make(i, block) for i < count by all lanes; blocks for which it says yes are added in order. False if there is

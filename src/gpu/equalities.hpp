@@ -35,7 +35,7 @@ TOUCHSTONE_LANE void add_body_row(const ModelView& m, const Scratch<Real>& s, in
 
 // One row of an equality between bodies: J in s.Y_e, and its error.
 template <typename Real>
-TOUCHSTONE_LANE double body_equality_row(const ModelView& m, Scratch<Real>& s, int e, int r, double* J) {
+TOUCHSTONE_LANE double body_equality_row(const ModelView& m, const Scratch<Real>& s, int e, int r, double* J) {
   const EqualityData d = equality_data(m, e);
   const int a = m.equality_a[e], b = m.equality_b[e];
   const Pose X_a = load_pose(s.X + 12 * a), X_b = load_pose(s.X + 12 * b);
@@ -47,8 +47,10 @@ TOUCHSTONE_LANE double body_equality_row(const ModelView& m, Scratch<Real>& s, i
   const Pose wanted = X_a * d.relative;
   const Vec p_a = wanted * d.anchor_a, p_b = X_b * d.anchor_a;
   const Vec linear = r < 3 ? along : zero, angular = r < 3 ? zero : d.torque_scale * along;
-  add_body_row(m, s, b, p_b, linear, angular, 1.0, J);
-  add_body_row(m, s, a, p_b, linear, angular, -1.0, J);
+  if (J != nullptr) {
+    add_body_row(m, s, b, p_b, linear, angular, 1.0, J);
+    add_body_row(m, s, a, p_b, linear, angular, -1.0, J);
+  }
   if (r < 3) return entry(p_b - p_a, r);
   const Mat turn{transpose_times(wanted.R, X_b.R.a), transpose_times(wanted.R, X_b.R.b),
                  transpose_times(wanted.R, X_b.R.c)};
@@ -57,7 +59,7 @@ TOUCHSTONE_LANE double body_equality_row(const ModelView& m, Scratch<Real>& s, i
 
 // q_a - q_a0 = sum c_k (q_b - q_b0)^k.
 template <typename Real>
-TOUCHSTONE_LANE double joint_equality_row(const ModelView& m, Scratch<Real>& s, int e, double* J) {
+TOUCHSTONE_LANE double joint_equality_row(const ModelView& m, const Scratch<Real>& s, int e, double* J) {
   const double* c = equality_data(m, e).polynomial;
   const int a = m.equality_a[e], b = m.equality_b[e];
   double value = c[0], slope = 0.0;
@@ -68,9 +70,9 @@ TOUCHSTONE_LANE double joint_equality_row(const ModelView& m, Scratch<Real>& s, 
       slope = slope * x + value;
       value = value * x + c[k];
     }
-    J[m.joint_dof[b]] -= slope;
+    if (J != nullptr) J[m.joint_dof[b]] -= slope;
   }
-  J[m.joint_dof[a]] += 1.0;
+  if (J != nullptr) J[m.joint_dof[a]] += 1.0;
   return s.q[m.joint_q[a]] - m.reference_q[m.joint_q[a]] - value;
 }
 
@@ -99,15 +101,26 @@ TOUCHSTONE_LANE void fill_connects(const Team& team, const ModelView& m, Scratch
   }
 }
 
+// The error of one of all rows. J: adds its row, but that of connects, which is left to fill_connects; null: not
+// wanted.
+template <typename Real>
+TOUCHSTONE_LANE double equality_row_and_error(const ModelView& m, const Scratch<Real>& s, int row, double* J) {
+  const int e = m.equality_of_row[row];
+  return m.equality_type[e] == kJointEquality ? joint_equality_row(m, s, e, J)
+                                              : body_equality_row(m, s, e, row - m.equality_row[e], J);
+}
+
+template <typename Real>
+TOUCHSTONE_LANE double equality_error(const ModelView& m, const Scratch<Real>& s, int row) {
+  return equality_row_and_error(m, s, row, nullptr);
+}
+
 // J and the bias of one row; J of connects is left to fill_connects.
 template <typename Real>
-TOUCHSTONE_LANE void equality_row(const ModelView& m, Scratch<Real>& s, int e, int r) {
-  const int row = m.equality_row[e] + r;
+TOUCHSTONE_LANE void equality_row(const ModelView& m, Scratch<Real>& s, int row) {
   double* J = s.Y_e + row * s.stride;
   for (int i = 0; i < m.sizes.nv; ++i) J[i] = 0.0;
-  const double error =
-      m.equality_type[e] == kJointEquality ? joint_equality_row(m, s, e, J) : body_equality_row(m, s, e, r, J);
-  s.bias_e[row] = m.settings.erp * error / m.settings.time_step;
+  s.bias_e[row] = m.settings.erp * equality_row_and_error(m, s, row, J) / m.settings.time_step;
 }
 
 template <typename Real>
@@ -185,10 +198,7 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
   const int n = m.sizes.equality_rows;
   if (n == 0) return;
   TOUCHSTONE_ROLLED
-  for (int row = team.lane(); row < n; row += team.size()) {
-    const int e = m.equality_of_row[row];
-    equality_row(m, s, e, row - m.equality_row[e]);
-  }
+  for (int row = team.lane(); row < n; row += team.size()) equality_row(m, s, row);
   team.sync();
   fill_connects(team, m, s);
   TOUCHSTONE_ROLLED

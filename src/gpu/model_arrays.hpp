@@ -38,7 +38,9 @@ constexpr bool is_general(const ModelSizes& n) { return n.cones > 0 || n.iterate
 struct ModelSettings {
   double time_step = 0.0;
   double gravity[3] = {0, 0, 0};
-  double erp = 0.0, slop = 0.0, recovery_speed = 0.0, restitution_threshold = 0.0;  // Baumgarte's stabilisation
+  double erp = 0.0, slop = 0.0, recovery_speed = 0.0, restitution_threshold = 0.0;  // erp: 0 with the position pass
+  double time_constant = 0.0, pass_interval = 0.0;  // s, of the position pass; interval 0: no pass, Baumgarte
+  double remaining = 0.0;  // s: how long the next velocity acts on the configuration that the step is computed at
   double contact_margin = 0.0;
   int swept_margin = 1;
   int clamp_controls = 1;

@@ -55,6 +55,7 @@ TOUCHSTONE_LANE void reset_world(const ModelView& m, const ResetStates& to, int 
   }
   for (int i = 0; i < n.na; ++i) world.activation[i] = 0.0;
   *world.warm.count = 0;
+  forget_pass(m.settings, *world.since_pass, *world.reach);
   *world.time = *world.natv = 0.0;
   *world.status = *world.contacts = *world.sweeps = 0;
 }

@@ -41,6 +41,8 @@ struct TreeStage {
       .servo_gain = Use::kKept,
       .activation = Use::kKept,
       .servo_mode = Use::kKept,
+      .servo_stiffness = Use::kKept,
+      .reach = Use::kKept,
       .counts = Use::kKept,
   };
 };
@@ -48,6 +50,7 @@ struct CollideStage {
   static constexpr StageUse use{
       .X = Use::kRead,
       .velocity = Use::kRead,
+      .reach = Use::kKept,
       .ball = Use::kLocal,
       .candidate = Use::kLocal,
       .contacts = Use::kKept,
@@ -90,6 +93,7 @@ struct SolveStage {
       .servo_force = Use::kKept,
       .servo_gain = Use::kKept,
       .servo_mode = Use::kKept,
+      .reach = Use::kKept,
       .Y_e = Use::kKept,
       .Q_e = Use::kLocal,
       .part_e = Use::kLocal,
@@ -133,6 +137,7 @@ struct FinishStage {
       .servo_gain = Use::kKept,
       .activation = Use::kKept,
       .servo_mode = Use::kKept,
+      .reach = Use::kKept,
       .Y_e = Use::kKept,
       .G_e = Use::kRead,
       .inverse_e = Use::kKept,
@@ -147,6 +152,25 @@ struct FinishStage {
   };
 };
 
+// The position pass: once in a while, and on memory of its own.
+struct PassStage {
+  static constexpr StageUse use{
+      .q = Use::kKept,
+      .v = Use::kKept,
+      .X = Use::kKept,
+      .S = Use::kKept,
+      .L = Use::kKept,
+      .D_inverse = Use::kKept,
+      .D_root = Use::kKept,
+      .v_free = Use::kKept,
+      .servo_stiffness = Use::kKept,
+      .reach = Use::kKept,
+      .contacts = Use::kKept,
+      .blocks = Use::kKept,
+      .counts = Use::kKept,
+  };
+};
+
 constexpr bool is_kept(Use use) { return use == Use::kKept || use == Use::kRead || use == Use::kWrite; }
 constexpr bool is_local(Use use) { return use == Use::kRead || use == Use::kWrite || use == Use::kLocal; }
 
@@ -155,7 +179,7 @@ constexpr StageUse record_use() {
   StageUse all;
 #define TOUCHSTONE_FIELD(type, name, count)                                                              \
   if (is_kept(TreeStage::use.name) || is_kept(CollideStage::use.name) || is_kept(LoopStage::use.name) || \
-      is_kept(SolveStage::use.name) || is_kept(FinishStage::use.name))                                   \
+      is_kept(SolveStage::use.name) || is_kept(FinishStage::use.name) || is_kept(PassStage::use.name))   \
     all.name = Use::kKept;
   TOUCHSTONE_SCRATCH(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
@@ -334,6 +358,29 @@ TOUCHSTONE_LANE StepOutcome run_finish(const Team& team, const ModelView& m, Wor
   Scratch<float> s;
   carve_stage<FinishStage>(m.sizes, memory.pool, memory.room, memory.local, memory.record, s);
   return static_cast<StepOutcome>(s.counts[3]);
+}
+
+// The arrays of a step that has come to its end, for the position pass. False if another tier has to end it.
+TOUCHSTONE_LANE bool open_pass(const ModelView& m, const StageMemory& memory, Scratch<float>& s) {
+  carve_stage<PassStage>(m.sizes, memory.pool, memory.room, nullptr, memory.record, s);
+  s.contact_count = s.counts[0];
+  s.block_count = s.counts[1];
+  s.row_count = s.counts[2];
+  return static_cast<StepOutcome>(s.counts[3]) == StepOutcome::kDone;
+}
+
+// Whether a world needs a position pass, after its step. What the third tier ends has had its own.
+template <typename Team>
+TOUCHSTONE_LANE bool run_check(const Team& team, const ModelView& m, WorldState& world, const StageMemory& memory) {
+  Scratch<float> s;
+  return open_pass(m, memory, s) && wants_pass(team, m, world, s);
+}
+
+template <typename Team>
+TOUCHSTONE_LANE void run_pass(const Team& team, const ModelView& m, WorldState& world, const StageMemory& memory,
+                              PassMemory& pass) {
+  Scratch<float> s;
+  if (open_pass(m, memory, s)) recover(team, m, world, s, pass);
 }
 
 }  // namespace touchstone::gpu

@@ -1,9 +1,10 @@
-// One step of one world by one team of lanes (semi-implicit Euler, hard constraints, Baumgarte's stabilisation).
+// One step of one world by one team of lanes (semi-implicit Euler or Moreau's midpoint rule, hard constraints).
 #pragma once
 
 #include "touchstone/gpu/spin.hpp"
 
 #include "touchstone/gpu/certificate.hpp"
+#include "touchstone/gpu/pass.hpp"
 
 namespace touchstone::gpu {
 
@@ -30,10 +31,16 @@ enum class StepOutcome : int {
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s,
                                 bool again = false) {
-  TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nq; i += team.size()) s.q[i] = world.q[i];
+  const double ahead = m.settings.time_step - m.settings.remaining;  // the midpoint rule computes half a step ahead
+  if (ahead > 0.0) {
+    integrate(team, m, world.q, world.v, ahead, s.q);
+  } else {
+    TOUCHSTONE_ROLLED
+    for (int i = team.lane(); i < m.sizes.nq; i += team.size()) s.q[i] = world.q[i];
+  }
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v[i] = world.v[i];
+  if (team.lane() == 0) s.reach[0] = *world.reach;
   team.sync();
   forward_kinematics(team, m, s);
   compute_bias(team, m, s);
@@ -79,19 +86,17 @@ TOUCHSTONE_LANE double solve_contacts(const Team& team, const ModelView& m, Scra
   return natv;
 }
 
-// The state after the step. False, and nothing written, if it is not finite.
+// The state after the step. False, and nothing changed, if it is not finite. s.q stays that of the step.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool finish_step(const Team& team, const ModelView& m, WorldState& world, Scratch<Real>& s) {
-  integrate(team, m, s.q, s.v_next, m.settings.time_step, s.q);
-  team.sync();
+  constexpr double kLargest = 1e90;  // what is below is finite after the step, too
   bool broken = false;
   TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nq; i += team.size()) broken = broken || !(fabs(s.q[i]) < 1e100);
+  for (int i = team.lane(); i < m.sizes.nq; i += team.size()) broken = broken || !(fabs(s.q[i]) < kLargest);
   TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) broken = broken || !(fabs(s.v_next[i]) < 1e100);
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) broken = broken || !(fabs(s.v_next[i]) < kLargest);
   if (team.any(broken)) return false;
-  TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nq; i += team.size()) world.q[i] = s.q[i];
+  integrate(team, m, s.q, s.v_next, m.settings.remaining, world.q);
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) world.v[i] = s.v_next[i];
   TOUCHSTONE_ROLLED
@@ -129,7 +134,7 @@ TOUCHSTONE_LANE StepOutcome finish_first(const Team& team, const ModelView& m, W
 // reach their limits. Always says what became of the world.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const StepOptions& options, WorldState& world,
-                                  Scratch<Real>& s) {
+                                  Scratch<Real>& s, PassMemory& pass) {
   constexpr int kRounds = 5;  // in which servos may turn out to be beyond their limits
   if (!begin_step(team, m, world, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);
   if (!find_contacts(team, m, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
@@ -153,6 +158,8 @@ TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const St
     return report(team, world, WorldStatus::kDiverged, natv, s.contact_count, sweeps);
   report(team, world, natv <= options.tolerance ? WorldStatus::kOk : WorldStatus::kNotConverged, natv, s.contact_count,
          sweeps);
+  team.sync();
+  if (m.settings.pass_interval > 0.0 && wants_pass(team, m, world, s)) recover(team, m, world, s, pass);
 }
 
 }  // namespace touchstone::gpu

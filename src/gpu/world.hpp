@@ -41,8 +41,16 @@ struct WorldState {
   const double *control = nullptr, *applied_force = nullptr;      // nu, nv
   double *natv = nullptr, *time = nullptr;                        // relative certificate of the last step; s
   int *status = nullptr, *contacts = nullptr, *sweeps = nullptr;  // of the last step
+  double *since_pass = nullptr, *reach = nullptr;  // s: since the last position pass; m: how much farther the next step
+                                                   // looks for contacts
   WarmStart warm;
 };
+
+// A state that was put together may be deep in violations: a pass at once, that may move things as fast as it can.
+TOUCHSTONE_BOTH void forget_pass(const ModelSettings& settings, double& since, double& reach) {
+  since = settings.time_step > 0.5 * settings.time_constant ? settings.time_step : 0.5 * settings.time_constant;
+  reach = settings.pass_interval > 0.0 ? settings.recovery_speed * since : 0.0;
+}
 
 // How many contacts and rows a world has room for in a step.
 struct Pool {
@@ -141,6 +149,8 @@ TOUCHSTONE_BOTH int factor_room(const ModelSizes& n) { return n.mass_entries > 6
   FIELD(double, servo_gain, n.nu)                                                                               \
   FIELD(double, activation, n.na) /* of the next state */                                                       \
   FIELD(int, servo_mode, n.nu)                                                                                  \
+  FIELD(double, servo_stiffness, n.nu) /* as long as forces are within their limits: for the position pass */   \
+  FIELD(double, reach, 1)              /* m: how much farther than its margin the step looks for contacts */    \
   FIELD(double, ball, kBall* n.shapes) /* centre, way in the step, way of turning */                            \
   FIELD(int, candidate, pool.candidates)                                                                        \
   FIELD(double, Y_e, n.equality_rows* stride) /* equalities: whitened rows, factor of G, impulses */            \

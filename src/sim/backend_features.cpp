@@ -34,11 +34,17 @@ class Complaints {
 bool bounces(const Impedance& impedance) { return reference_spring(impedance.solref).is_underdamped(); }
 
 void check_options(const Model& model, const SimulatorOptions& options, Complaints& complaints) {
-  if (options.integrator != Integrator::kSemiImplicitEuler) complaints.add("integrators other than euler");
+  const bool is_midpoint = options.integrator == Integrator::kMoreauMidpoint;
+  if (options.integrator != Integrator::kSemiImplicitEuler && !is_midpoint)
+    complaints.add("integrators other than euler and midpoint");
+  if (is_midpoint && model.options.equalities_enabled && !model.equalities.empty())
+    complaints.add("loops with the integrator midpoint");
   if (options.constraints != ConstraintModel::kRigid) complaints.add("softened constraints (constraints = mujoco)");
   const StabilisationOptions& s = options.stabilisation;
   if (s.loop_erp >= 0.0 || s.limit_erp >= 0.0 || s.contact_erp >= 0.0)
     complaints.add("an erp for loops, limits or contacts alone");
+  if (s.loops == LoopClosing::kClosed && !model.equalities.empty())
+    complaints.add("loops that are closed in every step");
   if (s.softens_loops()) complaints.add("loops that give way (loop_softening)");
   if (options.substeps != 1) complaints.add("substeps");
   if (options.accuracy > 0.0) complaints.add("steps in parts (accuracy)");

@@ -38,7 +38,16 @@ void push(std::vector<double>& to, const VectorX& v) { to.insert(to.end(), v.dat
 void fill_settings(const Model& model, const SimulatorOptions& options, gpu::ModelSettings& settings) {
   settings.time_step = options.time_step > 0.0 ? options.time_step : model.options.time_step;
   for (int k = 0; k < 3; ++k) settings.gravity[k] = model.defaults.gravity[k];
-  settings.erp = options.stabilisation.erp;
+  const StabilisationOptions& stabilisation = options.stabilisation;
+  settings.erp = stabilisation.share_of(StabilisedKind::kContact);
+  settings.time_constant = stabilisation.time_constant;
+  settings.remaining =
+      options.integrator == Integrator::kMoreauMidpoint ? 0.5 * settings.time_step : settings.time_step;
+  // As in stage::recover: short steps need no pass each, but every step lets equalities drift.
+  if (stabilisation.any_passes())
+    settings.pass_interval = model.equalities.empty() && model.loop_joints.empty()
+                                 ? std::max(settings.time_step, 0.5 * stabilisation.time_constant)
+                                 : settings.time_step;
   settings.slop = options.stabilisation.slop;
   settings.recovery_speed = options.stabilisation.recovery_speed;
   settings.restitution_threshold = options.stabilisation.restitution_threshold;

@@ -61,7 +61,7 @@ TEST(ModelArrays, RefuseWhatTheyCannotHoldByName) {
     EXPECT_THAT(error.what(), HasSubstr("cube"));
   }
   SimulatorOptions options;
-  options.integrator = Integrator::kMoreauMidpoint;
+  options.integrator = Integrator::kVariational;
   EXPECT_THAT(unsupported_features(*box_on_plane(1.0), options), testing::ElementsAre(HasSubstr("integrators")));
 }
 

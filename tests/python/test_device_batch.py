@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -135,3 +137,31 @@ def test_a_missing_backend_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
 def test_threads_are_the_default() -> None:
     batch = ts.Batch(ts.load_string(BOX), 2, threads=1)
     assert isinstance(batch, ts.Batch) and batch.threads == 1
+
+
+def test_a_world_can_be_recorded(tmp_path: Path) -> None:
+    batch = ts.Batch(ts.load_string(BOX), 3, device="lanes", most_sweeps=500)
+    batch.reset(noise_v=0.5, seed=3)
+    path = tmp_path / "world1.h5"
+    sim = batch.record(1, 200, path, every=2)
+    recording = ts.Recording(path)
+    assert len(recording) == 101
+    np.testing.assert_allclose(sim.state.q, batch.q[1])
+    np.testing.assert_allclose(recording.q[-1], batch.q[1], atol=1e-5)
+    assert abs(batch.q[1, 0] - batch.q[0, 0]) > 1e-4
+    with pytest.raises(ts.Error, match="world 3"):
+        batch.record(3, 1, path)
+
+
+def test_stabilisation_is_the_simulators() -> None:
+    model = ts.load_string(BOX)
+    for options in ({}, {"stabilisation": "baumgarte"}):
+        batch = ts.Batch(model, 1, device="lanes", **options)
+        sim = ts.Simulator(model, **options)
+        for engine in (batch, sim):
+            q = engine.q[0] if engine is batch else engine.state.q
+            q[2] = 0.095
+        batch.forget()
+        batch.step(20)
+        sim.step(20)
+        np.testing.assert_allclose(batch.q[0], sim.state.q, atol=1e-6)

@@ -89,6 +89,7 @@ gpu::WorldState WorldFixture::world() {
   world.control = control_.data(), world.applied_force = force_.data();
   world.natv = &natv_, world.time = &time_, world.status = &status_, world.contacts = &contacts_,
   world.sweeps = &sweeps_;
+  world.since_pass = &since_pass_, world.reach = &reach_;
   world.warm = {&warm_count_, key_.data(), impulse_.data()};
   return world;
 }

@@ -47,7 +47,7 @@ class WorldFixture {
   gpu::ModelView view_;
   std::vector<double> q_, v_, activation_, control_, force_, impulse_, memory_;
   std::vector<std::int64_t> key_;
-  double natv_ = 0.0, time_ = 0.0;
+  double natv_ = 0.0, time_ = 0.0, since_pass_ = 0.0, reach_ = 0.0;
   int status_ = 0, contacts_ = 0, sweeps_ = 0, warm_count_ = 0;
   gpu::Scratch<double> scratch_;
 };

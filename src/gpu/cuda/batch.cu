@@ -10,6 +10,7 @@ namespace touchstone::gpu {
 namespace {
 
 constexpr int kListed = 2048;  // worlds of all lists that are worked on at a time
+constexpr int kLists = 3;      // of a part: for the second and the third tier, and for the position pass
 constexpr int kPartWorlds = 256, kMostParts = 4;
 
 // An array on the device.
@@ -57,7 +58,8 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     check(cudaStreamCreate(&own_stream_), "stream");
     stream_ = own_stream_;
     lanes_ = options.lanes;
-    large_bytes_ = scratch_bytes<double>(sizes_, large_);
+    large_bytes_ = scratch_bytes<double>(sizes_, large_) + pass_bytes(sizes_, large_);
+    pass_bytes_ = pass_bytes(sizes_, middle_);
     use_graph_ = options.graph;
     check(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming), "event");
     make_parts(options.parts > 0 ? std::min(options.parts, worlds) : std::clamp(worlds / kPartWorlds, 1, kMostParts));
@@ -113,7 +115,7 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     synchronize();
     counts_of_lists_.read(counts.data());
     TierCounts sum;
-    for (std::size_t k = 0; k < counts.size(); k += 2) sum.second += counts[k], sum.third += counts[k + 1];
+    for (std::size_t k = 0; k < counts.size(); k += kLists) sum.second += counts[k], sum.third += counts[k + 1];
     return sum;
   }
   WorldImpulses impulses(int world) const override {
@@ -141,21 +143,23 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
   struct Part {
     int first = 0, worlds = 0, listed = 0;  // listed: worlds of a list that are worked on at a time
     int* counts = nullptr;                  // of its lists
-    DeviceArray<char> large_memory;
+    DeviceArray<char> large_memory, pass_memory;
     cudaStream_t stream = nullptr;
     cudaEvent_t ended = nullptr;
     cudaGraphExec_t graph = nullptr;
   };
 
   void make_parts(int count) {
-    counts_of_lists_ = DeviceArray<int>(2 * at(count));
+    counts_of_lists_ = DeviceArray<int>(kLists * at(count));
     for (int k = 0; k < count; ++k) {
       Part& part = parts_.emplace_back();
       part.first = static_cast<int>(static_cast<std::int64_t>(view_.worlds) * k / count);
       part.worlds = static_cast<int>(static_cast<std::int64_t>(view_.worlds) * (k + 1) / count) - part.first;
       part.listed = std::min(part.worlds, kListed / count);
-      part.counts = counts_of_lists_.data() + 2 * k;
-      part.large_memory = DeviceArray<char>(at(part.listed + kThreads / kWarpSize) * large_bytes_);
+      part.counts = counts_of_lists_.data() + kLists * k;
+      const std::size_t teams = at(part.listed + kThreads / kWarpSize);
+      part.large_memory = DeviceArray<char>(teams * large_bytes_);
+      if (settings_.pass_interval > 0.0) part.pass_memory = DeviceArray<char>(teams * pass_bytes_);
       check(cudaStreamCreate(&part.stream), "stream");
       check(cudaEventCreateWithFlags(&part.ended, cudaEventDisableTiming), "event");
     }
@@ -205,7 +209,7 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     const auto on_list = [&](const Pool& pool, const WorkList& list) {
       return Work{part.stream, pool, kWarpSize, part.listed, list, third};
     };
-    check(cudaMemsetAsync(part.counts, 0, 2 * sizeof(int), part.stream), "step on the GPU");
+    check(cudaMemsetAsync(part.counts, 0, kLists * sizeof(int), part.stream), "step on the GPU");
     launch_tree(launch, on_all(middle_, lanes_.tree));
     if (sizes_.equality_rows > 0) launch_loops(launch, on_all(middle_, lanes_.loops));
     launch_collide(launch, on_all(middle_, lanes_.collide));
@@ -216,6 +220,12 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     launch_solve(launch, on_list(middle_, second), options_.more_sweeps);
     launch_finish(launch, on_list(middle_, second), options_.most_sweeps == 0);
     launch_third(launch, on_list(large_, third), part.large_memory.data(), large_bytes_);
+    if (!(settings_.pass_interval > 0.0)) return;
+    const WorkList pass{lists_[2].data() + part.first, part.counts + 2};
+    Work check = on_all(middle_, kWarpSize);
+    check.next = pass;
+    launch_check(launch, check);
+    launch_pass(launch, on_list(middle_, pass), part.pass_memory.data(), pass_bytes_);
   }
 
   void capture() {
@@ -230,14 +240,14 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     }
   }
 
-  std::size_t record_bytes_, large_bytes_ = 0;
+  std::size_t record_bytes_, large_bytes_ = 0, pass_bytes_ = 0;
   StageLanes lanes_;
   std::vector<Part> parts_;
   std::vector<DeviceArray<int>> model_ints_;
   std::vector<DeviceArray<double>> model_doubles_;
   ModelView model_;
   DeviceArray<char> records_;
-  DeviceArray<int> lists_[2], counts_of_lists_;
+  DeviceArray<int> lists_[kLists], counts_of_lists_;
   DeviceArray<unsigned char> mask_;
   DeviceArray<double> states_[2];
   bool use_graph_ = true;

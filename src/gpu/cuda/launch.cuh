@@ -52,7 +52,10 @@ void launch_loops(const Launch& launch, const Work& work);
 void launch_collide(const Launch& launch, const Work& work);
 void launch_solve(const Launch& launch, const Work& work, int sweeps);
 void launch_finish(const Launch& launch, const Work& work, bool last);
+// Lists the worlds that need a position pass.
+void launch_check(const Launch& launch, const Work& work);
 // `memory`: `bytes` for each team.
+void launch_pass(const Launch& launch, const Work& work, char* memory, std::size_t bytes);
 void launch_third(const Launch& launch, const Work& work, char* memory, std::size_t bytes);
 // Addresses of the GPU.
 void launch_reset(const Launch& launch, cudaStream_t stream, const ResetStates& to);

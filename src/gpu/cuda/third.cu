@@ -13,9 +13,11 @@ __global__ void __launch_bounds__(kThreads)
   for (int k = first; k < *list.count; k += static_cast<int>(gridDim.x) * teams_in_block) {
     WorldState world = launch.batch.world(launch.model.sizes, list.worlds[k]);
     Scratch<double> scratch;
-    carve(launch.model.sizes, pool, memory + static_cast<std::size_t>(first) * bytes, scratch);
+    PassMemory pass;
+    char* own = memory + static_cast<std::size_t>(first) * bytes;
+    carve_pass(launch.model.sizes, pool, own + carve(launch.model.sizes, pool, own, scratch), pass);
     const ModelView model = world_model(launch.model, launch.batch.parameters, list.worlds[k]);
-    finish_world(team, model, launch.options, world, scratch);
+    finish_world(team, model, launch.options, world, scratch, pass);
     team.sync();
   }
 }
