@@ -7,7 +7,7 @@ constexpr int kCheckLanes = 16;
 
 // Half a warp a world: a look at the gaps.
 __global__ void __launch_bounds__(kThreads) check_kernel(const Launch launch, const Pool pool, const WorkList next) {
-  for_worlds<kCheckLanes, false>(launch, {}, 0, [&](const auto& team, const ModelView& m, int w, char* local) {
+  for_worlds<kCheckLanes, false, false>(launch, {}, 0, [&](const auto& team, const ModelView& m, int w, char* local) {
     WorldState world = launch.batch.world(launch.model.sizes, w);
     if (run_check(team, m, world, stage_memory(launch, pool, local, w)) && team.lane() == 0)
       next.worlds[atomicAdd(next.count, 1)] = w;
@@ -15,9 +15,10 @@ __global__ void __launch_bounds__(kThreads) check_kernel(const Launch launch, co
 }
 
 // A warp a world, with everything in global memory.
+template <typename Team>
 __global__ void __launch_bounds__(kThreads)
     pass_kernel(const Launch launch, const Pool pool, const WorkList list, char* memory, std::size_t bytes) {
-  const LaneTeam<kWarpSize> team;
+  const Team team;
   const int teams_in_block = static_cast<int>(blockDim.x) / kWarpSize;
   const int first = static_cast<int>(blockIdx.x) * teams_in_block + static_cast<int>(threadIdx.x) / kWarpSize;
   for (int k = first; k < *list.count; k += static_cast<int>(gridDim.x) * teams_in_block) {
@@ -40,7 +41,11 @@ void launch_check(const Launch& launch, const Work& work) {
 }
 
 void launch_pass(const Launch& launch, const Work& work, char* memory, std::size_t bytes) {
-  launch_kernel(pass_kernel, work, 0, launch, work.pool, work.list, memory, bytes);
+  if (is_general(launch.model.sizes)) {
+    launch_kernel(pass_kernel<GeneralTeam<LaneTeam<kWarpSize>>>, work, 0, launch, work.pool, work.list, memory, bytes);
+  } else {
+    launch_kernel(pass_kernel<LaneTeam<kWarpSize>>, work, 0, launch, work.pool, work.list, memory, bytes);
+  }
 }
 
 }  // namespace touchstone::gpu
