@@ -7,89 +7,24 @@
 
 namespace touchstone {
 
-// Columns that complete a unit vector to an orthonormal basis: those of the reflection that takes it to an axis.
-ContactDerivatives::TangentBasis ContactDerivatives::orthogonal_to(const Tangents& t) {
-  const Eigen::Index n = t.size();
-  Tangents w = t;
-  w[0] += t[0] < 0.0 ? -1.0 : 1.0;
-  const double scale = 2.0 / w.squaredNorm();
-  TangentBasis basis(n, n - 1);
-  for (Eigen::Index k = 1; k < n; ++k) {
-    basis.col(k - 1) = -scale * w[k] * w;
-    basis(k, k - 1) += 1.0;
-  }
-  return basis;
-}
-
-void ContactDerivatives::add_slide(const Blocks& blocks, int block) {
-  const int m = blocks.size(block), row = blocks.row[at(block)], tangents = m - 1;
-  const auto mu = mu_.view().segment(row, tangents);
-  const Tangents scaled = mu.cwiseProduct(u_.view().segment(row, tangents));
-  const double speed = scaled.norm();
-  Column normal;
-  normal.row = row;
-  normal.size = m;
-  normal.d[tangents] = normal.z[tangents] = 1.0;
-  if (!(speed > 0.0)) {  // no friction at all
-    columns_.push_back(normal);
-    return;
-  }
-  Slide slide{row, m, unknowns(), scaled / speed, {}};
-  slide.across = orthogonal_to(slide.t);
-  for (int r = 0; r < tangents; ++r) normal.d[r] = -mu[r] * slide.t[r];
-  if (model_ == ContactModel::kCcp) std::copy_n(normal.d, tangents, normal.z);
-  columns_.push_back(normal);
-  for (int k = 0; k < tangents - 1; ++k) {
-    Column turn;
-    turn.row = row;
-    turn.size = m;
-    for (int r = 0; r < tangents; ++r) turn.d[r] = turn.z[r] = mu[r] * slide.across(r, k);
-    turn.E = speed / lambda_.view()[row + tangents];
-    columns_.push_back(turn);
-  }
-  slides_.push_back(slide);
-}
-
-void ContactDerivatives::add_rows(const Blocks& blocks, int block) {
-  switch (modes_[at(block)]) {
-    case BlockMode::kOpen:
-    case BlockMode::kAtLower:
-    case BlockMode::kAtUpper:
-      return;
-    case BlockMode::kSliding:
-      return add_slide(blocks, block);
-    default:
-      for (int r = blocks.row[at(block)]; r < blocks.row[at(block + 1)]; ++r) {
-        Column held;
-        held.row = r;
-        held.size = 1;
-        held.d[0] = held.z[0] = 1.0;
-        columns_.push_back(held);
-      }
-  }
-}
-
-void ContactDerivatives::prepare(const Blocks& blocks, ContactModel model, const ConstMatrixRef& G,
+void ContactDerivatives::prepare(const Blocks& blocks, const ContactLaw& law, const ConstMatrixRef& G,
                                  const ConstVectorRef& lambda, const ConstVectorRef& u, double share) {
   nrow_ = blocks.rows();
   require_size("rows of G", G.rows(), nrow_);
   require_size("columns of G", G.cols(), nrow_);
   require_size("lambda", lambda.size(), nrow_);
   require_size("u", u.size(), nrow_);
-  if (model == ContactModel::kLcp) throw Error("derivatives of the LCP's pyramid are not available; use NCP or CCP");
-  model_ = model;
+  law.validate();
+  law_ = law;
   G_.resize(nrow_, nrow_) = G;
   lambda_.resize(nrow_, 1) = lambda;
   u_.resize(nrow_, 1) = u;
   mu_.resize(nrow_, 1) = Eigen::Map<const VectorX>(blocks.mu.data(), nrow_);
+  by_mu_.set_zero(nrow_, 1);
   columns_.clear();
-  slides_.clear();
+  couplings_.clear();
   modes_.clear();
-  for (int block = 0; block < blocks.count(); ++block) {
-    const int r = blocks.row[at(block)];
-    modes_.push_back(block_mode(blocks, block, lambda.data() + r, u.data() + r, share));
-    add_rows(blocks, block);
-  }
+  for (int block = 0; block < blocks.count(); ++block) add_block(blocks, block, share);
   solve_system(G);
 }
 
@@ -133,21 +68,6 @@ void ContactDerivatives::jvp(const ConstMatrixRef& dw, MatrixX& dlambda) const {
   dlambda.noalias() = jacobian_.view() * dw;
 }
 
-// What friction does apart from du: the part of dlambda that is known, and the right-hand side of the tests.
-void ContactDerivatives::friction_terms(const VectorX& dmu, VectorX& direct, VectorX& tests) const {
-  direct.setZero(nrow_);
-  tests.setZero(unknowns());
-  const auto u = u_.view();
-  for (const Slide& s : slides_) {
-    const int tangents = s.size - 1;
-    const auto change = dmu.segment(s.row, tangents);
-    const Tangents turn = u.segment(s.row, tangents).cwiseProduct(change);
-    direct.segment(s.row, tangents) = -lambda_.view()[s.row + tangents] * s.t.cwiseProduct(change);
-    tests.segment(s.column + 1, tangents - 1) = s.across.transpose() * turn;
-    if (model_ == ContactModel::kCcp) tests[s.column] = -s.t.dot(turn);
-  }
-}
-
 // dlambda = direct + D x with Z' (G direct) + tests + K x = 0.
 void ContactDerivatives::jvp_direct(const VectorX& direct, const VectorX& tests, VectorX& dlambda) const {
   const VectorX w = G_.view() * direct;
@@ -166,8 +86,12 @@ void ContactDerivatives::jvp_direct(const VectorX& direct, const VectorX& tests,
 
 void ContactDerivatives::jvp_friction(const VectorX& dmu, VectorX& dlambda) const {
   require_size("dmu", dmu.size(), nrow_);
-  VectorX direct, tests;
-  friction_terms(dmu, direct, tests);
+  const VectorX direct = by_mu_.view().cwiseProduct(dmu);
+  VectorX tests = VectorX::Zero(unknowns());
+  for (int c = 0; c < unknowns(); ++c) {
+    const Column& column = columns_[at(c)];
+    for (int r = 0; r < column.size; ++r) tests[c] += column.by_mu[r] * dmu[column.row + r];
+  }
   jvp_direct(direct, tests, dlambda);
 }
 
@@ -189,16 +113,35 @@ void ContactDerivatives::vjp(const VectorX& lambda_bar, Gradients& out) const {
     const Column& column = columns_[at(c)];
     for (int r = 0; r < column.size; ++r) out.w[column.row + r] += column.z[r] * x_bar[c];
   }
-  out.mu.setZero(nrow_);
-  const VectorX direct_bar = lambda_bar + G_.view().transpose() * out.w;
-  const auto u = u_.view();
-  for (const Slide& s : slides_) {
-    const int tangents = s.size - 1;
-    Tangents turn_bar = s.across * x_bar.segment(s.column + 1, tangents - 1);
-    if (model_ == ContactModel::kCcp) turn_bar -= s.t * x_bar[s.column];
-    out.mu.segment(s.row, tangents) =
-        u.segment(s.row, tangents).cwiseProduct(turn_bar) -
-        lambda_.view()[s.row + tangents] * s.t.cwiseProduct(direct_bar.segment(s.row, tangents));
+  out.mu = by_mu_.view().cwiseProduct(lambda_bar + G_.view().transpose() * out.w);
+  for (int c = 0; c < unknowns(); ++c) {
+    const Column& column = columns_[at(c)];
+    for (int r = 0; r < column.size; ++r) out.mu[column.row + r] += column.by_mu[r] * x_bar[c];
+  }
+}
+
+void ContactDerivatives::add_mobility_change(const ConstMatrixRef& dG, VectorRef dw) const {
+  require_size("rows of dG", dG.rows(), nrow_);
+  require_size("dw", dw.size(), nrow_);
+  dw.noalias() += dG * lambda_.view();
+  for (const Coupling& c : couplings_) {
+    const int tangents = c.size - 1, n = c.row + tangents;
+    const double share = c.alpha / c.G_nn;
+    for (int r = 0; r < tangents; ++r) dw[c.row + r] += share * (dG(n, c.row + r) - c.ratio[r] * dG(n, n));
+  }
+}
+
+void ContactDerivatives::add_mobility_gradient(const ConstVectorRef& w_bar, Eigen::Ref<MatrixX> G_bar) const {
+  require_size("w_bar", w_bar.size(), nrow_);
+  require_size("rows of G_bar", G_bar.rows(), nrow_);
+  G_bar.noalias() += w_bar * lambda_.view().transpose();
+  for (const Coupling& c : couplings_) {
+    const int tangents = c.size - 1, n = c.row + tangents;
+    for (int r = 0; r < tangents; ++r) {
+      const double share = c.alpha / c.G_nn * w_bar[c.row + r];
+      G_bar(n, c.row + r) += share;
+      G_bar(n, n) -= share * c.ratio[r];
+    }
   }
 }
 

@@ -7,6 +7,9 @@
 //   open, at a bound                 dlambda = 0
 //   sliding                          lambda_t = -lambda_n mu t,  t = mu u_t / |mu u_t|,  and u_n = 0 (NCP), or
 //                                    u_n = |mu u_t| (CCP)
+//   sliding, RaiSim                  lambda_t = lambda_n mu e,  mu u_t = -alpha (e + mu G_tn / G_nn),  u_n = 0
+//   sliding, LCP                     rows at their bounds, lambda_j = +-mu_j lambda_n, the others du_j = 0; a pair of
+//                                    rows in a corner of its polygon, or on one of its edges
 // With dlambda = D x and tests Z' du + E x = 0 these are one linear system, (Z' G D + E) x = -Z' dw. Where it is
 // singular (more sticking contacts than a body needs) x is its least-squares solution of least norm: velocities do not
 // depend on that choice, impulses are not unique.
@@ -14,19 +17,23 @@
 
 #include <vector>
 
+#include "touchstone/diff/contact_law.hpp"
 #include "touchstone/diff/growing.hpp"
 #include "touchstone/diff/rank_factor.hpp"
 #include "touchstone/sim/step_record.hpp"
 
 namespace touchstone {
 
+class Pyramid;
+
 class ContactDerivatives {
  public:
   using ConstMatrixRef = Eigen::Ref<const MatrixX>;
+  using Tangents = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kMaxBlockSize, 1>;
 
-  // G: nrow x nrow with compliance. `model`: kNcp or kCcp, throws Error for others. `share`: as in block_mode.
+  // G: nrow x nrow with compliance. `share`: as in block_mode. Throws Error for a law that is none (contact_law.hpp).
   // Allocates nothing once it has seen problems as large.
-  void prepare(const Blocks& blocks, ContactModel model, const ConstMatrixRef& G, const ConstVectorRef& lambda,
+  void prepare(const Blocks& blocks, const ContactLaw& law, const ConstMatrixRef& G, const ConstVectorRef& lambda,
                const ConstVectorRef& u, double share = 1e-9);
 
   const std::vector<BlockMode>& modes() const { return modes_; }  // nblock
@@ -42,41 +49,57 @@ class ContactDerivatives {
   // dlambda/dw (nrow x nrow).
   Growing<MatrixX>::ConstView jacobian() const { return jacobian_.view(); }
 
-  // Gradients of a number whose gradient by lambda is given. By g and b it is that by w; by G it is w_bar lambda'; by R
-  // its diagonal.
+  // Gradients of a number whose gradient by lambda is given. By g and b it is that by w; by G see
+  // add_mobility_gradient; by R its diagonal.
   struct Gradients {
     VectorX w, mu;  // nrow
   };
   void vjp(const VectorX& lambda_bar, Gradients& out) const;
 
+  // A change of G as the rows see it: dw += dG lambda, and for RaiSim what turns its sliding contacts, whose law has G.
+  void add_mobility_change(const ConstMatrixRef& dG, VectorRef dw) const;
+  // The reverse: G_bar += w_bar lambda', and the same.
+  void add_mobility_gradient(const ConstVectorRef& w_bar, Eigen::Ref<MatrixX> G_bar) const;
+  // RaiSim's sliding contacts see a change of G as dw_t = alpha d(G_nt / G_nn).
+  struct Coupling {
+    int row = 0, size = 0;  // of the block
+    double alpha = 0.0;     // m/s
+    double G_nn = 1.0;
+    Tangents ratio;  // G_nt / G_nn
+  };
+  const std::vector<Coupling>& couplings() const { return couplings_; }
+
  private:
-  // An unknown: what moves with it, and what is tested, both in the rows of one block.
+  // An unknown: what moves with it, what is tested, and what the test sees of friction, in the rows of one block.
   struct Column {
     int row = 0, size = 0;
-    double d[kMaxBlockSize] = {}, z[kMaxBlockSize] = {};
+    double d[kMaxBlockSize] = {}, z[kMaxBlockSize] = {}, by_mu[kMaxBlockSize] = {};
     double E = 0.0;
+
+    Column() = default;
+    Column(int first, int rows) : row(first), size(rows) {}
   };
-  using Tangents = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kMaxBlockSize, 1>;
   using TangentBasis = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxBlockSize, kMaxBlockSize>;
-  struct Slide {
-    int row = 0, size = 0;  // of the block
-    int column = 0;         // of its normal unknown; the others follow
-    Tangents t;             // unit, scaled by friction
-    TangentBasis across;    // orthonormal to t
-  };
-  void add_rows(const Blocks& blocks, int block);
-  void add_slide(const Blocks& blocks, int block);
-  void solve_system(const ConstMatrixRef& G);
-  void friction_terms(const VectorX& dmu, VectorX& direct, VectorX& tests) const;
-  void jvp_direct(const VectorX& direct, const VectorX& tests, VectorX& dlambda) const;
+  // contact_modes.cpp: the unknowns of each mode
+  void add_block(const Blocks& blocks, int block, double share);
+  void add_held(int row);
+  void add_slide(int row, int size);
+  bool add_raisim_slide(int row, int size, double share);
+  bool add_pyramid(int row, int size, double share);
+  bool add_bounded(int row, int normal, double share, Column& moves);
+  bool add_polygon(int row, int normal, double share, const Pyramid& pyramid, Column& moves);
   static TangentBasis orthogonal_to(const Tangents& t);
+
+  void solve_system(const ConstMatrixRef& G);
+  void jvp_direct(const VectorX& direct, const VectorX& tests, VectorX& dlambda) const;
 
   std::vector<BlockMode> modes_;
   std::vector<Column> columns_;
-  std::vector<Slide> slides_;
-  ContactModel model_ = ContactModel::kNcp;
+  std::vector<Coupling> couplings_;
+  ContactLaw law_;
   int nrow_ = 0;
   Growing<VectorX> lambda_, u_, mu_;
+  Growing<VectorX> by_mu_;  // nrow: of an impulse by its friction, at fixed unknowns
   Growing<MatrixX> G_, K_, inverse_, half_, jacobian_;
   RankFactor factor_;
 };

@@ -1,6 +1,7 @@
 #include "touchstone/diff/contact_motion.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/collision/narrow/minkowski.hpp"
@@ -17,6 +18,43 @@ Vector6 twist(Vec3 linear, Vec3 angular, Vec3 from, Vec3 to) {
   t.head<3>() = (linear + cross(angular, to - from)).eigen();
   t.tail<3>() = angular.eigen();
   return t;
+}
+
+// The vector that MuJoCo's frames make their first tangent of (detector.cpp, frame_of): an axis of the world, or that
+// of a capsule on a plane, which then moves with its body. Returns that body, or -1.
+int tangent_axis(const Model& model, const CollisionModel& shapes, const Data& data, const Contact& contact,
+                 Vec3& axis) {
+  const Vec3 n = contact.normal();
+  axis = std::abs(n.y()) < 0.5 ? Vec3(0, 1, 0) : Vec3(0, 0, 1);
+  const auto type = [&](int shape) { return model.shapes[at(shape)].shape.type; };
+  const bool plane_a = type(contact.shape_a) == ShapeType::kPlane, plane_b = type(contact.shape_b) == ShapeType::kPlane;
+  const int capsule = plane_b ? contact.shape_a : plane_a ? contact.shape_b : -1;
+  if (capsule < 0 || type(capsule) != ShapeType::kCapsule) return -1;
+  const Collider& collider = shapes.colliders()[at(shapes.collider_of(capsule))];
+  axis = (data.X_WB[at(collider.body)] * collider.X_BS).R.c2;
+  return collider.body;
+}
+
+// What is left of `turn` is the turn of the normal; tangents also turn about it, as their definition has it
+// (collision/manifold/contact_frame.hpp).
+void turn_tangents(const Model& model, const CollisionModel& shapes, const Data& data, const Contact& contact,
+                   PairMotion& motion) {
+  const Vec3 n = contact.normal(), t2 = contact.frame.c1;
+  Vec3 axis;
+  const bool by_axis = model.options.mujoco_contact_frames;
+  const int body = by_axis ? tangent_axis(model, shapes, data, contact, axis) : -1;
+  const Vec3 across = axis - n * dot(n, axis);
+  for (std::size_t k = 0; k < at(motion.count); ++k) {
+    const Vec3 dn = cross(motion.turn[k], n);
+    if (!by_axis) {
+      motion.turn[k] = contact_frame_turn(n, dn);
+      continue;
+    }
+    const Vec3 w = body < 0 ? Vec3() : body == contact.body_a ? motion.a_angular[k] : motion.b_angular[k];
+    const double length = norm(across);
+    const double spin = length > 0.0 ? dot(t2, cross(w, axis) - dn * dot(n, axis)) / length : 0.0;
+    motion.turn[k] = cross(n, dn) + n * spin;
+  }
 }
 
 }  // namespace
@@ -39,9 +77,14 @@ const CollisionDerivativeOptions& ContactMotion::options(int shape_a, int shape_
 bool ContactMotion::set(const Model& model, const CollisionModel& shapes, const Data& data, const Contact& contact,
                         PairMotion& motion) {
   const CollisionDerivativeOptions& chosen = options(contact.shape_a, contact.shape_b);
-  const bool is_known = set_contact_motion(model, data, contact, motion);
-  if (is_known && chosen.method == CollisionGradient::kExact) return true;
-  return set_by_collision(shapes, data, contact, chosen, motion) || is_known;
+  bool is_known = set_contact_motion(model, data, contact, motion);
+  if (!is_known || chosen.method != CollisionGradient::kExact) {
+    is_known = set_by_collision(shapes, data, contact, chosen, motion) || is_known;
+  }
+  const bool same = contact.material.friction[0] == contact.material.friction[1] &&
+                    contact.material.friction[3] == contact.material.friction[4];
+  if (tangents_matter_ || !same) turn_tangents(model, shapes, data, contact, motion);
+  return is_known;
 }
 
 bool ContactMotion::set_by_collision(const CollisionModel& shapes, const Data& data, const Contact& contact,

@@ -15,6 +15,9 @@ class ContactMotion {
   // For contacts of two shapes; -1: of all that have none of their own.
   void set_options(const CollisionDerivativeOptions& options, int shape_a = -1, int shape_b = -1);
   const CollisionDerivativeOptions& options(int shape_a, int shape_b) const;
+  // Tangents turn about the normal as their definition has it. Circular friction does not see that, so it is left out
+  // unless a pyramid asks for it; where friction differs between the tangents it is always there.
+  void set_tangents_matter(bool matter) { tangents_matter_ = matter; }
 
   // Fills in how point and axes move. False if they were taken to move with the mean of both bodies: for surfaces of
   // triangles, and for points of a patch that are not where the shapes are nearest.
@@ -32,6 +35,7 @@ class ContactMotion {
   CollisionDerivativeOptions general_;
   std::vector<Choice> choices_;
   CollisionDifferentiator differentiate_;
+  bool tangents_matter_ = false;
 };
 
 }  // namespace touchstone

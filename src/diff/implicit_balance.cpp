@@ -44,7 +44,7 @@ Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, c
   return static_cast<const Growing<MatrixX>&>(G_).view();
 }
 
-void ImplicitBalance::close(const Model& model, const Constraints& c, ContactModel contact_model, const VectorX& L,
+void ImplicitBalance::close(const Model& model, const Constraints& c, const ContactLaw& law, const VectorX& L,
                             const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& x,
                             double share) {
   const int nrow = c.rows();
@@ -56,7 +56,7 @@ void ImplicitBalance::close(const Model& model, const Constraints& c, ContactMod
     u.noalias() = J() * x;
     u += c.bias.head(nrow) + c.compliance.head(nrow).cwiseProduct(lambda);
   }
-  contact_.prepare(c.blocks, contact_model, G, lambda, u, share);
+  contact_.prepare(c.blocks, law, G, lambda, u, share);
   // Impulses of redundant rows are large where velocities are not: one product serves all directions alike.
   response_.resize(model.nv, nrow).noalias() = inverse_Jt_.view() * contact_.jacobian();
 }

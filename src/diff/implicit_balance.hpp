@@ -22,7 +22,7 @@ class ImplicitBalance {
   ConstView J() const { return J_.view(); }
   ConstView inverse_Jt() const { return inverse_Jt_.view(); }  // nv x nrow: A^-1 J', after form_mobility
   // With the factor of A. `share`: as in block_mode.
-  void close(const Model& model, const Constraints& constraints, ContactModel contact_model, const VectorX& L,
+  void close(const Model& model, const Constraints& constraints, const ContactLaw& law, const VectorX& L,
              const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& x, double share);
   // The same where impulses obey compliant laws: in `law_changes` is what the caller has found them to change by at
   // fixed velocities (set_law_changes), and becomes what they change by. After form_mobility.

@@ -6,6 +6,7 @@
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
+#include "touchstone/diff/contact_law.hpp"
 #include "touchstone/diff/rotations.hpp"
 #include "touchstone/dynamics/gyroscopic.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
@@ -41,14 +42,6 @@ void require_usable(const StepContext& step) {
   if (step.options.accuracy > 0.0) throw Error("derivatives of a step are those of steps of one size: set accuracy=0");
   if (step.options.substeps > 1) throw Error("derivatives of a step are those of one part: set substeps=1");
   if (!step.data.scope.is_whole()) throw Error("derivatives of a step need all bodies awake: switch sleep off");
-}
-
-ContactModel model_of(const CatalogueEntry& entry, const StepContext& step) {
-  if (entry.model != "NCP" && entry.model != "CCP") {
-    throw Error("derivatives of the model {} (solver '{}') are not available; use one of NCP or CCP", entry.model,
-                step.options.solver);
-  }
-  return entry.certificate;
 }
 
 // Calls scalar(dof) for coordinates that are numbers, turn(first dof) for rotations.
@@ -103,7 +96,9 @@ void StepDerivatives::linearise(const StepContext& step) {
   if (has_laws && !(theta_.frictions.empty() && theta_.joint_frictions.empty())) {
     throw Error("derivatives by friction are not available for compliant laws (solver '{}')", step.options.solver);
   }
-  const ContactModel contact_model = has_laws ? ContactModel::kCcp : model_of(entry, step);
+  const ContactLaw law = has_laws ? ContactLaw() : contact_law_of(step);
+  require_known(law);
+  contact_motion_.set_tangents_matter(law.model == ContactModel::kLcp);
   const Constraints& c = step.constraints;
   begin(step);
   set_position_rates(step);
@@ -115,7 +110,8 @@ void StepDerivatives::linearise(const StepContext& step) {
   if (has_laws) {
     main_.close_laws(model_, laws_);
   } else {
-    main_.close(model_, c, contact_model, step.data.L, step.data.D_inverse, lambda_.view(), step.v_next, kModeShare);
+    main_.close(model_, c, law, step.data.L, step.data.D_inverse, lambda_.view(), step.v_next, kModeShare);
+    add_coupling_rates(step);
   }
   add_parameters(step);
   linearise_pass(step);

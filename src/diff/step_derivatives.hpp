@@ -31,8 +31,8 @@ class StepDerivatives {
   explicit StepDerivatives(const Model& model, StepParameters theta = {});
 
   // After a step of euler or midpoint (sim.step(), or stage::account), before anything else is done to the simulator.
-  // Hard constraints with a solver of the NCP or CCP, or compliant laws (sap, lagged, similar). Throws Error for other
-  // integrators, models and solvers, while bodies sleep, and before the first step.
+  // Hard constraints with a solver of the NCP, CCP, LCP or of RaiSim, or compliant laws (sap, lagged, similar). Throws
+  // Error for other integrators, models and solvers, while bodies sleep, and before the first step.
   void compute(const StepContext& step);
   // Only what vjp and jvp need, without A, B and C: much less for one gradient.
   void linearise(const StepContext& step);
@@ -122,6 +122,8 @@ class StepDerivatives {
   // step_laws.cpp
   void add_law_rates(const StepContext& step, CompliantModel model);
   void add_mobility_rates(const StepContext& step, int block);
+  void add_coupling_rates(const StepContext& step);
+  void require_known(const ContactLaw& law) const;
   void add_mobility(const StepContext& step, int block, int row, const double* weights, VectorX& by_q);
   void add_gap_rate(const StepContext& step, StabilisedKind kind, int row);
   void add_ball_limit(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);

@@ -1,6 +1,7 @@
 // The part of compliant laws in the derivatives of a step: how impulses change with the state at fixed velocities.
 #include <algorithm>
 
+#include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/contact/laws/mobility.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
@@ -64,6 +65,41 @@ void StepDerivatives::add_mobility_rates(const StepContext& step, int block) {
   for (int r = first; r < first + size; ++r) {
     changes.row(r).head(nv) += laws_.by_mobility()[r] * by_q_.transpose();
   }
+}
+
+// Sliding as RaiSim has it depends on the mobility of the contact: dw_t = alpha d(G_nt / G_nn). After close.
+void StepDerivatives::add_coupling_rates(const StepContext& step) {
+  const std::vector<ContactDerivatives::Coupling>& couplings = main_.contact().couplings();
+  if (couplings.empty()) return;
+  const Constraints& c = step.constraints;
+  weightless_ = step.parameters;
+  weightless_.gravity.setZero();
+  for (const ContactDerivatives::Coupling& coupling : couplings) {
+    const auto found = std::lower_bound(c.blocks.row.begin(), c.blocks.row.end(), coupling.row);
+    const int block = static_cast<int>(found - c.blocks.row.begin()), normal = coupling.size - 1;
+    for (int r = 0; r < normal; ++r) {
+      double weights[kMaxBlockSize] = {};
+      by_q_.setZero(model_.nv);
+      weights[r] = 0.5 / coupling.G_nn;  // of G_rn and G_nr
+      weights[normal] = -coupling.ratio[r] / coupling.G_nn;
+      add_mobility(step, block, normal, weights, by_q_);
+      weights[r] = 0.0;
+      weights[normal] = 0.5 / coupling.G_nn;
+      add_mobility(step, block, r, weights, by_q_);
+      main_.rows().row(coupling.row + r).head(model_.nv) += coupling.alpha * by_q_.transpose();
+    }
+  }
+}
+
+// The mobility of contacts also depends on inertias, and that is not differentiated.
+void StepDerivatives::require_known(const ContactLaw& law) const {
+  if (!law.raisim ||
+      (theta_.inertias.empty() && theta_.armatures.empty() && theta_.dampings.empty() && theta_.gains.empty())) {
+    return;
+  }
+  throw Error(
+      "derivatives by inertias, armatures, dampings and gains are not available for RaiSim's law: "
+      "take another solver, or gravity and frictions alone");
 }
 
 // Adds sum_a weights_a dW_ab of row b, W_ab = J_a A^-1 J_b', where the sum over b is symmetric:

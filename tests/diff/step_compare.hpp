@@ -78,6 +78,12 @@ class Stepper {
           block_mode(record.constraints.blocks, b, record.lambda.data() + r, record.u.data() + r, 1e-6);
       all.insert(all.end(), {static_cast<int>(c.kind), c.index, c.side, static_cast<int>(mode)});
       const int last = record.constraints.blocks.row[static_cast<std::size_t>(b + 1)] - 1;
+      // Each row of a pyramid has its own bound.
+      for (int k = r; k < last && s.options.solver.compare(0, 3, "lcp") == 0; ++k) {
+        const double bound =
+            (1.0 - 1e-6) * record.constraints.blocks.mu[static_cast<std::size_t>(k)] * record.lambda[last];
+        all.push_back(record.lambda[k] >= bound ? 1 : record.lambda[k] <= -bound ? -1 : 0);
+      }
       all.push_back(record.constraints.position[static_cast<std::size_t>(last)] > 0.0 ? 1 : 0);
       all.push_back(s.constraints.recovery[last] < 0.0 ? 1 : 0);
     }

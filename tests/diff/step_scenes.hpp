@@ -24,6 +24,12 @@ inline const Scene kScenes[] = {
        <joint type="hinge" axis="0 1 0"/><geom type="sphere" size="0.1" friction="0.3"/></body>
        <body pos="0.02 0.03 0.2"><freejoint/><geom type="sphere" size="0.1" friction="0.3"/></body></worldbody></mujoco>)",
      BlockMode::kSliding, 0.0},
+    {"AnisotropicBalls",
+     R"(<mujoco><worldbody><body name="a" pos="0 0 0"><joint type="slide" axis="1 0 0" damping="0.1"/>
+       <joint type="hinge" axis="0 1 0"/><geom name="a" type="sphere" size="0.1"/></body>
+       <body pos="0.02 0.03 0.2"><freejoint/><geom name="b" type="sphere" size="0.1"/></body></worldbody>
+       <contact><pair geom1="a" geom2="b" friction="0.2 0.4 0.005 0.0001 0.0001" condim="3"/></contact></mujoco>)",
+     BlockMode::kSliding, 0.0},
     {"CapsuleRolls", R"(<mujoco><worldbody><geom type="plane" size="5 5 1" friction="0.5" euler="0 10 0"/>
        <body pos="0 0 0.101" euler="80 5 0"><freejoint/><geom type="capsule" size="0.1 0.2" friction="0.5"/></body></worldbody>
        </mujoco>)",
