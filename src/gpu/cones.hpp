@@ -90,6 +90,30 @@ TOUCHSTONE_LANE void diagonalize(int k, Real* A, Real* Q) {
 template <typename Real>
 constexpr Real kLeastCone = sizeof(Real) == sizeof(float) ? Real(1e-5) : Real(1e-10);
 
+// T, and the parts of the normal row in the rows of z, from the products of the rows with each other.
+template <typename Real, typename Product>
+TOUCHSTONE_LANE void cone_coordinates(const ModelView& m, int pair, int k, Real nn, const Product& product, Real* T,
+                                      Real* shear) {
+  Real S[kMostTangents * kMostTangents], Q[kMostTangents * kMostTangents], mu[kMostTangents], along[kMostTangents];
+  const Real inverse = nn > Real(0) ? Real(1) / nn : Real(0);
+  for (int a = 0; a < k; ++a) {
+    mu[a] = static_cast<Real>(cone_friction(m, pair, a));
+    along[a] = product(a, k);
+  }
+  for (int a = 0; a < k; ++a) {
+    for (int b = 0; b <= a; ++b)
+      S[k * a + b] = S[k * b + a] = mu[a] * mu[b] * (product(a, b) - along[a] * inverse * along[b]);
+  }
+  diagonalize(k, S, Q);
+  for (int c = 0; c < k; ++c) {
+    shear[c] = Real(0);
+    for (int a = 0; a < k; ++a) {
+      T[k * a + c] = mu[a] * Q[k * a + c];
+      shear[c] += T[k * a + c] * along[a] * inverse;
+    }
+  }
+}
+
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void diagonalize_cone(const Team& team, const ModelView& m, Scratch<Real>& s, Block<Real>& block) {
   Cone<Real>& cone = s.cones[block.side];
@@ -101,25 +125,10 @@ TOUCHSTONE_LANE void diagonalize_cone(const Team& team, const ModelView& m, Scra
     for (int i = team.lane(); i < m.sizes.nv; i += team.size()) sum += Y[a * s.stride + i] * Y[b * s.stride + i];
     return team.sum(sum);
   };
-  Real S[kMostTangents * kMostTangents], Q[kMostTangents * kMostTangents], T[kMostTangents * kMostTangents];
-  Real mu[kMostTangents], along[kMostTangents], shear[kMostTangents], squares[kMostTangents];
-  const Real nn = product(k, k), inverse = nn > Real(0) ? Real(1) / nn : Real(0);
-  for (int a = 0; a < k; ++a) {
-    mu[a] = static_cast<Real>(cone_friction(m, pair, a));
-    along[a] = product(a, k);
-  }
-  for (int a = 0; a < k; ++a) {
-    for (int b = 0; b <= a; ++b)
-      S[k * a + b] = S[k * b + a] = mu[a] * mu[b] * (product(a, b) - along[a] * inverse * along[b]);
-  }
-  diagonalize(k, S, Q);
-  for (int c = 0; c < k; ++c) {
-    shear[c] = squares[c] = Real(0);
-    for (int a = 0; a < k; ++a) {
-      T[k * a + c] = mu[a] * Q[k * a + c];
-      shear[c] += T[k * a + c] * along[a] * inverse;
-    }
-  }
+  Real T[kMostTangents * kMostTangents], shear[kMostTangents];
+  Real squares[kMostTangents] = {};  // of the rows as they are, since differences of products lose digits
+  const Real nn = product(k, k);
+  cone_coordinates(m, pair, k, nn, product, T, shear);
   const auto turn = [&](const Real* x, int stride, Real* z) {  // rows of the tangents to those of z
     for (int c = 0; c < k; ++c) {
       z[c] = -shear[c] * x[k * stride];

@@ -24,13 +24,22 @@ TOUCHSTONE_LANE int feature_id(int a, int b) {
   return static_cast<int>((x ^ (x >> 31)) & 0xffffu);
 }
 
-struct ManifoldBuilder {
-  ConvexPair pair;
+struct PatchMemory {
   PatchBuilder patch;
   PatchReduction reduction;
-  CoreContact contact;
+};
 
-  TOUCHSTONE_LANE explicit ManifoldBuilder(const ConvexPair& of) : pair(of) {}  // the rest is filled when it is used
+// Half of it is used at a time: on a GPU it is the local memory of every lane.
+union ConvexMemory {
+  Epa epa;
+  PatchMemory patch;
+};
+
+struct ManifoldBuilder {
+  ConvexPair pair;
+  CoreContact contact;
+  PatchBuilder& patch;
+  PatchReduction& reduction;
 
   TOUCHSTONE_LANE double gap_along(Vec n) { return -dot(n, pair.support(n).w); }
 
@@ -124,14 +133,19 @@ TOUCHSTONE_LANE void collide_convex(const ModelView& m, int shape_a, int shape_b
   const Mat R{transpose_times(a.X.R, b.X.R.a), transpose_times(a.X.R, b.X.R.b), transpose_times(a.X.R, b.X.R.c)};
   const Pose X_AB{R, transpose_times(a.X.R, b.X.p - a.X.p)};
   const double extent_a = core_extent(m, core_a, shape_a), extent_b = core_extent(m, core_b, shape_b);
-  ManifoldBuilder builder({m, core_a, core_b, X_AB, extent_a + extent_b + length(X_AB.p), 0, 0});
+  ConvexMemory memory;
+  ManifoldBuilder builder{{m, core_a, core_b, X_AB, extent_a + extent_b + length(X_AB.p), 0, 0},
+                          {},
+                          memory.patch.patch,
+                          memory.patch.reduction};
   const double reach = margin + core_a.radius + core_b.radius;
   found.count = 0;
   if (a.type == kPlaneShape || b.type == kPlaneShape) {
     plane_contact(builder.pair, builder.contact);
   } else {
     Simplex simplex;
-    if (!gjk(builder.pair, most(0.0, reach), simplex, builder.contact)) expand(builder.pair, simplex, builder.contact);
+    if (!gjk(builder.pair, most(0.0, reach), simplex, builder.contact))
+      expand(builder.pair, simplex, memory.epa, builder.contact);
   }
   if (builder.contact.beyond || !(builder.contact.distance <= reach)) return;
   builder.build(a.X, extent_a, extent_b, margin, found);

@@ -294,9 +294,8 @@ TOUCHSTONE_LANE Projection project_foot(const Epa& e, const EpaFace& f) {
 }
 
 // The least way out of an overlap, from the simplex in which GJK has found the origin.
-TOUCHSTONE_LANE void expand(ConvexPair& pair, const Simplex& s, CoreContact& found) {
+TOUCHSTONE_LANE void expand(ConvexPair& pair, const Simplex& s, Epa& e, CoreContact& found) {
   constexpr double kTolerance = 1e-9, kKeepFace = 1e-14, kMiss = 1e-12;
-  Epa e;
   Vec flat;
   found.beyond = false;
   if (!start_polytope(pair, s, e, flat)) {

@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ShapePair{"CapsuleHull", ShapeType::kCapsule, ShapeType::kMesh, 0.005},
                     ShapePair{"BoxHull", ShapeType::kBox, ShapeType::kMesh, 0.005},
                     ShapePair{"HullHull", ShapeType::kMesh, ShapeType::kMesh, 0.005},
-                    ShapePair{"SphereCylinder", ShapeType::kSphere, ShapeType::kCylinder, 0.0, 1e-3},
+                    ShapePair{"SphereCylinder", ShapeType::kSphere, ShapeType::kCylinder, 0.002, 1e-3},
                     ShapePair{"CapsuleCylinder", ShapeType::kCapsule, ShapeType::kCylinder, 0.01, 1e-3},
                     ShapePair{"BoxCylinder", ShapeType::kBox, ShapeType::kCylinder, 0.01, 1e-3},
                     ShapePair{"CylinderCylinder", ShapeType::kCylinder, ShapeType::kCylinder, 0.01, 1e-3},

@@ -115,8 +115,8 @@ def test_a_world_as_a_simulator() -> None:
 
 
 def test_what_is_not_supported_is_named_before_the_first_step() -> None:
-    model = ts.load_string(BOX.replace('size=".1 .1 .1" mass', 'condim="6" size=".1 .1 .1" mass'))
-    with pytest.raises(ts.Error, match=r"contact dimension 6 of 'floor' and 'cube'.*device='cpu'"):
+    model = ts.load_string(BOX.replace('<body name="box"', '<body name="box" gravcomp="1"'))
+    with pytest.raises(ts.Error, match=r"gravity compensation of body 'box'.*device='cpu'"):
         ts.Batch(model, 2, device="lanes")
     with pytest.raises(ts.Error, match="there are 'cpu', 'lanes' and 'cuda'"):
         ts.Batch(model, 2, device="tpu")
