@@ -69,6 +69,8 @@ class StepGradient {
     known_ = true;
   }
 
+  void set_smoothing(double width) { derivatives_.set_smoothing(width); }
+
   StepJacobians jacobians() {
     const Guard guard(simulator_.busy, "simulator");
     const nb::gil_scoped_release release;
@@ -122,10 +124,11 @@ class StepGradient {
   bool known_ = false;
 };
 
-StepJacobians jacobians(PySimulator& self) {
+StepJacobians jacobians(PySimulator& self, double smoothing) {
   const Guard guard(self.busy, "simulator");
   const nb::gil_scoped_release release;
   StepDerivatives d(self.sim.model());
+  d.set_smoothing(smoothing);
   d.compute(self.sim.context());
   return {std::move(d.A), std::move(d.B), std::move(d.C), d.held()};
 }
@@ -307,9 +310,11 @@ nb::tuple from_theta(const Numbers& theta) {
 }  // namespace
 
 void bind_jacobians_of(nb::class_<PySimulator>& c) {
-  c.def("jacobians", &jacobians,
+  c.def("jacobians", &jacobians, nb::kw_only(), nb::arg("smoothing") = 0.0,
         "Derivatives of the last step: A = dx'/dx and B = dx'/du, x = [q, v, activation] with q in the tangent space. "
-        "Integrator euler; solvers of the NCP or CCP, or compliant laws. Ask before anything else is changed.");
+        "Integrator euler; solvers of hard contact or compliant laws. Ask before anything else is changed. With "
+        "smoothing, a width in m/s, laws of contact are relaxed by so much (solvers of the NCP): gradients at the "
+        "border of two modes then say what lies beyond.");
 }
 
 namespace {
@@ -332,6 +337,8 @@ void bind_gradient(nb::module_& m) {
            nb::arg("b") = nb::none(),
            "How contacts at one point are differentiated, as in distance_derivatives: of the shapes a and b, or of all "
            "others.")
+      .def("set_smoothing", &StepGradient::set_smoothing, nb::arg("width"),
+           "Relax the laws of contact by a width in m/s; 0: exact derivatives.")
       .def("linearise", &StepGradient::linearise, "For vjp and jvp of the last step.")
       .def("jacobians", &StepGradient::jacobians, "A, B and C of the last step.")
       .def("vjp", &StepGradient::vjp, nb::arg("x_next_bar"),

@@ -21,11 +21,16 @@ void ContactDerivatives::prepare(const Blocks& blocks, const ContactLaw& law, co
   u_.resize(nrow_, 1) = u;
   mu_.resize(nrow_, 1) = Eigen::Map<const VectorX>(blocks.mu.data(), nrow_);
   by_mu_.set_zero(nrow_, 1);
+  at_bound_.set_zero(nrow_, 1);
   columns_.clear();
   couplings_.clear();
   modes_.clear();
   for (int block = 0; block < blocks.count(); ++block) add_block(blocks, block, share);
-  solve_system(G);
+  if (is_smoothed()) {
+    smoothed_.prepare(blocks, G, lambda, u, law.width);
+  } else {
+    solve_system(G);
+  }
 }
 
 // K = Z' G D + E, its inverse, and dlambda/dw = -D K^-1 Z'. An unknown has entries in the rows of one block alone.
@@ -65,7 +70,7 @@ void ContactDerivatives::solve_system(const ConstMatrixRef& G) {
 
 void ContactDerivatives::jvp(const ConstMatrixRef& dw, MatrixX& dlambda) const {
   require_size("dw", dw.rows(), nrow_);
-  dlambda.noalias() = jacobian_.view() * dw;
+  dlambda.noalias() = jacobian() * dw;
 }
 
 // dlambda = direct + D x with Z' (G direct) + tests + K x = 0.
@@ -86,6 +91,10 @@ void ContactDerivatives::jvp_direct(const VectorX& direct, const VectorX& tests,
 
 void ContactDerivatives::jvp_friction(const VectorX& dmu, VectorX& dlambda) const {
   require_size("dmu", dmu.size(), nrow_);
+  if (is_smoothed()) {
+    dlambda = jacobian() * smoothed_.friction_change(dmu);
+    return;
+  }
   const VectorX direct = by_mu_.view().cwiseProduct(dmu);
   VectorX tests = VectorX::Zero(unknowns());
   for (int c = 0; c < unknowns(); ++c) {
@@ -95,13 +104,25 @@ void ContactDerivatives::jvp_friction(const VectorX& dmu, VectorX& dlambda) cons
   jvp_direct(direct, tests, dlambda);
 }
 
-void ContactDerivatives::jvp_bounds(const VectorX& dbound, VectorX& dlambda) const {
-  require_size("dbound", dbound.size(), nrow_);
-  jvp_direct(dbound, VectorX::Zero(unknowns()), dlambda);
+void ContactDerivatives::jvp_bounds(const VectorX& dlo, const VectorX& dhi, VectorX& dlambda) const {
+  require_size("dlo", dlo.size(), nrow_);
+  require_size("dhi", dhi.size(), nrow_);
+  if (is_smoothed()) {
+    dlambda = jacobian() * smoothed_.bounds_change(dlo, dhi);
+    return;
+  }
+  const auto side = at_bound_.view().array();
+  const VectorX direct = (side < 0.0).select(dlo.array(), (side > 0.0).select(dhi.array(), 0.0));
+  jvp_direct(direct, VectorX::Zero(unknowns()), dlambda);
 }
 
 void ContactDerivatives::vjp(const VectorX& lambda_bar, Gradients& out) const {
   require_size("lambda_bar", lambda_bar.size(), nrow_);
+  if (is_smoothed()) {
+    out.w = jacobian().transpose() * lambda_bar;
+    out.mu = smoothed_.friction_gradient(out.w);
+    return;
+  }
   VectorX y = VectorX::Zero(unknowns());
   for (int c = 0; c < unknowns(); ++c) {
     const Column& column = columns_[at(c)];
@@ -120,10 +141,13 @@ void ContactDerivatives::vjp(const VectorX& lambda_bar, Gradients& out) const {
   }
 }
 
+// At which the problem is differentiated.
+VectorX ContactDerivatives::impulses() const { return is_smoothed() ? smoothed_.lambda() : VectorX(lambda_.view()); }
+
 void ContactDerivatives::add_mobility_change(const ConstMatrixRef& dG, VectorRef dw) const {
   require_size("rows of dG", dG.rows(), nrow_);
   require_size("dw", dw.size(), nrow_);
-  dw.noalias() += dG * lambda_.view();
+  dw.noalias() += dG * impulses();
   for (const Coupling& c : couplings_) {
     const int tangents = c.size - 1, n = c.row + tangents;
     const double share = c.alpha / c.G_nn;
@@ -134,7 +158,7 @@ void ContactDerivatives::add_mobility_change(const ConstMatrixRef& dG, VectorRef
 void ContactDerivatives::add_mobility_gradient(const ConstVectorRef& w_bar, Eigen::Ref<MatrixX> G_bar) const {
   require_size("w_bar", w_bar.size(), nrow_);
   require_size("rows of G_bar", G_bar.rows(), nrow_);
-  G_bar.noalias() += w_bar * lambda_.view().transpose();
+  G_bar.noalias() += w_bar * impulses().transpose();
   for (const Coupling& c : couplings_) {
     const int tangents = c.size - 1, n = c.row + tangents;
     for (int r = 0; r < tangents; ++r) {

@@ -20,6 +20,7 @@
 #include "touchstone/diff/contact_law.hpp"
 #include "touchstone/diff/growing.hpp"
 #include "touchstone/diff/rank_factor.hpp"
+#include "touchstone/diff/smoothed_contact.hpp"
 #include "touchstone/sim/step_record.hpp"
 
 namespace touchstone {
@@ -37,17 +38,20 @@ class ContactDerivatives {
                const ConstVectorRef& u, double share = 1e-9);
 
   const std::vector<BlockMode>& modes() const { return modes_; }  // nblock
-  int unknowns() const { return static_cast<int>(columns_.size()); }
-  int rank() const { return factor_.rank(); }  // of the system; below unknowns(): impulses are not unique
+  int unknowns() const { return is_smoothed() ? nrow_ : static_cast<int>(columns_.size()); }
+  // Of the system; below unknowns(): impulses are not unique.
+  int rank() const { return is_smoothed() ? smoothed_.rank() : factor_.rank(); }
+  bool is_smoothed() const { return law_.width > 0.0; }
+  const SmoothedContact& smoothed() const { return smoothed_; }
 
   // dlambda (nrow x k) of changes dw (nrow x k).
   void jvp(const ConstMatrixRef& dw, MatrixX& dlambda) const;
   // Of a change of the friction coefficients (nrow; only those of tangential rows count).
   void jvp_friction(const VectorX& dmu, VectorX& dlambda) const;
-  // Of a change of the bounds at which impulses are (nrow; zero elsewhere).
-  void jvp_bounds(const VectorX& dbound, VectorX& dlambda) const;
+  // Of a change of the bounds of boxes (nrow each; those of other rows do not count).
+  void jvp_bounds(const VectorX& dlo, const VectorX& dhi, VectorX& dlambda) const;
   // dlambda/dw (nrow x nrow).
-  Growing<MatrixX>::ConstView jacobian() const { return jacobian_.view(); }
+  Growing<MatrixX>::ConstView jacobian() const { return is_smoothed() ? smoothed_.jacobian() : jacobian_.view(); }
 
   // Gradients of a number whose gradient by lambda is given. By g and b it is that by w; by G see
   // add_mobility_gradient; by R its diagonal.
@@ -90,6 +94,7 @@ class ContactDerivatives {
   bool add_polygon(int row, int normal, double share, const Pyramid& pyramid, Column& moves);
   static TangentBasis orthogonal_to(const Tangents& t);
 
+  VectorX impulses() const;
   void solve_system(const ConstMatrixRef& G);
   void jvp_direct(const VectorX& direct, const VectorX& tests, VectorX& dlambda) const;
 
@@ -101,7 +106,9 @@ class ContactDerivatives {
   Growing<VectorX> lambda_, u_, mu_;
   Growing<VectorX> by_mu_;  // nrow: of an impulse by its friction, at fixed unknowns
   Growing<MatrixX> G_, K_, inverse_, half_, jacobian_;
+  Growing<VectorX> at_bound_;  // nrow: -1 at the lower one, 1 at the upper one
   RankFactor factor_;
+  SmoothedContact smoothed_;
 };
 
 }  // namespace touchstone

@@ -29,6 +29,10 @@ void ContactLaw::validate() const {
   std::string message;
   if (model == ContactModel::kLcp && !Pyramid::valid(facets, message)) throw Error("{}", message);
   if (raisim && model != ContactModel::kNcp) throw Error("RaiSim's law of sliding goes with the model NCP");
+  if (!(width >= 0.0)) throw Error("a smoothing of {} m/s; give 0 for none, or a width above", width);
+  if (width > 0.0 && (raisim || model != ContactModel::kNcp)) {
+    throw Error("smoothed derivatives are those of the NCP; use a solver of it, as 'auto'");
+  }
 }
 
 ContactLaw contact_law_of(const StepContext& step) {

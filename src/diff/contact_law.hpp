@@ -11,6 +11,7 @@ struct ContactLaw {
   ContactModel model = ContactModel::kNcp;
   bool raisim = false;  // with kNcp: contacts slide as RaiSim has it (solvers/gauss_seidel/raisim.hpp)
   int facets = 4;       // with kLcp: of the friction pyramid (solvers/lcp/pyramid.hpp)
+  double width = 0.0;   // m/s; above 0, with kNcp: relaxed by this much (smoothed_contact.hpp)
 
   ContactLaw() = default;
   ContactLaw(ContactModel contact_model) : model(contact_model) {}  // NOLINT: a model is a law

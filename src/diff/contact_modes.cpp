@@ -53,6 +53,8 @@ void ContactDerivatives::add_block(const Blocks& blocks, int block, double share
     mode = slides ? BlockMode::kSliding : BlockMode::kSticking;
   }
   modes_.push_back(mode);
+  if (mode == BlockMode::kAtLower) at_bound_.view()[row] = -1.0;
+  if (mode == BlockMode::kAtUpper) at_bound_.view()[row] = 1.0;
   if (mode == BlockMode::kOpen || mode == BlockMode::kAtLower || mode == BlockMode::kAtUpper) return;
   if (mode == BlockMode::kSliding) return;
   for (int r = row; r < row + size; ++r) add_held(r);

@@ -43,6 +43,10 @@ class StepDerivatives {
     contact_motion_.set_options(options, shape_a, shape_b);
   }
 
+  // Smoothed derivatives of contacts and other constraints with this width, m/s (smoothed_contact.hpp); 0: exact ones.
+  // For solvers of the NCP. The position pass and all but impulses stay exact, at the step as it was.
+  void set_smoothing(double width) { smoothing_ = width; }
+
   int nx() const { return nx_; }
   int nu() const { return model_.nu; }
   int ntheta() const { return ntheta_; }
@@ -182,6 +186,7 @@ class StepDerivatives {
   Growing<VectorX> lambda_;        // of the step
   Growing<VectorX> row_velocity_;  // J v'
   double h_ = 0.0;
+  double smoothing_ = 0.0;
   VectorX v_next_;
 
   // The position pass.

@@ -241,11 +241,9 @@ int StepDerivatives::add_frictions(const StepContext& step, int column) {
     change.setZero(nrow);
     for (int block = 0; block < c.count(); ++block) {
       if (c.list[at(block)].kind != ConstraintKind::kJointFriction || c.list[at(block)].index != dof) continue;
-      const BlockMode mode = main_.contact().modes()[at(block)];
-      const double sign = mode == BlockMode::kAtUpper ? 1.0 : mode == BlockMode::kAtLower ? -1.0 : 0.0;
-      change[c.blocks.row[at(block)]] = step.h * sign;
+      change[c.blocks.row[at(block)]] = step.h;
     }
-    main_.contact().jvp_bounds(change, dlambda);
+    main_.contact().jvp_bounds(-change, change, dlambda);
     law.col(last++ - first) = dlambda;
   }
   return column;

@@ -58,8 +58,8 @@ void bound_servos(StepContext& s, const Refine& refine);
 void bound_servos(StepContext& s);
 
 // Looks where the velocity that came out leads: what overlaps there and was not foreseen joins the contacts
-// (sim/late_contacts.hpp), and the step is solved again; seldom, and at most eight times. True: a body that slept was met,
-// which is awake now, and the step begins anew, with begin.
+// (sim/late_contacts.hpp), and the step is solved again; seldom, and at most eight times. True: a body that slept was
+// met, which is awake now, and the step begins anew, with begin.
 [[nodiscard]] bool meet(StepContext& s);
 
 // Moves the configuration by the new velocity for what remains of the step, out of violations, and the state to its

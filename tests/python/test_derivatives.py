@@ -84,6 +84,22 @@ def test_a_rod_on_a_loop_joint_is_a_pendulum(integrator):
     assert (j.held_contacts, j.held_actuators, j.held_recovery) == (0, 0, False)
 
 
+def test_smoothing_sees_the_ground_before_it_is_touched():
+    """A ball that ends 1 mm/s short of the ground: exact derivatives are those of flight; smoothed ones are not."""
+    model = ts.load_string(BALL)
+    h, gap = 0.002, 1e-4
+    speed = gap / h - 9.81 * h - 1e-3
+    sim = step_from(model, [0, 0, 0.1 + gap, 1, 0, 0, 0], [0, 0, -speed, 0, 0, 0], [])
+    assert sim.jacobians().A[8, 8] == pytest.approx(1.0, abs=1e-9)
+    # u = 1e-3 m/s: u lambda d = width^2 with d lambda = u - 1e-3.
+    width, u = 1e-3, 1e-3
+    expected = 0.5 * (1 + u / np.sqrt(u**2 + 4 * width**2))
+    assert sim.jacobians(smoothing=width).A[8, 8] == pytest.approx(expected, abs=1e-6)
+    assert sim.jacobians(smoothing=1e-7).A[8, 8] == pytest.approx(1.0, abs=1e-6)
+    with pytest.raises(ts.Error, match="smoothing of -1"):
+        sim.jacobians(smoothing=-1)
+
+
 def test_dynamics_derivatives_agree_with_each_other():
     model = ts.load_string(ARM)
     q, v, a = [0.3, -0.4], [1.0, -2.0], [0.5, 0.7]

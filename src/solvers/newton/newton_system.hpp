@@ -19,12 +19,13 @@
 #include "touchstone/math/block_sparse_lu.hpp"
 #include "touchstone/math/dense_factor.hpp"
 #include "touchstone/solvers/newton/joint_system.hpp"
+#include "touchstone/solvers/newton/smooth_law.hpp"
 
 namespace touchstone {
 
 class NewtonSystem {
  public:
-  static constexpr double kFixed = 1e20;
+  static constexpr double kFixed = kFixedSlope;
   static constexpr double kFloor = 1e-13;
   static constexpr int kLargestDense = kFewRows;
 

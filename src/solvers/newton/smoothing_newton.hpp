@@ -51,10 +51,8 @@ class SmoothingNewton {
  private:
   // lambda, u and F at z for a barrier; returns |F|.
   double evaluate(const VectorX& z, double m, VectorX& lambda, VectorX& u, VectorX& F) const;
-  void evaluate_block(int block, const VectorX& z, double m, VectorX& lambda, VectorX& u) const;
   // Lambda and c at the current point.
   void differentiate(NewtonSystem& system);
-  void differentiate_block(int block, double* out);
   void to_step(const NewtonSystem& system, const VectorX& dlambda, double dm, VectorX& dz) const;
   bool advance();
   void round();
