@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -13,10 +14,8 @@ def main() -> None:
     if not program.exists():
         sys.exit(f"touchstone: {program} is missing: this installation was built without the command line")
     if "TOUCHSTONE_CUDA_LIBRARY" not in os.environ:
-        try:  # run --device cuda and bench gpu load it
+        with contextlib.suppress(ImportError):  # run --device cuda and bench gpu load it
             os.environ["TOUCHSTONE_CUDA_LIBRARY"] = str(importlib.import_module("touchstone_cuda").library_path())
-        except ImportError:
-            pass
     os.execv(program, [str(program), *sys.argv[1:]])
 
 

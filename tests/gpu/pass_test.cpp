@@ -36,7 +36,7 @@ SimulatorOptions pass_options() {
 // One world in both engines.
 class Pair {
  public:
-  explicit Pair(ModelPtr model, const SimulatorOptions& options = pass_options())
+  explicit Pair(const ModelPtr& model, const SimulatorOptions& options = pass_options())
       : sim(model, options),
         batch(gpu::make_cpu_batch(make_model_arrays(*model, options), 1, {.tolerance = 1e-11, .most_sweeps = 4000})) {}
 

@@ -156,7 +156,7 @@ def test_a_world_can_be_recorded(tmp_path: Path) -> None:
 def test_stabilisation_is_the_simulators() -> None:
     model = ts.load_string(BOX)
     for options in ({}, {"stabilisation": "baumgarte"}):
-        batch = ts.Batch(model, 1, device="lanes", **options)
+        batch = ts.Batch(model, 1, device="lanes", tolerance=1e-8, most_sweeps=1000, **options)
         sim = ts.Simulator(model, **options)
         for engine in (batch, sim):
             q = engine.q[0] if engine is batch else engine.state.q
