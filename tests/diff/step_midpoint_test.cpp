@@ -1,5 +1,6 @@
 // Derivatives of steps of Moreau's midpoint rule.
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <string>
 
@@ -39,6 +40,42 @@ TEST(MidpointDerivatives, OfASlider) {
   EXPECT_NEAR(d.A(0, 0), 1.0 + 0.5 * h * by_q, 1e-12);
   EXPECT_NEAR(d.A(0, 1), 0.5 * h * (1.0 + by_v), 1e-12);
   EXPECT_NEAR(d.B(1, 0), h * 4.0 / A, 1e-12);
+}
+
+// A rod hangs at rest on a revolute loop joint: (I + h d) dv' = I dv for turns about its pin with the damper d; at the
+// middle it has swung by h/2 dv, and its weight acts on that.
+TEST(MidpointDerivatives, OfARodOnALoopJoint) {
+  const double h = 2e-3, inertia = 0.02 + 0.25, swing = 9.81 * 0.5, damping = 0.1;
+  ModelBuilder builder("pendulum");
+  const int rod = builder.add_body({.name = "rod",
+                                    .pose = {Vector3(0.0, 0.0, -0.5), Quaternion::Identity()},
+                                    .inertia = {1.0, Vector3::Zero(), Vector3(0.02, 0.02, 0.001).asDiagonal()}});
+  builder.add_joint({.body = rod, .type = JointType::kFree});
+  // z of both frames along the world's y: the pin.
+  const Quaternion pin(Eigen::AngleAxisd(-std::numbers::pi / 2.0, Vector3::UnitX()));
+  LoopJoint joint{.name = "pin", .type = LoopJointType::kRevolute, .body_a = 0, .body_b = rod};
+  joint.frame_a = {Vector3::Zero(), pin};
+  joint.frame_b = {Vector3(0.0, 0.0, 0.5), pin};
+  LoopCoordinate coordinate;
+  coordinate.damping = damping;
+  joint.coordinates.push_back(coordinate);
+  builder.add_loop_joint(joint);
+  const ModelPtr model = builder.build();
+  VectorX about_pin = VectorX::Zero(6);
+  about_pin[0] = -0.5;
+  about_pin[4] = 1.0;
+  for (const Integrator integrator : {Integrator::kSemiImplicitEuler, Integrator::kMoreauMidpoint}) {
+    SimulatorOptions options = midpoint(Stabilisation::kPosition);
+    options.integrator = integrator;
+    options.time_step = h;
+    Simulator sim(model, options);
+    sim.step();
+    StepDerivatives d(*model);
+    d.compute(sim.context());
+    const double ahead = integrator == Integrator::kMoreauMidpoint ? 0.5 * h : 0.0;
+    const double factor = (inertia - h * ahead * swing) / (inertia + h * damping);
+    EXPECT_LT((d.A.bottomRightCorner(6, 6) * about_pin - factor * about_pin).cwiseAbs().maxCoeff(), 1e-7) << ahead;
+  }
 }
 
 TEST(MidpointDerivatives, OfRandomRobots) {
