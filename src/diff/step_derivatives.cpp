@@ -22,6 +22,7 @@ constexpr double kModeShare = 1e-6;
 
 void require_usable(const StepContext& step) {
   if (!step.has_before) throw Error("derivatives are those of the last step: make one first");
+  step.require_mass_matrix("the derivative of a step");
   if (step.options.integrator != Integrator::kSemiImplicitEuler) {
     throw Error("derivatives of a step are available for the integrator 'euler' only");
   }
