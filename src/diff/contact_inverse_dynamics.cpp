@@ -170,6 +170,7 @@ ContactForces ContactInverseDynamics::solve(const State& state, const VectorX& v
   const Model& model = sim_->model();
   require_size("v_next", v_next.size(), model.nv);
   StepContext& s = sim_->context();
+  s.require_mass_matrix("inverse dynamics with contact");
   sim_->reset(state);
   sim_->input() = input != nullptr ? *input : Input(model);
   sim_->input().control.setZero();

@@ -24,6 +24,7 @@ constexpr double kModeShare = 1e-6;
 
 void require_usable(const StepContext& step) {
   if (!step.has_before) throw Error("derivatives are those of the last step: make one first");
+  step.require_mass_matrix("the derivative of a step");
   const Integrator integrator = step.options.integrator;
   if (integrator != Integrator::kSemiImplicitEuler && integrator != Integrator::kMoreauMidpoint) {
     throw Error("derivatives of a step are not available for the integrator '{}'; use euler or midpoint",

@@ -3,39 +3,12 @@
 // bodies stood between; the velocity-dependent acceleration of the body belongs to its last dof.
 #include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
+#include "touchstone/dynamics/articulated_inertia.hpp"
 #include "touchstone/dynamics/recursion.hpp"
 
 namespace touchstone {
 
 namespace {
-
-ArticulatedInertia articulated(const SpatialInertia& I) {
-  const Vec3 h = I.first;
-  const Lanes m = broadcast(I.mass);
-  // force = m l - h x w: the coupling is -[h]x.
-  return {I.moment,
-          {Vec3(0, -h[2], h[1]), Vec3(h[2], 0, -h[0]), Vec3(-h[1], h[0], 0)},
-          {Vec3(m * Lanes{1, 0, 0, 0}), Vec3(m * Lanes{0, 1, 0, 0}), Vec3(m * Lanes{0, 0, 1, 0})}};
-}
-
-inline Force times(const ArticulatedInertia& I, const Motion& m) {
-  return {I.angular * m.angular + transpose_times(I.coupling, m.linear), I.coupling * m.angular + I.linear * m.linear};
-}
-
-// I <- I - U U' / D
-inline void remove_dof(ArticulatedInertia& I, const Force& U, double D_inverse) {
-  const Vec3 t = U.torque * D_inverse;
-  const Vec3 f = U.force * D_inverse;
-  I.angular.c0 -= U.torque * t[0];
-  I.angular.c1 -= U.torque * t[1];
-  I.angular.c2 -= U.torque * t[2];
-  I.coupling.c0 -= U.force * t[0];
-  I.coupling.c1 -= U.force * t[1];
-  I.coupling.c2 -= U.force * t[2];
-  I.linear.c0 -= U.force * f[0];
-  I.linear.c1 -= U.force * f[1];
-  I.linear.c2 -= U.force * f[2];
-}
 
 // Poses, velocities, velocity-dependent accelerations (kept in data.acceleration), inertias and bias forces.
 void forward_pass(const Model& model, const Parameters& parameters, const double* q, const double* v, Data& data) {
@@ -74,16 +47,13 @@ void backward_pass(const Model& model, const Parameters& parameters, const doubl
       data.D_inverse[i] = D_inverse;
       data.scratch[i] = u;
       if (i == first && !has_parent) break;
-      remove_dof(I, U, D_inverse);
+      remove_product(I, U, D_inverse);
       if (i == last) p += times(I, data.acceleration[b]);
       p += U * (u * D_inverse);
     }
     if (!has_parent) continue;
     if (body.dof_count == 0) p += times(I, data.acceleration[b]);
-    ArticulatedInertia& parent = data.articulated[body.parent];
-    parent.angular += I.angular;
-    parent.coupling += I.coupling;
-    parent.linear += I.linear;
+    data.articulated[body.parent] += I;
     data.force[body.parent] += p;
   }
 }

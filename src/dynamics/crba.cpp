@@ -2,6 +2,7 @@
 // of i (Featherstone, ch. 6). In world axes about one point the inertias of a subtree just add up. Cost O(n depth).
 #include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
+#include "touchstone/dynamics/long_trees.hpp"
 #include "touchstone/dynamics/recursion.hpp"
 #include "touchstone/model/mass_rows.hpp"
 
@@ -43,6 +44,7 @@ void fill_row(const Model& model, int i, Data& data) {
 }  // namespace
 
 void crba(const Model& model, const Parameters& parameters, Data& data) {
+  if (data.long_trees.used) return measure_bodies(model, parameters, data);
   sum_inertias(model, parameters, data);
   for (const IndexRange& range : data.scope.dofs) {
     for (int i = range.begin; i < range.end; ++i) {

@@ -8,19 +8,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "touchstone/dynamics/articulated_system.hpp"
 #include "touchstone/dynamics/scope.hpp"
 #include "touchstone/math/spatial.hpp"
 #include "touchstone/model/model.hpp"
 #include "touchstone/model/state.hpp"
 
 namespace touchstone {
-
-// 6x6 symmetric articulated-body inertia: [angular; linear] blocks by columns.
-struct ArticulatedInertia {
-  Mat3 angular;   // torque due to angular acceleration
-  Mat3 coupling;  // force due to angular acceleration (its transpose: torque due to linear acceleration)
-  Mat3 linear;    // force due to linear acceleration
-};
 
 // The factor L' D L of a matrix with the pattern of M.
 struct TreeFactor {
@@ -41,6 +35,15 @@ enum class ServoMode : std::uint8_t {
 struct ServoBlock {
   Vector2 range = Vector2::Zero();
   double gain = 0.0, force = 0.0;
+};
+
+// Trees whose paths to the root are long (dynamics/long_trees.hpp): A is known by its articulated bodies alone. Of M
+// the entries between dofs of one joint are made, and nothing of L.
+struct LongTrees {
+  bool used = false;
+  std::vector<SpatialInertia> inertia;  // nbody: of each body by itself
+  VectorX armature, diagonal;           // nv: what A has on its diagonal beside the inertia of bodies
+  ArticulatedSystem motion;             // A; one solve at a time
 };
 
 struct Data {
@@ -67,6 +70,9 @@ struct Data {
   // --- factorize ---
   VectorX L;          // row_start[nv]: M (+ shift) = L' D L, unit diagonal implied; the diagonal slots hold D
   VectorX D_inverse;  // nv
+
+  // --- the same where paths are long ---
+  LongTrees long_trees;
 
   // --- factorize_damped ---
   TreeFactor damped;  // M - h df/dv; sized when first used

@@ -42,6 +42,7 @@ void solve_rows(const Model& model, std::span<const IndexRange> dofs, const Vect
 }  // namespace
 
 void solve(const Model& model, const Data& data, VectorRef x) {
+  if (data.long_trees.used) return data.long_trees.motion.solve(data.S, x);
   solve_rows(model, data.scope.dofs, data.L, data.D_inverse, x);
 }
 

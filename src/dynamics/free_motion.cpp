@@ -8,6 +8,7 @@
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/gyroscopic.hpp"
+#include "touchstone/dynamics/long_trees.hpp"
 #include "touchstone/dynamics/servos.hpp"
 #include "touchstone/model/mass_rows.hpp"
 #include "touchstone/model/transmission.hpp"
@@ -96,8 +97,11 @@ bool compute_free_motion(const Model& model, const Parameters& parameters, const
   return repeat_free_motion(model, state, h, data);
 }
 
-bool repeat_free_motion(const Model& model, const State& state, double h, Data& data) {
-  sum_servo_actuation(model, data);
+namespace {
+
+// The factor of A.
+bool factorize_motion(const Model& model, Data& data) {
+  if (data.long_trees.used) return factorize_long_trees(data);
   copy_rows(model, data.scope.dofs, data.M, data.L);
   for (const IndexRange& range : data.scope.dofs) {
     for (int i = range.begin; i < range.end; ++i) {
@@ -106,7 +110,14 @@ bool repeat_free_motion(const Model& model, const State& state, double h, Data& 
   }
   add_tendon_armature(model, data.scope.tendons, data.tendon_gain, data.L);
   add_servo_gains(model, data, data.L);
-  const bool ok = factorize_rows(model, data.scope.dofs, data.L, data.D_inverse);
+  return factorize_rows(model, data.scope.dofs, data.L, data.D_inverse);
+}
+
+}  // namespace
+
+bool repeat_free_motion(const Model& model, const State& state, double h, Data& data) {
+  sum_servo_actuation(model, data);
+  const bool ok = factorize_motion(model, data);
   data.smooth_force = data.passive_force + data.servo_actuation;
   data.v_free = h * data.smooth_force;
   solve(model, data, data.v_free);

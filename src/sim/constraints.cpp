@@ -14,6 +14,7 @@ void Constraints::clear() {
   blocks.clear();
   list.clear();
   parts.clear();
+  listed.clear();
   J.clear();
   position.clear();
   drift.clear();
@@ -39,6 +40,10 @@ bool ConstraintWriter::is_on_path(int dof, int path) const {
 
 // Where a dof is stored; the part must cover it.
 int ConstraintWriter::position(const TreePart& part, int dof) const {
+  if (part.list >= 0) {
+    const int* first = c_.listed.data() + part.list;
+    return static_cast<int>(std::lower_bound(first, first + part.count, dof) - first);
+  }
   return part.path >= 0 ? model_.row_length[at(dof)] - 1 : dof - model_.tree_first_dof[at(part.tree)];
 }
 
@@ -75,25 +80,71 @@ TreePart& ConstraintWriter::part(int leaf) {
   return c_.parts.back();
 }
 
+// The same where paths are long: made to cover the path to a dof but for its first ones, behind everything that has
+// been written so far.
+TreePart& ConstraintWriter::listed_part(int leaf, int skipped) {
+  const int tree = model_.dof_tree[at(leaf)], stride = c_.stride(c_.count() - 1);
+  Constraint& constraint = c_.list.back();
+  TreePart old{.tree = tree};
+  int index = constraint.first_part;
+  while (index < static_cast<int>(c_.parts.size()) && c_.parts[at(index)].tree != tree) ++index;
+  if (index < static_cast<int>(c_.parts.size())) {
+    old = c_.parts[at(index)];
+  } else {
+    ++constraint.part_count;
+    c_.parts.push_back(old);
+  }
+  TreePart& part = c_.parts[at(index)];
+  const int* path = model_.row_dof.data() + model_.row_start[at(leaf)];
+  const int length = model_.row_length[at(leaf)];
+  part.list = static_cast<int>(c_.listed.size());
+  c_.listed.resize(c_.listed.size() + at(old.count + length - skipped));
+  const int* known = old.count > 0 ? c_.listed.data() + old.list : nullptr;
+  int* first = c_.listed.data() + part.list;
+  part.count = static_cast<int>(std::set_union(known, known + old.count, path + skipped, path + length, first) - first);
+  c_.listed.resize(at(part.list + part.count));
+  part.start = c_.J.size();
+  part.first = 0;
+  c_.J.resize(c_.J.size() + at(part.count * stride), 0.0);
+  for (int i = 0; i < old.count; ++i) {
+    const double* from = c_.J.data() + old.start + at(stride * i);
+    std::copy_n(from, stride, c_.J.data() + part.start + at(stride * position(part, c_.listed[at(old.list + i)])));
+  }
+  return part;
+}
+
+// How many dofs move two bodies alike: the first ones of the paths to both.
+int ConstraintWriter::shared_dofs(int body_a, int body_b) const {
+  int a = model_.body_last_dof[at(body_a)], b = model_.body_last_dof[at(body_b)];
+  while (a >= 0 && b >= 0 && a != b) {
+    int& deeper = model_.row_length[at(a)] >= model_.row_length[at(b)] ? a : b;
+    deeper = model_.dof_parent[at(deeper)];
+  }
+  return a >= 0 && b >= 0 ? model_.row_length[at(a)] : 0;
+}
+
 void ConstraintWriter::add_dof(int dof, int row, double value) {
-  TreePart& own = part(dof);
+  const bool is_long = data_.long_trees.used;
+  TreePart& own = is_long ? listed_part(dof, model_.row_length[at(dof)] - 1) : part(dof);
   const int i = position(own, dof);
   own.first = std::min(own.first, i);
   c_.J[own.start + at(c_.stride(c_.count() - 1) * i + row)] += value;
 }
 
 void ConstraintWriter::set_dof(int dof, double value) {
+  if (data_.long_trees.used) return add_dof(dof, 0, value);
   const int count = model_.row_length[at(dof)];
   c_.list.back().part_count = 1;
-  c_.parts.push_back({model_.dof_tree[at(dof)], dof, count, count - 1, c_.J.size()});
+  c_.parts.push_back({model_.dof_tree[at(dof)], dof, -1, count, count - 1, c_.J.size()});
   c_.J.resize(c_.J.size() + at(count), 0.0);
   c_.J.back() = value;
 }
 
-void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows) {
+void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows,
+                                 int skipped) {
   const int leaf = model_.body_last_dof[at(body)];
-  if (leaf < 0) return;
-  TreePart& own = part(leaf);
+  if (leaf < 0 || skipped == model_.row_length[at(leaf)]) return;
+  TreePart& own = data_.long_trees.used ? listed_part(leaf, skipped) : part(leaf);
   own.first = 0;
   const int stride = c_.stride(c_.count() - 1), length = model_.row_length[at(leaf)];
   double* x = c_.J.data() + own.start;
@@ -102,7 +153,7 @@ void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* line
   // linear.(S.linear + S.angular x arm) = linear.S.linear + (arm x linear).S.angular
   if (stride == 1) {
     const Lanes force = sign * linear[0].lanes, moment = sign * (cross(arm, linear[0]) + angular[0]).lanes;
-    for (int i = 0; i < length; ++i) {
+    for (int i = skipped; i < length; ++i) {
       const Motion& S = data_.S[at(dofs[i])];
       x[position(own, dofs[i])] += sum(force * S.linear.lanes + moment * S.angular.lanes);
     }
@@ -116,7 +167,7 @@ void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* line
     }
     transpose(force);
     transpose(moment);
-    for (int i = 0; i < length; ++i) {
+    for (int i = skipped; i < length; ++i) {
       const Motion& S = data_.S[at(dofs[i])];
       double* target = x + stride * (own.path >= 0 ? i : position(own, dofs[i])) + first;
       Lanes row = load_lanes(target);
@@ -128,8 +179,12 @@ void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* line
 }
 
 void ConstraintWriter::add_pair(const PairRows& rows) {
-  add_point(rows.body_b, rows.point_b, 1.0, rows.linear, rows.angular, rows.count);
-  add_point(rows.body_a, rows.point_a, -1.0, rows.linear, rows.angular, rows.count);
+  const int skipped = data_.long_trees.used ? shared_dofs(rows.body_a, rows.body_b) : 0;
+  add_point(rows.body_b, rows.point_b, 1.0, rows.linear, rows.angular, rows.count, skipped);
+  // Of a loop that is open by e the dofs that move both ends would have e times their axis: seen from body a they do
+  // not.
+  add_point(rows.body_a, skipped > 0 ? rows.point_b : rows.point_a, -1.0, rows.linear, rows.angular, rows.count,
+            skipped);
 }
 
 void ConstraintWriter::add_tendon(int tendon, double sign) {
@@ -193,196 +248,6 @@ double ConstraintWriter::rate(int row, const ConstVectorRef& v) const {
     for (int k = 0; k < part.count; ++k) sum += J[stride * k] * v[dofs[k]];
   }
   return sum;
-}
-
-namespace {
-
-// Dofs of a path that are solved for together: what lies before them is then read and written once for all.
-constexpr int kTogether = 4;
-
-// x <- D^-1/2 L^-T x on a path, for a block of several rows: `width` times four lanes a dof. Dof k of the path has its
-// ancestors before it, in the order of its row of L.
-template <int width>
-struct LaneRows {
-  static constexpr int kStride = 4 * width;
-  Lanes values[width];
-
-  static LaneRows load(const double* x, int k) {
-    LaneRows rows;
-    for (int w = 0; w < width; ++w) rows.values[w] = load_lanes(x + kStride * k + 4 * w);
-    return rows;
-  }
-  void store(double* x, int k) const {
-    for (int w = 0; w < width; ++w) store_lanes(values[w], x + kStride * k + 4 * w);
-  }
-  void subtract(double factor, const LaneRows& other) {
-    for (int w = 0; w < width; ++w) values[w] -= broadcast(factor) * other.values[w];
-  }
-  void scale(double factor) {
-    for (int w = 0; w < width; ++w) values[w] *= broadcast(factor);
-  }
-  bool is_zero() const {
-    auto zeros = values[0] == Lanes{};
-    for (int w = 1; w < width; ++w) zeros &= values[w] == Lanes{};
-    return (zeros[0] & zeros[1] & zeros[2] & zeros[3]) != 0;
-  }
-};
-
-// The same for a single row.
-template <>
-struct LaneRows<0> {
-  double value;
-
-  static LaneRows load(const double* x, int k) { return {x[k]}; }
-  void store(double* x, int k) const { x[k] = value; }
-  void subtract(double factor, const LaneRows& other) { value -= factor * other.value; }
-  void scale(double factor) { value *= factor; }
-  bool is_zero() const { return value == 0.0; }
-};
-
-template <int stride>
-void half_solve_path(const Model& model, const VectorX& L, const double* root, const int* dofs, int count,
-                     double* __restrict x) {
-  using Rows = LaneRows<stride / 4>;
-  const auto row_of = [&](int k) { return L.data() + model.row_start[at(dofs[k])]; };
-  int end = count;
-  for (; end >= kTogether; end -= kTogether) {
-    const int first = end - kTogether;
-    const double* row[kTogether];
-    Rows own[kTogether];
-    for (int i = kTogether - 1; i >= 0; --i) {
-      row[i] = row_of(first + i);
-      own[i] = Rows::load(x, first + i);
-      for (int other = kTogether - 1; other > i; --other) own[i].subtract(row[other][first + i], own[other]);
-    }
-    for (int j = 0; j < first; ++j) {
-      Rows target = Rows::load(x, j);
-      for (int i = kTogether - 1; i >= 0; --i) target.subtract(row[i][j], own[i]);
-      target.store(x, j);
-    }
-    for (int i = 0; i < kTogether; ++i) {
-      own[i].scale(root[dofs[first + i]]);
-      own[i].store(x, first + i);
-    }
-  }
-  for (int k = end - 1; k >= 0; --k) {
-    Rows own = Rows::load(x, k);
-    for (int j = 0; j < k; ++j) {
-      Rows target = Rows::load(x, j);
-      target.subtract(row_of(k)[j], own);
-      target.store(x, j);
-    }
-    own.scale(root[dofs[k]]);
-    own.store(x, k);
-  }
-}
-
-// The same on a whole tree. Leaves come last, so dofs are visited backwards; where all is zero it stays so.
-template <int stride>
-void half_solve_tree(const Model& model, const VectorX& L, const double* root, int tree, double* x) {
-  const int first = model.tree_first_dof[at(tree)], end = model.tree_first_dof[at(tree + 1)];
-  using Rows = LaneRows<stride / 4>;
-  for (int k = end - 1; k >= first; --k) {
-    Rows own = Rows::load(x, k - first);
-    if (own.is_zero()) continue;
-    const double* row = L.data() + model.row_start[at(k)];
-    const int* dof = model.row_dof.data() + model.row_start[at(k)];
-    for (int j = 0; j < model.row_length[at(k)] - 1; ++j) {
-      Rows target = Rows::load(x, dof[j] - first);
-      target.subtract(row[j], own);
-      target.store(x, dof[j] - first);
-    }
-    own.scale(root[k]);
-    own.store(x, k - first);
-  }
-}
-
-template <int stride>
-void half_solve_part(const Model& model, const VectorX& L, const Constraints& c, const TreePart& part, double* x) {
-  if (part.path >= 0) {
-    half_solve_path<stride>(model, L, c.root.data(), c.dofs(model, part), part.count, x);
-  } else {
-    half_solve_tree<stride>(model, L, c.root.data(), part.tree, x);
-  }
-}
-
-}  // namespace
-
-namespace {
-
-// Rows on a single dof k: D^-1/2 L^-T e_k is the row w_k = root_k e_k - sum_j L_kj w_j of a recursion over the
-// ancestors j of k. A row has the layout of a row of L (Model::row_start), and ends in zeros.
-class UnitRows {
- public:
-  UnitRows(const Model& model, const VectorX& L, Constraints& c) : model_(model), L_(L), c_(c) {
-    c.unit_rows.resize(static_cast<std::size_t>(L.size()));
-    c.has_unit_row.assign(at(model.nv), 0);
-  }
-
-  const double* operator()(int dof) {
-    if (c_.has_unit_row[at(dof)] == 0) {
-      const int* path = model_.row_dof.data() + model_.row_start[at(dof)];
-      int i = model_.row_length[at(dof)] - 1;
-      while (i > 0 && c_.has_unit_row[at(path[i - 1])] == 0) --i;
-      for (; i < model_.row_length[at(dof)]; ++i) make(path[i], path);
-    }
-    return row(dof);
-  }
-
- private:
-  double* row(int dof) { return c_.unit_rows.data() + model_.row_start[at(dof)]; }
-
-  void make(int dof, const int* path) {
-    const int last = model_.row_length[at(dof)] - 1;
-    const double* factor = L_.data() + model_.row_start[at(dof)];
-    double* own = row(dof);
-    for (int i = 0; i <= last; i += 8) {  // two groups of lanes at a time
-      Lanes low{}, high{};
-      for (int j = i; j < last; ++j) {
-        const double* other = row(path[j]) + i;
-        low -= broadcast(factor[j]) * load_lanes(other);
-        if (j >= i + 4) high -= broadcast(factor[j]) * load_lanes(other + 4);
-      }
-      store_lanes(low, own + i);
-      if (last >= i + 4) store_lanes(high, own + i + 4);
-    }
-    own[last] = c_.root[at(dof)];
-    c_.has_unit_row[at(dof)] = 1;
-  }
-
-  const Model& model_;
-  const VectorX& L_;
-  Constraints& c_;
-};
-
-}  // namespace
-
-void solve_constraint_rows(const Model& model, const Scope& scope, const VectorX& L, const VectorX& D_inverse,
-                           Constraints& c) {
-  c.root.resize(at(model.nv));
-  for (const IndexRange& range : scope.dofs) {
-    for (int k = range.begin; k < range.end; ++k) c.root[at(k)] = std::sqrt(D_inverse[k]);
-  }
-  c.Y.resize(c.J.size());
-  UnitRows unit_row(model, L, c);
-  for (int block = 0; block < c.count(); ++block) {
-    const Constraint& constraint = c.list[at(block)];
-    const int stride = c.stride(block);
-    for (int i = 0; i < constraint.part_count; ++i) {
-      const TreePart& part = c.parts[at(constraint.first_part + i)];
-      const double* from = c.J.data() + part.start;
-      double* x = c.Y.data() + part.start;
-      if (stride == 1 && part.path >= 0 && part.first == part.count - 1) {
-        const double* row = unit_row(part.path);
-        for (int k = 0; k < part.count; ++k) x[k] = from[part.first] * row[k];
-        continue;
-      }
-      std::copy_n(from, stride * part.count, x);
-      stride == 1   ? half_solve_part<1>(model, L, c, part, x)
-      : stride == 4 ? half_solve_part<4>(model, L, c, part, x)
-                    : half_solve_part<8>(model, L, c, part, x);
-    }
-  }
 }
 
 namespace {

@@ -5,7 +5,8 @@
 // one number for a single row, four lanes for up to four rows, eight for more. Most constraints act on one body of a
 // tree, and then only the dofs on the path from the root to that body are stored; the factor of the mass matrix stays
 // on that path, and an ancestor's row of it is a prefix of its descendants' rows (Model::row_start), so that solving is
-// a sequence of contiguous vector operations.
+// a sequence of contiguous vector operations. Where paths are long (dynamics/long_trees.hpp) a block stores the dofs
+// alone that it moves, in a list of its own: of a loop those beyond the body from which its two ends branch off.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,8 @@ struct Constraint {
 // A block's rows on one tree.
 struct TreePart {
   int tree = 0;
-  int path = -1;          // last dof of the path whose dofs are stored; -1: all dofs of the tree are
+  int path = -1;          // last dof of the path whose dofs are stored; -1: all dofs of the tree are, or a list
+  int list = -1;          // where paths are long: first of its dofs in Constraints::listed
   int count = 0;          // number of dofs stored
   int first = 0;          // those before it are zero in J
   std::size_t start = 0;  // in Constraints::J: stored dof i has its rows at start + stride * i
@@ -65,6 +67,7 @@ struct Constraints {
   std::vector<Constraint> list;  // nblock
   std::vector<TreePart> parts;
   std::vector<int> all_dofs;       // nv: 0, 1, 2, ...
+  std::vector<int> listed;         // dofs of parts with lists
   AlignedVector J;                 // the Jacobians of all parts
   AlignedVector Y;                 // D^-1/2 L^-T J', same layout; solve_constraint_rows
   AlignedVector root;              // nv: D^-1/2
@@ -92,6 +95,7 @@ struct Constraints {
   // The dofs that are stored, ascending.
   const int* dofs(const Model& model, const TreePart& part) const {
     if (part.path >= 0) return model.row_dof.data() + model.row_start[static_cast<std::size_t>(part.path)];
+    if (part.list >= 0) return listed.data() + part.list;
     return all_dofs.data() + model.tree_first_dof[static_cast<std::size_t>(part.tree)];
   }
   // How fast a row moves by surfaces that move on their own.
@@ -124,7 +128,8 @@ class ConstraintWriter {
   // The only entry of a block of one row.
   void set_dof(int dof, double value);
   // Adds sign * (rows of the velocity of the point p of a body): row r gets linear[r].v + angular[r].w.
-  void add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows);
+  // The first `skipped` dofs of the path to it are left out.
+  void add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows, int skipped = 0);
   // The rows of the velocity of body b against body a.
   void add_pair(const PairRows& rows);
   // The entries of row 0 for the rate of a tendon's length.
@@ -144,6 +149,8 @@ class ConstraintWriter {
  private:
   TreePart& part(int leaf);
   void move_part(TreePart& part, int path);
+  TreePart& listed_part(int leaf, int skipped);
+  int shared_dofs(int body_a, int body_b) const;
   bool is_on_path(int dof, int path) const;
   int position(const TreePart& part, int dof) const;
 

@@ -54,6 +54,9 @@ bool give_up_recovery(Constraints& c, TreeIsland& island) {
 // than that of the whole, which tolerances are relative to.
 constexpr double kRestTolerance = 0.1;
 
+// Of the largest free velocity: what the compliance of loops may move rows by, to be taken out.
+constexpr double kLeftOut = 1e-7;
+
 // The primal view of an island, made when a solver asks for it.
 class TreePrimal final : public PrimalSource {
  public:
@@ -205,6 +208,76 @@ void IslandSolver::refuse_island(const Step& step, const TreeIsland& island, Wor
       island.blocks.size(), rows, island.trees.size(), TreeIslands::kMostEntries);
 }
 
+void IslandSolver::keep_answer(const Step& step, const TreeIsland& island, const Work& work) const {
+  const Blocks& blocks = island.problem.blocks;
+  for (int k = 0; k < blocks.count(); ++k) {
+    const double* from = work.solution.lambda.data() + blocks.row[at(k)];
+    const int to = step.constraints.blocks.row[at(island.blocks[at(k)])];
+    std::copy_n(from, blocks.size(k), step.lambda.data() + to);
+    if (step.u != nullptr) std::copy_n(work.solution.u.data() + blocks.row[at(k)], blocks.size(k), step.u->data() + to);
+  }
+}
+
+// Where paths are long G is made for rows that are no equalities alone.
+void IslandSolver::solve_long_trees(int index, const Step& step, Work& work, StageClock& clock) {
+  Constraints& c = step.constraints;
+  TreeIsland& island = islands_[index];
+  Solution &whole = work.solution, &rest = work.rest_solution;
+  islands_.build_rows(index, c, step.h);
+  const LongTreeSolver::Island equations{
+      step.model,
+      step.data,
+      step.data.long_trees.diagonal,
+      c,
+      island.blocks,
+      island.trees,
+      island.problem,
+      step.minimum_norm ? std::min(kLeftOut, solver_options_->relative_tolerance) : -1.0};
+  read_rows(c, island, step.lambda, whole.lambda);
+  if (step.u != nullptr) read_rows(c, island, *step.u, work.known_velocity);
+  work.status = SolveStatus::kStalled;
+  whole.clear_report();
+  const bool asks = asks_for_recovery(c, island);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const bool has_pivots = work.long_trees.begin(equations);
+    work.times.assembly += clock.lap();
+    if (!has_pivots) break;
+    const ContactProblem& others = work.long_trees.rest();
+    work.status = SolveStatus::kSolved;
+    rest.clear_report();
+    work.long_trees.gather(island.problem, whole.lambda, rest.lambda);
+    if (others.nrow() == 0) break;
+    work.rest_workspace->known_velocity = nullptr;
+    if (step.u != nullptr) {
+      work.long_trees.gather(island.problem, work.known_velocity, work.rest_velocity);
+      work.rest_workspace->known_velocity = &work.rest_velocity;
+    }
+    const bool is_strict = asks && attempt == 0 && strict_options_ != nullptr;
+    work.status = solver_->solve(others, is_strict ? *strict_options_ : *rest_options_, *work.rest_workspace, rest);
+    if (work.status == SolveStatus::kSolved || !is_strict) break;
+    work.conflict = rest.infeasible && give_up_recovery(c, island);
+  }
+  bool is_finite = work.status != SolveStatus::kInvalidProblem && work.status != SolveStatus::kUnsupported &&
+                   (rest.lambda.size() == work.long_trees.rest().nrow()) &&
+                   work.long_trees.finish(equations, rest.lambda, whole.lambda);
+  if (is_finite) {
+    whole.iterations = 1 + rest.iterations;
+    whole.factorizations = 1 + rest.factorizations;
+    whole.stage = rest.stage;
+    whole.message = rest.message;
+  }
+  work.times.solve += clock.lap();
+  if (is_finite) {
+    work.residuals = work.long_trees.certify(equations, whole.lambda, work.certificate, whole.u);
+  } else {
+    if (work.status == SolveStatus::kSolved) work.status = SolveStatus::kStalled;
+    whole.lambda.setZero(island.problem.nrow());
+    whole.u.setZero(island.problem.nrow());
+  }
+  keep_answer(step, island, work);
+  work.times.certify += clock.lap();
+}
+
 // Islands have rows of their own, of lambda and of the constraints, so that threads do not meet there.
 void IslandSolver::solve_island(int index, int thread, const Step& step, StageClock& clock) {
   Work& work = *work_[at(index)];
@@ -213,10 +286,12 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   work.times = {};
   work.residuals = {};
   work.conflict = false;
-  if (!islands_.fits(index, c)) {
+  const bool is_long = step.data.long_trees.used;
+  if (is_long ? !islands_.fits_without_equalities(index, c) : !islands_.fits(index, c)) {
     refuse_island(step, islands_[index], work);
     return;
   }
+  if (is_long) return solve_long_trees(index, step, work, clock);
   islands_.build_rows(index, c, step.h);
   TreeIsland& island = islands_[index];
   bool is_done = accept_start(step, island, scratch, work);
@@ -239,13 +314,7 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
     solve_whole(step, island, primal, work);
     finish_island(step, island.problem, work, clock);
   }
-  const Blocks& blocks = island.problem.blocks;
-  for (int k = 0; k < blocks.count(); ++k) {
-    const double* from = work.solution.lambda.data() + blocks.row[at(k)];
-    const int to = c.blocks.row[at(island.blocks[at(k)])];
-    std::copy_n(from, blocks.size(k), step.lambda.data() + to);
-    if (step.u != nullptr) std::copy_n(work.solution.u.data() + blocks.row[at(k)], blocks.size(k), step.u->data() + to);
-  }
+  keep_answer(step, island, work);
   work.times.certify += clock.lap();
 }
 

@@ -11,6 +11,7 @@
 #include "touchstone/contact/certify.hpp"
 #include "touchstone/contact/laws/certify_law.hpp"
 #include "touchstone/sim/islands.hpp"
+#include "touchstone/sim/long_tree_solver.hpp"
 #include "touchstone/sim/loop_elimination.hpp"
 #include "touchstone/sim/minimum_norm.hpp"
 #include "touchstone/sim/options.hpp"
@@ -65,6 +66,7 @@ class IslandSolver {
     Solution rest_solution;
     VectorX rest_velocity;  // u of the warm start of the rest
     MinimumNorm minimum_norm;
+    LongTreeSolver long_trees;
     VectorX known_velocity;  // u of the warm start
     VectorX found;           // what the solver found, if impulses of least norm are tried instead
     CertificateWorkspace certificate;
@@ -77,6 +79,8 @@ class IslandSolver {
   bool accept_start(const Step& step, const TreeIsland& island, TreeIslands::Scratch& scratch, Work& work) const;
   bool solve_without_loops(const ContactProblem& problem, Work& work) const;
   void solve_whole(const Step& step, TreeIsland& island, PrimalSource& primal, Work& work) const;
+  void solve_long_trees(int index, const Step& step, Work& work, StageClock& clock);
+  void keep_answer(const Step& step, const TreeIsland& island, const Work& work) const;
   static void refuse_island(const Step& step, const TreeIsland& island, Work& work);
   void finish_island(const Step& step, const ContactProblem& problem, Work& work, StageClock& clock) const;
 

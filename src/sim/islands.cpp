@@ -4,6 +4,7 @@
 #include <bit>
 #include <span>
 
+#include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/contact/problem_parts.hpp"
 #include "touchstone/math/lanes.hpp"
@@ -336,7 +337,20 @@ bool TreeIslands::fits(int island, const Constraints& c) const {
   return entries <= kMostEntries;
 }
 
+bool TreeIslands::fits_without_equalities(int island, const Constraints& c) const {
+  double rows = 0.0;
+  for (const int block : islands_[at(island)]->blocks) {
+    if (c.blocks.type[at(block)] != BlockType::kEquality) rows += c.blocks.size(block);
+  }
+  return rows * rows <= kMostEntries;
+}
+
 void TreeIslands::build_problem(int index, const Model& model, const Constraints& c, double h, Scratch& scratch) {
+  if (!c.listed.empty()) {
+    throw Error({.where = {},
+                 .message = "paths to the root are so long that the matrix of the contact problem is not made",
+                 .remedy = "set the option long_trees=false"});
+  }
   build_rows(index, c, h);
   build_matrix(index, model, c, scratch);
 }

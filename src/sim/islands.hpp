@@ -56,6 +56,8 @@ class TreeIslands {
   static constexpr double kMostEntries = 1.6e8;
   // Whether the G of an island is below that.
   bool fits(int island, const Constraints& constraints) const;
+  // The same of a dense G of all rows that are no equalities (long_tree_solver.hpp).
+  bool fits_without_equalities(int island, const Constraints& constraints) const;
   // The problem of one island: G = Y' Y + R and g = J v_free + b. Needs solve_constraint_rows. May run for different
   // islands in different threads, each with a scratch of its own.
   void build_problem(int island, const Model& model, const Constraints& constraints, double h, Scratch& scratch);

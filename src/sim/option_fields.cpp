@@ -89,6 +89,7 @@ std::vector<OptionField> list_options(SimulatorOptions& options) {
            "that share the islands of a step; 0: one a processor");
   list.add("warm_start", options.warm_start, "begin with the impulses of the step before");
   list.add("islands", options.islands, "solve groups of bodies that do not touch one by one");
+  list.add("long_trees", options.long_trees, "step long chains without a mass matrix; derivatives need one");
   list.add("swept_margin", options.swept_margin, "look for contacts as far as bodies move in a step");
   list.add("margin", options.collision.margin, 0.0, 1.0, "m; contacts are kept up to this distance");
   list.add("stabilisation", options.stabilisation.method, {"position", "baumgarte"},

@@ -164,6 +164,9 @@ struct SimulatorOptions {
   bool warm_start = true;
   int threads = 1;      // that share the islands of a step; 0: one for each processor. The bits do not depend on it
   bool islands = true;  // groups of bodies that do not touch each other are solved one by one
+  // Models whose paths to the root are long are stepped without a mass matrix, where all else allows it
+  // (step_context.cpp): in time linear in bodies and loops. Derivatives of steps need the matrix.
+  bool long_trees = true;
 
   // Throws Error naming the field, its value and what is allowed.
   void validate() const;

@@ -7,6 +7,7 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
+#include "touchstone/dynamics/long_trees.hpp"
 #include "touchstone/math/vec3.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
 #include "touchstone/solvers/catalogue.hpp"
@@ -81,12 +82,19 @@ void PositionPass::copy_parts(const Constraints& from, int block, int row, int r
     const std::size_t start = part.start + at(row);
     part.start = rows_.J.size();
     rows_.J.resize(rows_.J.size() + at(own * part.count), 0.0);
-    rows_.Y.resize(rows_.J.size(), 0.0);
-    for (int k = 0; k < part.count; ++k) {
-      for (int r = 0; r < rows; ++r) {
-        rows_.J[part.start + at(own * k + r)] = from.J[start + at(stride * k + r)];
-        rows_.Y[part.start + at(own * k + r)] = from.Y[start + at(stride * k + r)];
+    const auto copy = [&](const AlignedVector& all, AlignedVector& to) {
+      for (int k = 0; k < part.count; ++k) {
+        for (int r = 0; r < rows; ++r) to[part.start + at(own * k + r)] = all[start + at(stride * k + r)];
       }
+    };
+    copy(from.J, rows_.J);
+    if (part.list >= 0) {  // of rows with lists no Y is made
+      const auto first = from.listed.begin() + part.list;
+      part.list = static_cast<int>(rows_.listed.size());
+      rows_.listed.insert(rows_.listed.end(), first, first + part.count);
+    } else {
+      rows_.Y.resize(rows_.J.size(), 0.0);
+      copy(from.Y, rows_.Y);
     }
     rows_.parts.push_back(part);
   }
@@ -179,15 +187,17 @@ bool PositionPass::gather(const Step& step) {
 // The metric with springs and servos, if there are any.
 bool PositionPass::stiffen(const Step& step) {
   // What moves by less than the slop in all rises no farther.
-  if (!step.springs || longest_ <= step.options.slop ||
-      !factorize_stiff(step.model, step.parameters, kStiffTime, step.data, stiff_))
-    return false;
+  if (!step.springs || longest_ <= step.options.slop) return false;
+  if (step.data.long_trees.used) {
+    return stiff_diagonal(step.model, step.parameters, kStiffTime, step.data, stiff_diagonal_);
+  }
+  if (!factorize_stiff(step.model, step.parameters, kStiffTime, step.data, stiff_)) return false;
   solve_constraint_rows(step.model, step.data.scope, stiff_.L, stiff_.D_inverse, rows_);
   return true;
 }
 
 // How the bodies of each row give way, m^2 where the row is an angle. Needs Y.
-void PositionPass::measure_rows() {
+void PositionPass::measure_rows(const Step& step) {
   const int n = rows_.rows();
   rows_.free_velocity.head(n).setZero();
   rows_.recovery.head(n).setZero();
@@ -197,6 +207,15 @@ void PositionPass::measure_rows() {
     const int stride = rows_.stride(block), first = rows_.blocks.row[at(block)], m = rows_.blocks.size(block);
     for (int p = 0; p < constraint.part_count; ++p) {
       const TreePart& part = rows_.parts[at(constraint.first_part + p)];
+      if (part.list >= 0) {  // what its own dofs give way by, which is all that the slack needs
+        const double* J = rows_.J.data() + part.start;
+        const int* dofs = rows_.dofs(step.model, part);
+        for (int k = 0; k < part.count; ++k, J += stride) {
+          const double weight = step.data.long_trees.motion.D_inverse(dofs[k]);
+          for (int r = 0; r < m; ++r) rows_.compliance[first + r] += J[r] * J[r] * weight;
+        }
+        continue;
+      }
       const double* Y = rows_.Y.data() + part.start;
       for (int k = 0; k < part.count; ++k, Y += stride) {
         for (int r = 0; r < m; ++r) rows_.compliance[first + r] += Y[r] * Y[r];
@@ -323,11 +342,41 @@ bool PositionPass::solve_by_default(const TreeIsland& island, Work& work) {
   return residuals.natv_relative <= kUsable;
 }
 
-// Returns false if the island has no answer that is good enough; it is not moved then, and hindered.
-bool PositionPass::solve_island(const Step& step, int index, Work& work) {
+// Where paths are long: equalities by elimination, the rest by the default solver. Adds to the displacement.
+bool PositionPass::solve_long_trees(const Step& step, int index, const VectorX& diagonal, Work& work) {
+  if (!islands_.fits_without_equalities(index, rows_)) return false;
   const TreeIsland& island = islands_[index];
-  bool is_usable = pivot(step, island, work);
-  if (!is_usable && islands_.fits(index, rows_)) {
+  islands_.build_rows(index, rows_, 0.0);
+  const LongTreeSolver::Island equations{step.model,    step.data,    diagonal,      rows_,
+                                         island.blocks, island.trees, island.problem};
+  if (!work.long_trees.begin(equations)) return false;
+  const ContactProblem& rest = work.long_trees.rest();
+  work.solution.lambda.setZero(rest.nrow());
+  if (rest.nrow() > 0) {
+    if (work.workspace == nullptr) work.workspace = solver_->make_workspace();
+    solver_->solve(rest, *solver_options_, *work.workspace, work.solution);
+  }
+  VectorX& lambda = work.all;
+  if (work.solution.lambda.size() != rest.nrow() || !work.long_trees.finish(equations, work.solution.lambda, lambda))
+    return false;
+  const Residuals residuals = work.long_trees.certify(equations, lambda, work.certificate, work.u);
+  residual_ = std::max(residual_, residuals.natv);
+  work.lambda.assign(lambda.begin(), lambda.end());
+  if (!(residuals.natv_relative <= kUsable)) return false;
+  displacement_ += work.long_trees.velocity_change();
+  return true;
+}
+
+// Returns false if the island has no answer that is good enough; it is not moved then, and hindered.
+bool PositionPass::solve_island(const Step& step, int index, bool is_stiff, Work& work) {
+  const TreeIsland& island = islands_[index];
+  bool is_usable = false;
+  if (step.data.long_trees.used) {
+    is_usable = solve_long_trees(step, index, is_stiff ? stiff_diagonal_ : step.data.long_trees.diagonal, work);
+  } else {
+    is_usable = pivot(step, island, work);
+  }
+  if (!is_usable && !step.data.long_trees.used && islands_.fits(index, rows_)) {
     islands_.build_problem(index, step.model, rows_, 0.0, scratch_);
     is_usable = solve_by_default(island, work);
   }
@@ -367,19 +416,21 @@ bool PositionPass::run(const Step& step) {
   hindered_ = -1;
   if (!gather(step)) return false;
   const bool is_stiff = stiffen(step);
-  measure_rows();
+  measure_rows(step);
   lambda_.setZero(std::max<Eigen::Index>(lambda_.size(), rows_.rows()));
   islands_.find(step.model, rows_, true);
   while (work_.size() < at(islands_.count())) work_.push_back(std::make_unique<Work>());
+  displacement_.setZero(step.model.nv);
   bool moved = false;
   for (int i = 0; i < islands_.count(); ++i) {
     if (!set_ways(step, islands_[i])) continue;
-    moved = solve_island(step, i, *work_[at(i)]) || moved;
+    moved = solve_island(step, i, is_stiff, *work_[at(i)]) || moved;
   }
   if (!moved) return false;
-  displacement_.setZero(step.model.nv);
-  add_constraint_force(step.model, rows_, lambda_, displacement_);
-  is_stiff ? solve(step.model, step.data.scope, stiff_, displacement_) : solve(step.model, step.data, displacement_);
+  if (!step.data.long_trees.used) {
+    add_constraint_force(step.model, rows_, lambda_, displacement_);
+    is_stiff ? solve(step.model, step.data.scope, stiff_, displacement_) : solve(step.model, step.data, displacement_);
+  }
   limit_motion(step);
   return displacement_.allFinite();
 }

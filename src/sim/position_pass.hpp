@@ -28,6 +28,7 @@
 #include "touchstone/math/principal_pivoting.hpp"
 #include "touchstone/sim/constraints.hpp"
 #include "touchstone/sim/islands.hpp"
+#include "touchstone/sim/long_tree_solver.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/solvers/solver.hpp"
 
@@ -75,6 +76,8 @@ class PositionPass {
     std::unique_ptr<SolverWorkspace> workspace;  // of solver_, if it was needed
     Solution solution;
     CertificateWorkspace certificate;
+    LongTreeSolver long_trees;
+    VectorX all, u;  // of its rows, where paths are long
   };
 
   double gap(const Step& step, int row) const;
@@ -86,12 +89,13 @@ class PositionPass {
   void add_rows(const Step& step, int block);
   void copy_parts(const Constraints& from, int block, int row, int rows);
   bool stiffen(const Step& step);
-  void measure_rows();
+  void measure_rows(const Step& step);
   bool set_ways(const Step& step, const TreeIsland& island);
   void build_dense(const Step& step, const TreeIsland& island, Work& work);
   bool pivot(const Step& step, const TreeIsland& island, Work& work);
   bool solve_by_default(const TreeIsland& island, Work& work);
-  bool solve_island(const Step& step, int island, Work& work);
+  bool solve_long_trees(const Step& step, int island, const VectorX& diagonal, Work& work);
+  bool solve_island(const Step& step, int island, bool is_stiff, Work& work);
   void limit_motion(const Step& step);
 
   std::unique_ptr<ContactSolver> solver_;  // of large islands
@@ -108,6 +112,7 @@ class PositionPass {
   std::vector<double> share_;     // of the same: that of the violation
   double longest_ = 0.0;          // m: way that a contact or limit asks for
   TreeFactor stiff_;              // of the metric with springs and servos
+  VectorX stiff_diagonal_;        // the same where paths are long
   VectorX lambda_, displacement_;
   double residual_ = 0.0, farthest_ = 0.0;
   int hindered_ = -1;

@@ -119,7 +119,7 @@ void clear_impulses(StepContext& s) {
 void assemble(StepContext& s) {
   s.clock.start();
   assemble_constraints(s.constraint_step(), s.constraints);
-  solve_constraint_rows(s.model, s.data.scope, s.data.L, s.data.D_inverse, s.constraints);
+  if (!s.data.long_trees.used) solve_constraint_rows(s.model, s.data.scope, s.data.L, s.data.D_inverse, s.constraints);
   clear_impulses(s);
   if (s.options.warm_start) s.cache.recall(s.constraints, s.contacts(), s.lambda, s.u);
   s.report.constraints = s.constraints.count();

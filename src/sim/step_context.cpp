@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "touchstone/base/error.hpp"
+#include "touchstone/dynamics/long_trees.hpp"
 
 namespace touchstone {
 
@@ -17,6 +18,14 @@ namespace {
 double chosen_step(const Model& model, const SimulatorOptions& options) {
   options.validate();
   return options.time_step > 0.0 ? options.time_step : model.options.time_step;
+}
+
+// Only what needs no factor of A: one step rule, hard constraints, the default solver; and where A is M and a diagonal.
+bool may_use_long_trees(const StepContext& s) {
+  const SimulatorOptions& o = s.options;
+  return o.long_trees && has_long_paths(s.model) && is_diagonal_beside_mass(s.model) &&
+         o.integrator == Integrator::kSemiImplicitEuler && o.accuracy == 0.0 && s.rules.is_exact &&
+         !s.rules.contact_laws && s.solver.entry().eliminates && !s.sleep.is_enabled() && !s.closure;
 }
 
 }  // namespace
@@ -69,7 +78,16 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
   if (options.stabilisation.loops == LoopClosing::kClosed && rules.is_exact &&
       options.stabilisation.passes(StabilisedKind::kLoop) && !(model.equalities.empty() && model.loop_joints.empty()))
     closure.emplace(model);
+  if (may_use_long_trees(*this)) use_long_trees(model, data);
   forget();
+}
+
+void StepContext::require_mass_matrix(const char* what) const {
+  if (!data.long_trees.used) return;
+  throw Error(
+      {.where = {},
+       .message = fmt::format("{} needs the mass matrix, and paths to the root are so long that none is made", what),
+       .remedy = "set the option long_trees=false"});
 }
 
 void StepContext::forget() {

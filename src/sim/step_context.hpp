@@ -119,6 +119,9 @@ struct StepContext {
   // Everything about earlier steps, for a state that does not come from them.
   void forget();
 
+  // Throws Error if the step has no mass matrix (SimulatorOptions::long_trees); `what` needs one.
+  void require_mass_matrix(const char* what) const;
+
   // Whether forces are evaluated at the start of the step.
   bool at_start() const { return remaining == h; }
   std::span<const Contact> contacts() const {

@@ -68,6 +68,7 @@ BlockMode block_mode(const Blocks& blocks, int block, const double* lambda, cons
 }
 
 StepRecord record_step(const StepContext& step) {
+  step.require_mass_matrix("a record of a step");
   StepRecord record;
   const Constraints& c = step.constraints;
   record.h = step.h;
