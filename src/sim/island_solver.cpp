@@ -257,9 +257,9 @@ void IslandSolver::solve_long_trees(int index, const Step& step, Work& work, Sta
     if (work.status == SolveStatus::kSolved || !is_strict) break;
     work.conflict = rest.infeasible && give_up_recovery(c, island);
   }
-  bool is_finite = work.status != SolveStatus::kInvalidProblem && work.status != SolveStatus::kUnsupported &&
-                   (rest.lambda.size() == work.long_trees.rest().nrow()) &&
-                   work.long_trees.finish(equations, rest.lambda, whole.lambda);
+  const bool is_finite = work.status != SolveStatus::kInvalidProblem && work.status != SolveStatus::kUnsupported &&
+                         (rest.lambda.size() == work.long_trees.rest().nrow()) &&
+                         work.long_trees.finish(equations, rest.lambda, whole.lambda);
   if (is_finite) {
     whole.iterations = 1 + rest.iterations;
     whole.factorizations = 1 + rest.factorizations;

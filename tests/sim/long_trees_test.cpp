@@ -56,7 +56,7 @@ ModelPtr ladder(int rungs, bool with_loops = true) {
     rung = bar(rail, down, {0.2, 0, 0});
     const int other = bar(rung, {0.2, 0, 0}, -down);
     if (!with_loops) continue;
-    const Vector3 top = above == 0 ? Vector3(0.2, 0, 0) : Vector3(0.2, 0, 0);
+    const Vector3 top(0.2, 0, 0);
     b.add_equality({.type = EqualityType::kConnect, .a = other, .b = above, .anchor_a = -down, .anchor_b = top});
   }
   return b.build();
