@@ -11,7 +11,7 @@
 
 namespace touchstone::gpu {
 
-constexpr int kBackendVersion = 1;  // of everything below, and of what it is given
+constexpr int kBackendVersion = 2;  // of everything below, and of what it is given
 constexpr const char* kBackendEntry = "touchstone_backend_table";
 
 // What went wrong in a call; empty: nothing.
