@@ -8,6 +8,7 @@
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
+#include "touchstone/diff/implicit_balance.hpp"
 #include "touchstone/sim/constraints/contact.hpp"
 #include "touchstone/sim/models/hard.hpp"
 #include "touchstone/sim/simulator.hpp"
@@ -34,18 +35,8 @@ VectorX multiply(const Model& model, const VectorX& L, const VectorX& D_inverse,
 }
 
 MatrixX jacobian(const Model& model, const Constraints& c) {
-  MatrixX J = MatrixX::Zero(c.rows(), model.nv);
-  for (int block = 0; block < c.count(); ++block) {
-    const Constraint& constraint = c.list[at(block)];
-    const int first = c.blocks.row[at(block)], rows = c.blocks.size(block), stride = c.stride(block);
-    for (int k = constraint.first_part; k < constraint.first_part + constraint.part_count; ++k) {
-      const TreePart& part = c.parts[at(k)];
-      const int* dofs = c.dofs(model, part);
-      for (int i = part.first; i < part.count; ++i) {
-        for (int r = 0; r < rows; ++r) J(first + r, dofs[i]) = c.J[part.start + at(stride * i + r)];
-      }
-    }
-  }
+  RowMatrixX J(c.rows(), model.nv);
+  fill_jacobian(model, c, J);
   return J;
 }
 

@@ -5,12 +5,8 @@
 
 namespace touchstone {
 
-void ImplicitBalance::begin(const Model& model, const Constraints& c, int columns) {
-  View J = J_.set_zero(c.rows(), model.nv);
-  force_.set_zero(model.nv, columns);
-  rows_.set_zero(c.rows(), columns);
-  set_law_changes(columns, 0);
-  dense_inverse_ = nullptr;
+void fill_jacobian(const Model& model, const Constraints& c, RowMatrixRef J) {
+  J.setZero();
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int first = c.blocks.row[at(block)], rows = c.blocks.size(block), stride = c.stride(block);
@@ -23,6 +19,14 @@ void ImplicitBalance::begin(const Model& model, const Constraints& c, int column
       }
     }
   }
+}
+
+void ImplicitBalance::begin(const Model& model, const Constraints& c, int columns) {
+  fill_jacobian(model, c, J_.resize(c.rows(), model.nv));
+  force_.set_zero(model.nv, columns);
+  rows_.set_zero(c.rows(), columns);
+  set_law_changes(columns, 0);
+  dense_inverse_ = nullptr;
 }
 
 Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, const VectorX& L,

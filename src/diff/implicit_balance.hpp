@@ -10,6 +10,9 @@
 
 namespace touchstone {
 
+// The rows of constraints as a dense matrix, nrow x nv.
+void fill_jacobian(const Model& model, const Constraints& constraints, RowMatrixRef J);
+
 class ImplicitBalance {
  public:
   using View = Growing<RowMatrixX>::View;
