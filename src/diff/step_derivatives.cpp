@@ -107,7 +107,10 @@ void StepDerivatives::linearise(const StepContext& step) {
   const Constraints& c = step.constraints;
   begin(step);
   set_position_rates(step);
-  if (has_laws) add_law_rates(step, *entry.law);
+  if (has_laws) {
+    add_law_rates(step, *entry.law);
+    forward_velocity(model_, step.before.v, data_);  // which are lost there
+  }
   add_rows(step);
   add_passive(step);
   add_actuators(step);

@@ -10,7 +10,8 @@
 // Everything between is differentiated analytically: dynamics, springs, dampers, servos, the impulses of all
 // constraints where each block stays in its mode (contact_derivatives.hpp), the motion of contact points and normals,
 // the integration on the manifold and the position pass. What is held fixed is listed in docs/derivatives.md and
-// counted in `held`. A warm call allocates nothing (with theta: little).
+// counted in `held`. A warm call allocates nothing (little with theta, compliant laws,
+// and midpoint with loops).
 #pragma once
 
 #include <optional>

@@ -238,8 +238,9 @@ void IslandSolver::solve_long_trees(int index, const Step& step, Work& work, Sta
   work.status = SolveStatus::kStalled;
   whole.clear_report();
   const bool asks = asks_for_recovery(c, island);
+  bool has_pivots = false;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const bool has_pivots = work.long_trees.begin(equations);
+    has_pivots = work.long_trees.begin(equations);
     work.times.assembly += clock.lap();
     if (!has_pivots) break;
     const ContactProblem& others = work.long_trees.rest();
@@ -257,7 +258,8 @@ void IslandSolver::solve_long_trees(int index, const Step& step, Work& work, Sta
     if (work.status == SolveStatus::kSolved || !is_strict) break;
     work.conflict = rest.infeasible && give_up_recovery(c, island);
   }
-  const bool is_finite = work.status != SolveStatus::kInvalidProblem && work.status != SolveStatus::kUnsupported &&
+  const bool is_finite = has_pivots && work.status != SolveStatus::kInvalidProblem &&
+                         work.status != SolveStatus::kUnsupported &&
                          (rest.lambda.size() == work.long_trees.rest().nrow()) &&
                          work.long_trees.finish(equations, rest.lambda, whole.lambda);
   if (is_finite) {

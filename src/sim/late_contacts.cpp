@@ -29,7 +29,8 @@ LateContacts::LateContacts(const Model& model, std::shared_ptr<const CollisionMo
                            const CollisionOptions& options, double slop)
     : detector_(std::move(shapes), without_margin(options)),
       tolerance_(std::max(0.5 * options.margin, slop)),
-      reach_(at(model.nbody), -1.0) {
+      reach_(at(model.nbody), -1.0),
+      next_velocity_(at(model.nbody)) {
   for (const Collider& c : detector_.shapes().colliders()) {
     if (c.fixed || c.half_space) continue;
     double& reach = reach_[at(c.body)];
@@ -38,8 +39,7 @@ LateContacts::LateContacts(const Model& model, std::shared_ptr<const CollisionMo
 }
 
 bool LateContacts::surprises(const Model& model, const VectorX& v, double time, Data& data) {
-  next_velocity_ = data.velocity;  // of what is not in the scope
-  std::swap(next_velocity_, data.velocity);
+  std::swap(next_velocity_, data.velocity);  // that of bodies which never move is zero in both
   forward_velocity(model, v, data);
   std::swap(next_velocity_, data.velocity);
   for (const IndexRange& range : data.scope.bodies) {

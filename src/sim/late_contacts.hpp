@@ -38,6 +38,8 @@ class LateContacts {
 
   // Forgets earlier calls.
   void reset() { detector_.reset(); }
+  // Other bodies sleep than before: it has not followed them to where they are.
+  void change_scope() { detector_.place_again(); }
 
  private:
   bool take(Contact contact, const Data& start, const Data& end, std::span<const Contact> known);

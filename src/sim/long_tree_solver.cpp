@@ -233,7 +233,8 @@ void LongTreeSolver::gather(const ContactProblem& problem, const VectorX& all, V
 bool LongTreeSolver::finish(const Island& island, const VectorX& rest, VectorX& lambda) {
   const ContactProblem& problem = island.problem;
   const double compliant = correct(island, rest, proximal_);
-  if (island.left_out >= 0.0 && compliant > island.left_out * largest_rate(problem)) {
+  // Where there are other rows build_rest has chosen, and they were solved for with that.
+  if (others_.rows() == 0 && island.left_out >= 0.0 && compliant > island.left_out * largest_rate(problem)) {
     proximal_ -= stated_;
     correct(island, rest, proximal_);
   }

@@ -23,7 +23,7 @@ bool find_late_contacts(StepContext& s) {
 
 bool meet(StepContext& s) {
   if (!s.model.options.contacts_enabled || !s.options.swept_margin || !s.rules.looks_ahead) return false;
-  for (int round = 0; round < kRounds && s.constraints.count() > 0; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     s.clock.start();
     const bool found = find_late_contacts(s);
     s.report.times.collision += s.clock.lap();

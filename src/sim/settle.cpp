@@ -35,6 +35,7 @@ void update_scope(StepContext& s) {
   s.data.scope.set(s.model, s.sleep.asleep());
   s.meter.set_scope(s.data.scope, whole - potential_energy(s.model, s.parameters, s.state, s.data));
   s.sleep.set_current();
+  s.late.change_scope();
   list_resting_contacts(s);
 }
 

@@ -59,15 +59,31 @@ TEST(LateContacts, ABallThatIsStruckDoesNotEndInTheNext) {
   }
 }
 
-TEST(LateContacts, WithoutThemItDoes) {
-  const ModelPtr model = scene_of(row_of_balls());
+// C strikes A, which meets B; both sleep. B has come there since the end of a step was looked at last.
+TEST(LateContacts, OfBodiesThatSleep) {
+  std::string bodies = "<geom type='plane' size='9 9 1' friction='0.1'/>";
+  const char* places[] = {"0.02 0 .03", "-0.042 0 .03", "-0.2 0 .03", "-1 0 .03", "-1.2 0 .03"};
+  for (const char* place : places) {
+    bodies += fmt::format("<body pos='{}'><freejoint/><geom type='box' size='.03 .03 .03' mass='1'/></body>", place);
+  }
+  const ModelPtr model = scene_of(bodies, "0 0 -9.81");
   SimulatorOptions options;
-  options.swept_margin = false;
+  options.sleep.mode = SleepMode::kOn;
   Simulator sim(model, options);
   State start(*model);
-  start.v[6 * 12] = 10.0;
+  start.q[0] = 0.9, start.q[2] = 0.5;  // B, far away and in the air
+  start.v[0] = -2.8;
+  start.v[6 * 4] = 10.0;  // far away one box strikes another
   sim.reset(start);
-  EXPECT_GT(run(sim, 100).penetration, 5e-3);
+  run(sim, 20);
+  sim.state().v.segment(18, 12).setZero();
+  run(sim, 180);
+  sim.state().q.segment(0, 7) = model->reference_q.segment(0, 7);
+  sim.state().v.setZero();
+  run(sim, 1000);
+  ASSERT_TRUE(sim.is_asleep(1) && sim.is_asleep(2));
+  sim.state().v[6 * 2] = 10.0;  // C
+  EXPECT_LT(run(sim, 60).penetration, 8e-4);
 }
 
 // A rod with one end on a drum turns about that end, so fast that the other one would be 9 mm inside after a step.

@@ -66,6 +66,8 @@ class CollisionDetector {
 
   // Forgets everything about earlier calls: the next one gives what a new detector would.
   void reset();
+  // What is outside of the scope may have moved since the last call.
+  void place_again() { placed_ = false; }
 
   // The nearest shape on a ray, as of the last detect. `direction` may have any length. Shapes of `ignored_body` are
   // not seen.
