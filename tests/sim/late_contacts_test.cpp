@@ -62,7 +62,7 @@ TEST(LateContacts, ABallThatIsStruckDoesNotEndInTheNext) {
 // C strikes A, which meets B; both sleep. B has come there since the end of a step was looked at last.
 TEST(LateContacts, OfBodiesThatSleep) {
   std::string bodies = "<geom type='plane' size='9 9 1' friction='0.1'/>";
-  const char* places[] = {"0.02 0 .03", "-0.042 0 .03", "-0.2 0 .03", "-1 0 .03", "-1.2 0 .03"};
+  const char* places[] = {"0.02 0 .03", "-0.044 0 .03", "-0.185 0 .03", "-1 0 .03", "-1.2 0 .03"};
   for (const char* place : places) {
     bodies += fmt::format("<body pos='{}'><freejoint/><geom type='box' size='.03 .03 .03' mass='1'/></body>", place);
   }
