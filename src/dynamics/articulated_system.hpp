@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/articulated_inertia.hpp"
 #include "touchstone/model/model.hpp"
 
@@ -34,7 +35,7 @@ struct RowList {
 
   int count() const { return static_cast<int>(row.size()) - 1; }
   int rows() const { return row.back(); }
-  int size(int block) const { return row[static_cast<std::size_t>(block + 1)] - row[static_cast<std::size_t>(block)]; }
+  int size(int block) const { return row[at(block + 1)] - row[at(block)]; }
   void clear();
   // Begins a block; then its entries; then end_block.
   void add_entry(int of_dof, const double* values, int count);

@@ -71,7 +71,7 @@ class BackendBatch final : public WorldBatch {
     };
     const int count = ask(0);
     found.key.resize(static_cast<std::size_t>(count));
-    found.impulse.resize(static_cast<std::size_t>(impulse_width(sizes()) * count));
+    found.impulse.resize(static_cast<std::size_t>(impulse_width(sizes())) * static_cast<std::size_t>(count));
     ask(count);
     return found;
   }
