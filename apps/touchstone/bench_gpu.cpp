@@ -98,7 +98,9 @@ Json measure_system(const std::string& name, const Scene& scene, const std::stri
                     const BatchExtent& extent) {
   Json out{{"name", name}, {"dofs", scene.model->nv}, {"refused", unsupported_features(*scene.model)}};
   if (!out.at("refused").empty()) return out;
-  const gpu::ModelArrays arrays = make_model_arrays(*scene.model, scene.options);
+  SimulatorOptions options = scene.options;
+  options.stabilisation.method = Stabilisation::kBaumgarte;  // the default of batches on a device (docs/gpu.md)
+  const gpu::ModelArrays arrays = make_model_arrays(*scene.model, options);
   try {
     const auto batch = library.empty() ? gpu::make_cpu_batch(arrays, extent.worlds)
                                        : gpu::make_backend_batch(gpu::load_backend(library), arrays, extent.worlds);

@@ -1,4 +1,5 @@
 // touchstone run: a scene from start to end, with its certificate.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -43,8 +44,36 @@ void check_files(const RunOptions& options) {
   }
 }
 
+constexpr int kNotGiven = -1;
+
+// What only a batch has.
+void check_batch(BatchRequest& batch) {
+  const char* given = batch.worlds > 0           ? "--worlds"
+                      : batch.world != kNotGiven ? "--world"
+                      : batch.noise >= 0.0       ? "--noise"
+                                                 : nullptr;
+  if (batch.device.empty() && given != nullptr)
+    throw Error("{} needs --device: 'lanes' steps many worlds on the processor, 'cuda' on a GPU", given);
+  batch.world = std::max(batch.world, 0);
+  batch.noise = std::max(batch.noise, 0.0);
+}
+
+// Says so where the batch and the simulator disagree about the world that is shown.
+void warn_of_difference(const RunResult& result) {
+  constexpr double kMost = 1e-2;  // m/s or rad/s
+  if (result.batch_json.is_null()) return;
+  const double difference = result.batch_json.at("difference").get<double>();
+  if (difference <= kMost) return;
+  const std::string text = fmt::format(
+      "velocities of the shown world and of the simulator that follows it were {:.1e} m/s or rad/s apart after a step; "
+      "contacts, forces and energy are the simulator's",
+      difference);
+  show_warnings(std::vector<Warning>{{Origin{}, text}});
+}
+
 int run(RunOptions options) {
   check_files(options);
+  check_batch(options.request.batch);
   const Scene scene = load(options.scene);
   show_warnings(scene);
   const bool temporary = !options.csv.empty() && options.request.record.empty();
@@ -55,6 +84,7 @@ int run(RunOptions options) {
   options.request.progress = !options.quiet;
   const InterruptWatch interrupt;
   const RunResult result = run_scene(scene, options.request, interrupt);
+  warn_of_difference(result);
   if (!options.csv.empty()) write_tables(options.request.record, options.csv);
   if (temporary) std::filesystem::remove(options.request.record);
   if (!options.html.empty()) write_html(result.replay, options.html);
@@ -91,6 +121,8 @@ void add_run_command(Command app, Context& context) {
       .add_option("--csv", options->csv, "Write steps.csv and contacts.csv into this folder; made if it is not there")
       .option_text("DIR");
   BatchRequest& batch = options->request.batch;
+  batch.world = kNotGiven;
+  batch.noise = kNotGiven;
   command.add_option("--device", batch.device, "Step many worlds: on one 'lane' of the processor, or with CUDA")
       .option_text("lanes|cuda")
       .check(one_of({"lanes", "cuda"}));
@@ -123,9 +155,10 @@ The checks cover all steps, from the first impact to the last: the worst natv ag
 were not solved, the deepest penetration and the largest error of limits and equalities against 1 mm (or 1 mrad). With
 softened constraints (--option constraints=mujoco) bodies overlap by intent; then only steps that were not solved count.
 
-With --device every world of a batch is stepped by the code of a GPU (docs/gpu.md) with the scene's inputs, and the checks
-cover all of them. The simulator follows one world: each of its steps starts where that world is, so that contacts,
-forces, energy, replay and recording are of that world; how far both are apart after a step is said.
+With --device every world of a batch is stepped by the code of a GPU (docs/gpu.md) with the scene's inputs and options.
+The simulator follows one world: each of its steps starts where that world is, so that contacts, forces, energy, replay
+and recording are of that world; how far both are apart after a step is said, with a warning above 0.01 m/s. The worst
+natv of the batch and lost worlds are checked over all worlds, everything else on the world that is shown.
 
 Exit codes:
   0    all checks passed

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <stdexcept>
 
 #include <fmt/core.h>
@@ -25,10 +26,9 @@ std::string library_of(const std::string& device) {
   const char* path = std::getenv("TOUCHSTONE_CUDA_LIBRARY");
   if (path != nullptr && std::filesystem::exists(path)) return path;
   throw Error(
-      "--device cuda: {}; install touchstone-sim-cuda beside touchstone-sim, or build it where nvcc is (cmake -S "
-      "bench/gpu "
-      "-B build/gpu && cmake --build build/gpu) and set TOUCHSTONE_CUDA_LIBRARY to build/gpu/libtouchstone_cuda.so; "
-      "--device lanes runs the same code on the processor",
+      "--device cuda: {}. Where nvcc is, build it in a clone: cmake -S bench/gpu -B build/gpu && cmake --build "
+      "build/gpu, then set TOUCHSTONE_CUDA_LIBRARY to build/gpu/libtouchstone_cuda.so (scripts/build_cuda_wheel.py "
+      "builds the wheel touchstone-sim-cuda for Python); --device lanes runs the same code on the processor",
       path == nullptr ? std::string("no library of the backend is known (TOUCHSTONE_CUDA_LIBRARY is not set)")
                       : fmt::format("TOUCHSTONE_CUDA_LIBRARY is '{}', and no such file exists", path));
 }
@@ -43,6 +43,11 @@ auto guarded(const std::string& device, const Work& work) -> decltype(work()) {
   } catch (const std::runtime_error& error) {
     throw Error("--device {}: {}", device, error.what());
   }
+}
+
+// The largest so far; what is not a number stays.
+void keep_largest(double value, double& largest) {
+  if (!(value <= largest) && largest == largest) largest = value;
 }
 
 void repeat(const VectorX& values, int times, std::vector<double>& all) {
@@ -126,15 +131,17 @@ void BatchRun::follow(const Simulator& sim) {
   });
   read_world();
   const double* v = v_.data() + at(request_.world) * at(nv_);
-  for (int i = 0; i < nv_; ++i) difference_ = std::max(difference_, std::abs(v[i] - sim.state().v[i]));
+  for (int i = 0; i < nv_; ++i) keep_largest(std::abs(v[i] - sim.state().v[i]), difference_);
   for (int w = 0; w < request_.worlds; ++w) {
     ++steps_;
     const int status = status_[at(w)];
     above_ += status == 1 ? 1 : 0;
     lost_ += status > 1 ? 1 : 0;
     if (status > 1) continue;
-    if (!(natv_[at(w)] <= worst_)) worst_ = natv_[at(w)];
-    if (certificates_.size() < kMostCertificates) certificates_.push_back(natv_[at(w)]);
+    const double natv = natv_[at(w)];
+    keep_largest(natv, worst_);
+    if (certificates_.size() < kMostCertificates)
+      certificates_.push_back(std::isnan(natv) ? std::numeric_limits<double>::infinity() : natv);  // sorted later
   }
 }
 

@@ -31,6 +31,17 @@ def cuda_library() -> str:
         raise _core.Error(_HOW_TO_GET) from None
 
 
+_OF_THE_BATCH = (
+    "tolerance",
+    "sweeps",
+    "more_sweeps",
+    "most_sweeps",
+    "small_pool",
+    "middle_pool",
+    "large_pool",
+)  # options that a Simulator does not have, or means otherwise
+
+
 class DeviceArray:
     """Numbers of all worlds in the memory of a GPU. No copy: torch.from_dlpack, jax.dlpack.from_dlpack, cupy.asarray.
 
@@ -81,6 +92,8 @@ class DeviceBatch:
 
     Options: dt, tolerance (of natv), sweeps, more_sweeps, most_sweeps (above 0: certified mode), small_pool,
     middle_pool, large_pool (contacts that a world has room for), and those of Simulator that do not change the method.
+    stabilisation is 'baumgarte' unless given, which is not a Simulator's default: 'position' is the Simulator's pass,
+    and costs a third to a half of the steps a second on a GPU (docs/gpu.md).
     """
 
     STATUS = ("solved", "above the tolerance", "too many contacts", "diverged")
@@ -99,8 +112,9 @@ class DeviceBatch:
             raise _core.Error(f"device='{device}' does not support: {named}; use device='cpu' (docs/gpu.md)")
         self.device = device
         library = cuda_library() if device == "cuda" else ""
+        options.setdefault("stabilisation", "baumgarte")
         self._core = _core.WorldBatch(model, int(worlds), library=library, **options)
-        self._dt = float(options.get("dt", 0.0))
+        self._options = {name: value for name, value in options.items() if name not in _OF_THE_BATCH}
 
     # --- as Batch ---
 
@@ -294,10 +308,13 @@ class DeviceBatch:
         self._core.synchronize()
 
     def simulator(self, world: int) -> _core.Simulator:
-        """A simulator in the state of a world, with the parameters of the model: to look at, view, record."""
+        """A simulator in the state of a world, with the parameters of the model: to look at, view, record.
+
+        It has the options of the batch (dt, integrator, stabilisation, ...), but its own tolerance.
+        """
         if not 0 <= world < self.worlds:
             raise _core.Error(f"world {world}; there are {self.worlds}")
-        sim = _core.Simulator(self.model, dt=self._dt)
+        sim = _core.Simulator(self.model, **self._options)
         self._place(sim, world)
         if self.model.nu:
             sim.control[:] = self._copy("control")[world]
@@ -308,7 +325,7 @@ class DeviceBatch:
 
         Controls and forces are those that the batch has now. The recording is made by a simulator whose every step
         starts where the world is, so that contacts, forces and certificates are in it, by the simulator; it has the
-        model's parameters. Returns that simulator, at the world's last state. Reads the state after each step: for
+        options of the batch and the model's parameters. Returns that simulator, at the world's last state. Reads the state after each step: for
         looking, not for training.
         """
         if steps < 1 or every < 1:
@@ -353,7 +370,8 @@ class Batch(_core.Batch):
     """Many worlds of one model. Worlds do not touch each other.
 
     device: 'cpu' (threads, everything a Simulator can do), 'cuda' (a GPU) or 'lanes' (the code of the GPU on one
-    processor). The last two give a DeviceBatch, with the same calls and layout, and refuse what they cannot step.
+    processor). The last two give a DeviceBatch, with the same calls and layout, and refuse what they cannot step; their
+    default is stabilisation='baumgarte'.
     """
 
     def __new__(cls, model: _core.Model, worlds: int, *, device: str = "cpu", **options: Any) -> Any:

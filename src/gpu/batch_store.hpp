@@ -84,6 +84,7 @@ class StoredBatch : public WorldBatch {
   void set_parameter(WorldParameter parameter, const double* values) override {
     synchronize();
     const auto k = static_cast<std::size_t>(parameter);
+    const double* before = view_.parameters.array[k];
     if (values == nullptr) {
       parameters_[k] = Array<double>();
       view_.parameters.array[k] = nullptr;
@@ -91,7 +92,8 @@ class StoredBatch : public WorldBatch {
       check_parameter(parameter, values);
       make_parameter(k).write(values);
     }
-    parameters_changed();
+    // Captured steps hold addresses, not values.
+    if (view_.parameters.array[k] != before) parameters_changed();
   }
   void parameter(WorldParameter parameter, double* values) const override {
     synchronize();

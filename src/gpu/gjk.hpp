@@ -293,21 +293,24 @@ TOUCHSTONE_LANE Projection project_foot(const Epa& e, const EpaFace& f) {
   return project_triangle(points, 0, 1, 2);
 }
 
+// Touching without depth along `flat`, where the first vertices of the polytope span no volume.
+TOUCHSTONE_LANE void touch_flat(const Epa& e, Vec flat, CoreContact& found) {
+  found.distance = 0.0, found.normal = flat;
+  const int count = e.vertices < 4 ? e.vertices : 4;
+  Vec points[4];
+  for (int i = 0; i < count; ++i) points[i] = e.vertex[i].w;
+  const Projection projection = project_simplex(points, count);
+  found.on_a = {0, 0, 0};
+  for (int i = 0; i < count; ++i) found.on_a = found.on_a + projection.weight[i] * e.vertex[i].a;
+  found.on_b = found.on_a;
+}
+
 // The least way out of an overlap, from the simplex in which GJK has found the origin.
 TOUCHSTONE_LANE void expand(ConvexPair& pair, const Simplex& s, Epa& e, CoreContact& found) {
   constexpr double kTolerance = 1e-9, kKeepFace = 1e-14, kMiss = 1e-12;
   Vec flat;
   found.beyond = false;
-  if (!start_polytope(pair, s, e, flat)) {
-    found.distance = 0.0, found.normal = flat;
-    Vec points[4];
-    for (int i = 0; i < e.vertices; ++i) points[i] = e.vertex[i].w;
-    const Projection projection = project_simplex(points, e.vertices);
-    found.on_a = {0, 0, 0};
-    for (int i = 0; i < e.vertices; ++i) found.on_a = found.on_a + projection.weight[i] * e.vertex[i].a;
-    found.on_b = found.on_a;
-    return;
-  }
+  if (!start_polytope(pair, s, e, flat)) return touch_flat(e, flat, found);
   const double tolerance = kTolerance * pair.scale, tie = kKeepFace * pair.scale;
   double upper = 1e300, least_miss = 1e300;
   bool accepted = false;
@@ -341,6 +344,15 @@ TOUCHSTONE_LANE void expand(ConvexPair& pair, const Simplex& s, Epa& e, CoreCont
     if (reach < upper) upper = reach, best = f;
     e.vertex[e.vertices] = p;
     if (!expand_polytope(e, e.vertices++, tie)) break;
+  }
+  if (!(upper < 1e300)) {  // slivers alone: the vertices are in a line
+    Vec line = {1, 0, 0};
+    double longest = 0.0;
+    for (int i = 1; i < 4; ++i) {
+      const Vec d = e.vertex[i].w - e.vertex[0].w;
+      if (length(d) > longest) longest = length(d), line = (1.0 / longest) * d;
+    }
+    return touch_flat(e, perpendicular_to(line), found);
   }
   const Projection projection = project_foot(e, best);
   found.distance = -upper;

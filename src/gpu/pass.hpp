@@ -114,6 +114,7 @@ TOUCHSTONE_LANE double limit_motion(const Team& team, const ModelView& m, double
 // After wants_pass: moves world.q. The arrays of the step are those at its start.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void recover(const Team& team, const ModelView& m, WorldState& world, Scratch<Real>& s, PassMemory& p) {
+  team.sync();  // wants_pass has written since_pass in one lane
   const int nv = m.sizes.nv, candidates = s.block_count + m.sizes.equality_rows;
   const double margin = m.settings.contact_margin, reach = most(*world.reach, 0.5 * margin), time = *world.since_pass;
   TOUCHSTONE_ROLLED

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -137,6 +138,49 @@ TEST(BackendCones, ImpulsesOfABatchAreCertified) {
   }
   EXPECT_GT(share_below(truth, 2e-3), 0.9);
   EXPECT_GT(share_below(truth, 1e-4), 0.5);
+}
+
+// A pair whose sliding friction differs between its tangents, and one that also rolls more easily one way.
+ModelPtr anisotropic_pair(const Shape& shape, int dimension, const std::array<double, 5>& friction) {
+  ModelBuilder builder("anisotropic");
+  const int floor = builder.add_shape({.name = "floor", .shape = {.type = ShapeType::kPlane}});
+  const int body = builder.add_body({.name = "body", .inertia = mass_properties(shape, 1000.0)});
+  builder.add_joint({.body = body, .type = JointType::kFree});
+  const int own = builder.add_shape({.name = "own", .body = body, .shape = shape});
+  builder.add_contact_pair(
+      {.name = "pair", .shape_a = floor, .shape_b = own, .contact_dimension = dimension, .friction = friction});
+  return builder.build();
+}
+
+TEST(BackendCones, AnisotropicPairsAreCertifiedByTheSimulator) {
+  struct Case {
+    ShapeType type;
+    int dimension;
+    std::array<double, 5> friction;
+  };
+  const Case cases[] = {{ShapeType::kBox, 3, {0.8, 0.3, 0.0, 0.0, 0.0}},
+                        {ShapeType::kSphere, 3, {0.8, 0.3, 0.0, 0.0, 0.0}},
+                        {ShapeType::kBox, 6, {0.8, 0.3, 0.01, 0.02, 0.004}},
+                        {ShapeType::kSphere, 6, {0.6, 0.6, 0.01, 0.02, 0.004}}};
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  for (const Case& c : cases) {
+    WorldFixture world(anisotropic_pair({.type = c.type, .size = Vector3(0.1, 0.1, 0.1)}, c.dimension, c.friction));
+    for (int k = 0; k < 20; ++k) {
+      State state(world.simulator().model());
+      state.q[2] = 0.0999;
+      state.v << 3.0 * uniform(random), 3.0 * uniform(random), -0.2, random_vector3(random);
+      world.simulator().reset(state);
+      ASSERT_TRUE(world.prepare());
+      EXPECT_LT(world.solve(1e-9, 5000), 1e-8);
+      ASSERT_GT(world.scratch().block_count, 0);
+      for (int block = 0; block < world.scratch().block_count; ++block)
+        EXPECT_EQ(world.scratch().blocks[block].type, gpu::BlockType::kCone);
+      EXPECT_LT(world.certified(), 1e-7) << "dimension " << c.dimension << ", state " << k;
+      if (world.scratch().block_count > 1) continue;  // solutions of several contacts with friction are not unique
+      EXPECT_LT(world.velocity_difference(), 1e-5) << "dimension " << c.dimension << ", state " << k;
+    }
+  }
 }
 
 TEST(BackendCones, ProjectionIsThatOfTheSimulator) {

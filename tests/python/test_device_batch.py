@@ -155,9 +155,10 @@ def test_a_world_can_be_recorded(tmp_path: Path) -> None:
 
 def test_stabilisation_is_the_simulators() -> None:
     model = ts.load_string(BOX)
-    for options in ({}, {"stabilisation": "baumgarte"}):
-        batch = ts.Batch(model, 1, device="lanes", tolerance=1e-8, most_sweeps=1000, **options)
-        sim = ts.Simulator(model, **options)
+    for method in (None, "baumgarte", "position"):
+        given = {} if method is None else {"stabilisation": method}
+        batch = ts.Batch(model, 1, device="lanes", tolerance=1e-8, most_sweeps=1000, **given)
+        sim = ts.Simulator(model, stabilisation=method or "baumgarte")  # the default of batches on a device
         for engine in (batch, sim):
             q = engine.q[0] if engine is batch else engine.state.q
             q[2] = 0.095
@@ -165,3 +166,19 @@ def test_stabilisation_is_the_simulators() -> None:
         batch.step(20)
         sim.step(20)
         np.testing.assert_allclose(batch.q[0], sim.state.q, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["baumgarte", "position"])
+def test_a_recording_has_the_options_of_the_batch(tmp_path: Path, method: str) -> None:
+    model = ts.load_string(BOX)
+    options = {"stabilisation": method, "slop": 2e-4, "dt": 0.004}
+    batch = ts.Batch(model, 2, device="lanes", tolerance=1e-8, most_sweeps=1000, **options)
+    batch.q[1, 2] = 0.095  # 5 mm in the floor
+    batch.forget()
+    path = tmp_path / "box.h5"
+    sim = batch.record(1, 1, path)
+    recording = ts.Recording(path)
+    np.testing.assert_allclose(recording.v[-1], batch.v[1], atol=1e-6)
+    np.testing.assert_allclose(recording.q[-1], batch.q[1], atol=1e-6)
+    assert (batch.v[1, 2] > 0.1) == (method == "baumgarte")  # thrown by Baumgarte's rule, moved by the pass
+    assert sim.dt == 0.004

@@ -14,8 +14,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 template <int kLanes, bool kOwn = false, bool kGeneral = false>
 void start(const Launch& launch, const Work& work) {
+  Work own = work;
+  own.lanes = kLanes;  // of the kernel, whatever the options ask for
   const std::size_t bytes = stage_bytes<CollideStage>(launch, work.pool);
-  launch_kernel(collide_kernel<kLanes, kOwn, kGeneral>, work, bytes, launch, work.pool, work.list, bytes);
+  launch_kernel(collide_kernel<kLanes, kOwn, kGeneral>, own, bytes, launch, work.pool, work.list, bytes);
 }
 
 }  // namespace

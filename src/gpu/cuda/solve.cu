@@ -15,8 +15,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 template <int kLanes, bool kOwn = false, bool kGeneral = false>
 void start(const Launch& launch, const Work& work, int sweeps) {
+  Work own = work;
+  own.lanes = kLanes;  // of the kernel, whatever the options ask for
   const std::size_t bytes = stage_bytes<SolveStage>(launch, work.pool);
-  launch_kernel(solve_kernel<kLanes, kOwn, kGeneral>, work, bytes, launch, work.pool, work.list, bytes, sweeps);
+  launch_kernel(solve_kernel<kLanes, kOwn, kGeneral>, own, bytes, launch, work.pool, work.list, bytes, sweeps);
 }
 
 }  // namespace
