@@ -104,6 +104,23 @@ int run(RunOptions options) {
   return exit_code(result, options.lenient);
 }
 
+void add_batch_options(Command& command, BatchRequest& batch) {
+  batch.world = kNotGiven;
+  batch.noise = kNotGiven;
+  command.add_option("--device", batch.device, "Step many worlds: on one 'lane' of the processor, or with CUDA")
+      .option_text("lanes|cuda")
+      .check(one_of({"lanes", "cuda"}));
+  command.add_option("--worlds", batch.worlds, "With --device: how many")
+      .option_text("N [16, 1024]")
+      .check(number_between(1, 1'000'000));
+  command.add_option("--world", batch.world, "With --device: the one that is shown and recorded")
+      .option_text("K [0]")
+      .check(number_between(0, 1'000'000));
+  command.add_option("--noise", batch.noise, "With --device: velocities of each world up to so far from the scene's")
+      .option_text("V [0]")
+      .check(number_between(0.0, 1e3));
+}
+
 }  // namespace
 
 void add_run_command(Command app, Context& context) {
@@ -120,21 +137,7 @@ void add_run_command(Command app, Context& context) {
   command
       .add_option("--csv", options->csv, "Write steps.csv and contacts.csv into this folder; made if it is not there")
       .option_text("DIR");
-  BatchRequest& batch = options->request.batch;
-  batch.world = kNotGiven;
-  batch.noise = kNotGiven;
-  command.add_option("--device", batch.device, "Step many worlds: on one 'lane' of the processor, or with CUDA")
-      .option_text("lanes|cuda")
-      .check(one_of({"lanes", "cuda"}));
-  command.add_option("--worlds", batch.worlds, "With --device: how many")
-      .option_text("N [16, 1024]")
-      .check(number_between(1, 1'000'000));
-  command.add_option("--world", batch.world, "With --device: the one that is shown and recorded")
-      .option_text("K [0]")
-      .check(number_between(0, 1'000'000));
-  command.add_option("--noise", batch.noise, "With --device: velocities of each world up to so far from the scene's")
-      .option_text("V [0]")
-      .check(number_between(0.0, 1e3));
+  add_batch_options(command, options->request.batch);
   command.add_option("--html", options->html, "Write a replay that opens in any browser").option_text("FILE.html");
   const Option json = command.add_flag("--json", options->json, "The closing figures, for programs");
   command.add_flag("--quiet,-q", options->quiet, "Print nothing but warnings and errors").excludes(json);
