@@ -99,8 +99,15 @@ Json measure_system(const std::string& name, const Scene& scene, const std::stri
   Json out{{"name", name}, {"dofs", scene.model->nv}, {"refused", unsupported_features(*scene.model)}};
   if (!out.at("refused").empty()) return out;
   SimulatorOptions options = scene.options;
+  options.stabilisation = {};
   options.stabilisation.method = Stabilisation::kBaumgarte;  // the default of batches on a device (docs/gpu.md)
-  const gpu::ModelArrays arrays = make_model_arrays(*scene.model, options);
+  gpu::ModelArrays arrays;
+  try {
+    arrays = make_model_arrays(*scene.model, options);
+  } catch (const Error& error) {  // its options
+    out["refused"] = {error.what()};
+    return out;
+  }
   try {
     const auto batch = library.empty() ? gpu::make_cpu_batch(arrays, extent.worlds)
                                        : gpu::make_backend_batch(gpu::load_backend(library), arrays, extent.worlds);

@@ -325,8 +325,8 @@ class DeviceBatch:
 
         Controls and forces are those that the batch has now. The recording is made by a simulator whose every step
         starts where the world is, so that contacts, forces and certificates are in it, by the simulator; it has the
-        options of the batch and the model's parameters. Returns that simulator, at the world's last state. Reads the state after each step: for
-        looking, not for training.
+        options of the batch and the model's parameters. Returns that simulator, at the world's last state. Reads the
+        state after each step: for looking, not for training.
         """
         if steps < 1 or every < 1:
             raise _core.Error(f"record of {steps} steps, every {every}; give numbers from 1")

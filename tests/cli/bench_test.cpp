@@ -25,13 +25,14 @@ TEST_F(CommandLine, BenchRefusesWhatItDoesNotKnow) {
 
 TEST_F(CommandLine, BenchOfManyWorldsRunsWithoutAGpu) {
   unsetenv("TOUCHSTONE_CUDA_LIBRARY");
-  const Outcome outcome = run("bench gpu --system stack:2 --system pile:5 --json --quiet");
+  const Outcome outcome = run("bench gpu --system stack:2 --system loops/walker --system woodpecker --json --quiet");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.error;
   const nlohmann::json figures = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(figures["device"], "lanes");
   EXPECT_LT(figures["systems"][0]["natv_p99"].get<double>(), 1e-3);
   EXPECT_EQ(figures["systems"][0]["lost"], 0.0);
-  EXPECT_THAT(figures["systems"][1]["refused"].dump(), HasSubstr("cylinder"));
+  EXPECT_THAT(figures["systems"][1]["refused"].dump(), HasSubstr("loop joint"));
+  EXPECT_THAT(figures["systems"][2]["refused"].dump(), HasSubstr("integrators"));
   write("figures.json", outcome.out);
   const Outcome drawn = run("bench gpu --from figures.json --html page.html");
   EXPECT_EQ(drawn.exit_code, 0) << drawn.error;
