@@ -59,7 +59,7 @@ TOUCHSTONE_LANE LimitState limit_state(const ModelView& m, const Scratch<Real>& 
     found.rate = sign * s.v[dof];
     found.free_rate = sign * s.v_free[dof];
   }
-  found.active = reaches(m.settings, s.reach[0], found.gap, found.rate, found.free_rate);
+  found.active = reaches(m.settings, reach_of(m.settings, s), found.gap, found.rate, found.free_rate);
   return found;
 }
 
@@ -73,8 +73,11 @@ TOUCHSTONE_LANE LimitState tendon_state(const ModelView& m, const Scratch<Real>&
     free_rate += m.tendon_coefficient[k] * s.v_free[m.tendon_dof[k]];
   }
   const double gap = sign * (position - m.tendon_range[2 * tendon + side]) - m.tendon_margin[tendon];
-  return {
-      reaches(m.settings, s.reach[0], gap, sign * rate, sign * rate), gap, sign * rate, sign * free_rate, {0, 0, 0}};
+  return {reaches(m.settings, reach_of(m.settings, s), gap, sign * rate, sign * rate),
+          gap,
+          sign * rate,
+          sign * free_rate,
+          {0, 0, 0}};
 }
 
 // Calls make(i, block) for i < count by all lanes; blocks for which it says yes are added in order. False if there is

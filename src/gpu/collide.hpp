@@ -51,8 +51,8 @@ template <typename Real>
 TOUCHSTONE_LANE bool is_near(const ModelView& m, const Scratch<Real>& s, int pair) {
   const int a = m.pair_a[pair], b = m.pair_b[pair];
   const Ball ball_a = load_ball(s, a), ball_b = load_ball(s, b);
-  const double reach =
-      m.settings.contact_margin + s.reach[0] + m.pair_margin[pair] + m.pair_gap[pair] + approach(ball_a, ball_b);
+  const double reach = m.settings.contact_margin + reach_of(m.settings, s) + m.pair_margin[pair] + m.pair_gap[pair] +
+                       approach(ball_a, ball_b);
   const Vec d = ball_b.centre - ball_a.centre;
   if (m.shape_type[a] == kPlaneShape) {
     const Vec n = load_mat(s.X + 12 * m.shape_body[a]) * load_vec(m.shape_pose + 12 * a + 6);
@@ -70,7 +70,7 @@ TOUCHSTONE_LANE bool is_near(const ModelView& m, const Scratch<Real>& s, int pai
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void collide_pair(const ModelView& m, const Scratch<Real>& s, int pair, Manifold& found) {
   const int a = m.pair_a[pair], b = m.pair_b[pair];
-  const double reach = m.settings.contact_margin + s.reach[0] + m.pair_margin[pair] + m.pair_gap[pair];
+  const double reach = m.settings.contact_margin + reach_of(m.settings, s) + m.pair_margin[pair] + m.pair_gap[pair];
   Manifold all;
   const double margin = reach + approach(load_ball(s, a), load_ball(s, b));
   bool iterated = false;

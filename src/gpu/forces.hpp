@@ -73,7 +73,7 @@ TOUCHSTONE_LANE void begin_actuator(const ModelView& m, const WorldState& world,
   const double* range = m.actuator_force_range + 2 * u;
   const double implicit = h * kd + h * h * kp;
   s.servo_gain[u] = 0.0;
-  s.servo_stiffness[u] = is_limited && is_beyond_limits(law, range) ? 0.0 : kp;
+  if (m.settings.pass_interval > 0.0) s.servo_stiffness[u] = is_limited && is_beyond_limits(law, range) ? 0.0 : kp;
   s.servo_force[u] = is_limited ? clamp(law, range[0], range[1]) : law;
   s.servo_mode[u] = kExplicitServo;
   if (implicit == 0.0 || gear == 0.0) return;

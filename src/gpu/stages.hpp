@@ -41,20 +41,20 @@ struct TreeStage {
       .servo_gain = Use::kKept,
       .activation = Use::kKept,
       .servo_mode = Use::kKept,
+      .counts = Use::kKept,
       .servo_stiffness = Use::kKept,
       .reach = Use::kKept,
-      .counts = Use::kKept,
   };
 };
 struct CollideStage {
   static constexpr StageUse use{
       .X = Use::kRead,
       .velocity = Use::kRead,
-      .reach = Use::kKept,
       .ball = Use::kLocal,
       .candidate = Use::kLocal,
       .contacts = Use::kKept,
       .counts = Use::kKept,
+      .reach = Use::kKept,
   };
 };
 // Equalities, where a model has any: of their own, since that takes less fast memory than rows and sweeps do.
@@ -93,13 +93,11 @@ struct SolveStage {
       .servo_force = Use::kKept,
       .servo_gain = Use::kKept,
       .servo_mode = Use::kKept,
-      .reach = Use::kKept,
       .Y_e = Use::kKept,
       .Q_e = Use::kLocal,
       .part_e = Use::kLocal,
       .contacts = Use::kKept,
       .blocks = Use::kWrite,
-      .cones = Use::kKept,
       .L_rows = Use::kLocal,
       .D_half = Use::kLocal,
       .Y = Use::kLocal,
@@ -114,6 +112,8 @@ struct SolveStage {
       .y_2 = Use::kLocal,
       .start = Use::kLocal,
       .counts = Use::kKept,
+      .reach = Use::kKept,
+      .cones = Use::kKept,
   };
 };
 // Certificate and the next state. What it reads it reads once or twice: worlds with little fast memory are more worlds
@@ -137,7 +137,6 @@ struct FinishStage {
       .servo_gain = Use::kKept,
       .activation = Use::kKept,
       .servo_mode = Use::kKept,
-      .reach = Use::kKept,
       .Y_e = Use::kKept,
       .G_e = Use::kRead,
       .inverse_e = Use::kKept,
@@ -146,9 +145,10 @@ struct FinishStage {
       .along_e = Use::kLocal,
       .contacts = Use::kKept,
       .blocks = Use::kKept,
-      .cones = Use::kKept,
       .lambda = Use::kKept,
       .counts = Use::kKept,
+      .reach = Use::kKept,
+      .cones = Use::kKept,
   };
 };
 
@@ -163,11 +163,11 @@ struct PassStage {
       .D_inverse = Use::kKept,
       .D_root = Use::kKept,
       .v_free = Use::kKept,
-      .servo_stiffness = Use::kKept,
-      .reach = Use::kKept,
       .contacts = Use::kKept,
       .blocks = Use::kKept,
       .counts = Use::kKept,
+      .servo_stiffness = Use::kKept,
+      .reach = Use::kKept,
   };
 };
 

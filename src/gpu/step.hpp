@@ -40,7 +40,7 @@ TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const Worl
   }
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) s.v[i] = world.v[i];
-  if (team.lane() == 0) s.reach[0] = *world.reach;
+  if (team.lane() == 0 && m.settings.pass_interval > 0.0) s.reach[0] = *world.reach;
   team.sync();
   forward_kinematics(team, m, s);
   compute_bias(team, m, s);

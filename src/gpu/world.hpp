@@ -127,57 +127,57 @@ struct Cone {
 TOUCHSTONE_BOTH int factor_room(const ModelSizes& n) { return n.mass_entries > 6 * n.nv ? n.mass_entries : 6 * n.nv; }
 
 // The arrays of a step: type, name, entries. `Real` is what the sweeps compute with, `stride` that of the rows of Y.
-#define TOUCHSTONE_SCRATCH(FIELD)                                                                               \
-  FIELD(double, q, n.nq) /* at the start of the step */                                                         \
-  FIELD(double, v, n.nv)                                                                                        \
-  FIELD(double, X, 12 * n.bodies) /* poses */                                                                   \
-  FIELD(double, S, 6 * n.nv)      /* axes */                                                                    \
-  FIELD(double, velocity, 6 * n.bodies)                                                                         \
-  FIELD(double, free_velocity, 6 * n.bodies)                           /* with v_free */                        \
-  FIELD(double, base_velocity, n.equality_rows > 0 ? 6 * n.bodies : 0) /* with v_base, where that is another */ \
-  FIELD(double, next_velocity, 6 * n.bodies)                           /* with v_next */                        \
-  FIELD(double, subtree, kSubtree* n.bodies) /* inertia (mass, first, second moment) and wrench */              \
-  FIELD(double, L, factor_room(n))           /* factor of A: rows of the mass matrix */                         \
-  FIELD(double, D_inverse, n.nv)             /* its diagonal */                                                 \
-  FIELD(double, D_root, n.nv)                /* and D^-1/2 */                                                   \
-  FIELD(double, tau, n.nv)                                                                                      \
-  FIELD(double, v_free, n.nv)                                                                                   \
-  FIELD(double, v_base, n.equality_rows > 0 ? n.nv : 0)                                                         \
-  FIELD(double, v_next, n.nv)                                                                                   \
-  FIELD(double, work, n.nv)                                                                                     \
-  FIELD(double, servo_force, n.nu)                                                                              \
-  FIELD(double, servo_gain, n.nu)                                                                               \
-  FIELD(double, activation, n.na) /* of the next state */                                                       \
-  FIELD(int, servo_mode, n.nu)                                                                                  \
-  FIELD(double, servo_stiffness, n.nu) /* as long as forces are within their limits: for the position pass */   \
-  FIELD(double, reach, 1)              /* m: how much farther than its margin the step looks for contacts */    \
-  FIELD(double, ball, kBall* n.shapes) /* centre, way in the step, way of turning */                            \
-  FIELD(int, candidate, pool.candidates)                                                                        \
-  FIELD(double, Y_e, n.equality_rows* stride) /* equalities: whitened rows, factor of G, impulses */            \
-  FIELD(double, G_e, n.equality_rows* n.equality_rows)                                                          \
-  FIELD(double, inverse_e, n.equality_rows) /* of the diagonal of the factor */                                 \
-  FIELD(double, lambda_e, n.equality_rows)                                                                      \
-  FIELD(double, bias_e, n.equality_rows)                                                                        \
-  FIELD(double, along_e, n.equality_rows)         /* velocities along Y_e */                                    \
-  FIELD(Real, Q_e, n.equality_rows* stride)       /* Y_e in the rows' precision */                              \
-  FIELD(Real, part_e, n.equality_rows* pool.rows) /* of each row along each of Y_e */                           \
-  FIELD(Contact, contacts, pool.contacts)                                                                       \
-  FIELD(Block<Real>, blocks, pool.blocks)                                                                       \
-  FIELD(Cone<Real>, cones, n.cones > 0 ? pool.blocks : 0)                                                       \
-  FIELD(Real, L_rows, n.mass_entries) /* L and D_root in the rows' precision */                                 \
-  FIELD(Real, D_half, n.nv)                                                                                     \
-  FIELD(Real, Y, pool.rows* stride) /* whitened rows */                                                         \
-  FIELD(Real, g, pool.rows)         /* free velocities */                                                       \
-  FIELD(Real, lambda, pool.rows)    /* impulses */                                                              \
-  FIELD(Real, y, n.nv)              /* Y' lambda */                                                             \
-  FIELD(Real, f_1, pool.rows)       /* history of the acceleration */                                           \
-  FIELD(Real, f_2, pool.rows)                                                                                   \
-  FIELD(Real, g_1, pool.rows)                                                                                   \
-  FIELD(Real, g_2, pool.rows)                                                                                   \
-  FIELD(Real, y_1, n.nv)                                                                                        \
-  FIELD(Real, y_2, n.nv)                                                                                        \
-  FIELD(Real, start, pool.rows)                                                                                 \
-  FIELD(int, counts, 4) /* contacts, blocks, rows, and what became of the step: between stages */
+#define TOUCHSTONE_SCRATCH(FIELD)                                                                                \
+  FIELD(double, q, n.nq) /* at the start of the step */                                                          \
+  FIELD(double, v, n.nv)                                                                                         \
+  FIELD(double, X, 12 * n.bodies) /* poses */                                                                    \
+  FIELD(double, S, 6 * n.nv)      /* axes */                                                                     \
+  FIELD(double, velocity, 6 * n.bodies)                                                                          \
+  FIELD(double, free_velocity, 6 * n.bodies)                           /* with v_free */                         \
+  FIELD(double, base_velocity, n.equality_rows > 0 ? 6 * n.bodies : 0) /* with v_base, where that is another */  \
+  FIELD(double, next_velocity, 6 * n.bodies)                           /* with v_next */                         \
+  FIELD(double, subtree, kSubtree* n.bodies) /* inertia (mass, first, second moment) and wrench */               \
+  FIELD(double, L, factor_room(n))           /* factor of A: rows of the mass matrix */                          \
+  FIELD(double, D_inverse, n.nv)             /* its diagonal */                                                  \
+  FIELD(double, D_root, n.nv)                /* and D^-1/2 */                                                    \
+  FIELD(double, tau, n.nv)                                                                                       \
+  FIELD(double, v_free, n.nv)                                                                                    \
+  FIELD(double, v_base, n.equality_rows > 0 ? n.nv : 0)                                                          \
+  FIELD(double, v_next, n.nv)                                                                                    \
+  FIELD(double, work, n.nv)                                                                                      \
+  FIELD(double, servo_force, n.nu)                                                                               \
+  FIELD(double, servo_gain, n.nu)                                                                                \
+  FIELD(double, activation, n.na) /* of the next state */                                                        \
+  FIELD(int, servo_mode, n.nu)                                                                                   \
+  FIELD(double, ball, kBall* n.shapes) /* centre, way in the step, way of turning */                             \
+  FIELD(int, candidate, pool.candidates)                                                                         \
+  FIELD(double, Y_e, n.equality_rows* stride) /* equalities: whitened rows, factor of G, impulses */             \
+  FIELD(double, G_e, n.equality_rows* n.equality_rows)                                                           \
+  FIELD(double, inverse_e, n.equality_rows) /* of the diagonal of the factor */                                  \
+  FIELD(double, lambda_e, n.equality_rows)                                                                       \
+  FIELD(double, bias_e, n.equality_rows)                                                                         \
+  FIELD(double, along_e, n.equality_rows)         /* velocities along Y_e */                                     \
+  FIELD(Real, Q_e, n.equality_rows* stride)       /* Y_e in the rows' precision */                               \
+  FIELD(Real, part_e, n.equality_rows* pool.rows) /* of each row along each of Y_e */                            \
+  FIELD(Contact, contacts, pool.contacts)                                                                        \
+  FIELD(Block<Real>, blocks, pool.blocks)                                                                        \
+  FIELD(Real, L_rows, n.mass_entries) /* L and D_root in the rows' precision */                                  \
+  FIELD(Real, D_half, n.nv)                                                                                      \
+  FIELD(Real, Y, pool.rows* stride) /* whitened rows */                                                          \
+  FIELD(Real, g, pool.rows)         /* free velocities */                                                        \
+  FIELD(Real, lambda, pool.rows)    /* impulses */                                                               \
+  FIELD(Real, y, n.nv)              /* Y' lambda */                                                              \
+  FIELD(Real, f_1, pool.rows)       /* history of the acceleration */                                            \
+  FIELD(Real, f_2, pool.rows)                                                                                    \
+  FIELD(Real, g_1, pool.rows)                                                                                    \
+  FIELD(Real, g_2, pool.rows)                                                                                    \
+  FIELD(Real, y_1, n.nv)                                                                                         \
+  FIELD(Real, y_2, n.nv)                                                                                         \
+  FIELD(Real, start, pool.rows)                                                                                  \
+  FIELD(int, counts, 4)                /* contacts, blocks, rows, and what became of the step: between stages */ \
+  FIELD(double, servo_stiffness, n.nu) /* as long as forces are within their limits: for the position pass */    \
+  FIELD(double, reach, 1)              /* m: how much farther than its margin the step looks for contacts */     \
+  FIELD(Cone<Real>, cones, n.cones > 0 ? pool.blocks : 0)
 
 constexpr int kSubtree = 16;  // numbers: inertia 10, wrench 6
 constexpr int kBall = 7;
@@ -191,6 +191,12 @@ struct Scratch {
 #undef TOUCHSTONE_FIELD
   int contact_count, block_count, row_count;
 };
+
+// How much farther than its margin a step looks for contacts and limits, m: after a position pass that moved far.
+template <typename Real>
+TOUCHSTONE_LANE double reach_of(const ModelSettings& settings, const Scratch<Real>& s) {
+  return settings.pass_interval > 0.0 ? s.reach[0] : 0.0;
+}
 
 TOUCHSTONE_BOTH int row_stride(const ModelSizes& n) { return n.nv | 1; }
 
