@@ -75,11 +75,8 @@ bool LateContacts::take(Contact contact, const Data& start, const Data& end, std
   contact.position = 0.5 * (a + b);
   contact.distance = before;
   contact.feature ^= kLate;
-  const auto is_same = [&](const Contact& c) {
-    return c.shape_a == contact.shape_a && c.shape_b == contact.shape_b && c.feature == contact.feature;
-  };
   const auto [first, last] = std::equal_range(known.begin(), known.end(), contact, by_shapes);
-  if (std::any_of(first, last, is_same)) return false;
+  if (std::any_of(first, last, [&](const Contact& c) { return c.feature == contact.feature; })) return false;
   found_.push_back(contact);
   return true;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "diff/finite_differences.hpp"
@@ -150,6 +151,34 @@ inline void expect_products(StepDerivatives& d, const std::string& what) {
   close(moved, d.A * dx + d.B * du + d.C * dtheta);
 }
 
+// One column against differences of the sizes `ways`, of which the best counts among those that stay in the modes of
+// the step. `step`: makes it with the column's number changed by so much.
+template <typename Step>
+void compare_column(const Stepper& stepper, const State& here, const std::vector<int>& signature, const VectorX& actual,
+                    const Step& step, const std::vector<double>& ways, Figures& figures, const std::string& what) {
+  VectorX expected;
+  double error = kInfinity;
+  for (const double way : ways) {
+    bool holds = true;
+    const VectorX found = derivative(
+        [&](double t) -> MatrixX {
+          const State& there = step(t);
+          holds = holds && stepper.is_solved() && stepper.signature() == signature;
+          return stepper.distance(here, there);
+        },
+        way);
+    const double apart = (actual - found).cwiseAbs().maxCoeff() / std::max(1e-3, found.cwiseAbs().maxCoeff());
+    if (!holds || !(apart < error)) continue;
+    error = apart;
+    expected = found;
+  }
+  ++figures.columns;
+  if (error == kInfinity) return;
+  ++figures.kept;
+  figures.worst = std::max(figures.worst, error);
+  EXPECT_LT(error, 1e-6) << what << "\nactual   " << actual.transpose() << "\nexpected " << expected.transpose();
+}
+
 // Compares A and B with central differences column by column.
 // Several ways of differences: the best of them counts, for laws that bend within little allow small ones alone, which
 // have fewer digits.
@@ -176,28 +205,9 @@ inline void compare(Stepper& stepper, const Model& model, Figures& figures, cons
   const int nx = d.nx();
   for (int column = 0; column < nx + model.nu; ++column) {
     const VectorX actual = column < nx ? VectorX(d.A.col(column)) : VectorX(d.B.col(column - nx));
-    VectorX expected;
-    double error = kInfinity;
-    for (const double way : ways) {
-      bool holds = true;
-      const VectorX found = derivative(
-          [&](double t) -> MatrixX {
-            const State& there = stepper.step(column, t);
-            holds = holds && stepper.is_solved() && stepper.signature() == signature;
-            return stepper.distance(here, there);
-          },
-          way);
-      const double apart = (actual - found).cwiseAbs().maxCoeff() / std::max(1e-3, found.cwiseAbs().maxCoeff());
-      if (!holds || !(apart < error)) continue;
-      error = apart;
-      expected = found;
-    }
-    ++figures.columns;
-    if (error == kInfinity) continue;
-    ++figures.kept;
-    figures.worst = std::max(figures.worst, error);
-    EXPECT_LT(error, 1e-6) << what << ", column " << column << " of " << nx << " + " << model.nu << "\nactual   "
-                           << actual.transpose() << "\nexpected " << expected.transpose();
+    compare_column(
+        stepper, here, signature, actual, [&](double t) -> const State& { return stepper.step(column, t); }, ways,
+        figures, fmt::format("{}, column {} of {} + {}", what, column, nx, model.nu));
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -236,31 +246,13 @@ inline void compare_parameters(Stepper& stepper, const Model& model, Figures& fi
   const State here = stepper.sim().state();
   const std::vector<int> signature = stepper.signature();
   for (int column = 0; column < theta.size(); ++column) {
-    const VectorX actual = d.C.col(column);
-    VectorX expected;
-    double error = kInfinity;
-    for (const double way : ways) {
-      bool holds = true;
-      const VectorX found = derivative(
-          [&](double t) -> MatrixX {
-            stepper.sim().parameters() = parameters;
-            theta.write(values + t * VectorX::Unit(theta.size(), column), stepper.sim().parameters());
-            const State& there = stepper.step();
-            holds = holds && stepper.is_solved() && stepper.signature() == signature;
-            return stepper.distance(here, there);
-          },
-          way);
-      const double apart = (actual - found).cwiseAbs().maxCoeff() / std::max(1e-3, found.cwiseAbs().maxCoeff());
-      if (!holds || !(apart < error)) continue;
-      error = apart;
-      expected = found;
-    }
-    ++figures.columns;
-    if (error == kInfinity) continue;
-    ++figures.kept;
-    figures.worst = std::max(figures.worst, error);
-    EXPECT_LT(error, 1e-6) << what << ", parameter " << column << " of " << theta.size() << "\nactual   "
-                           << actual.transpose() << "\nexpected " << expected.transpose();
+    const auto step = [&](double t) -> const State& {
+      stepper.sim().parameters() = parameters;
+      theta.write(values + t * VectorX::Unit(theta.size(), column), stepper.sim().parameters());
+      return stepper.step();
+    };
+    compare_column(stepper, here, signature, d.C.col(column), step, ways, figures,
+                   fmt::format("{}, parameter {} of {}", what, column, theta.size()));
     if (testing::Test::HasFailure()) return;
   }
   stepper.sim().parameters() = parameters;
