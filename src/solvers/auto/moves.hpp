@@ -2,6 +2,8 @@
 // better one, with a count of what they cost. pipeline.cpp says in which order.
 #pragma once
 
+#include <algorithm>
+
 #include "touchstone/solvers/auto/pipeline.hpp"
 
 namespace touchstone {
@@ -17,6 +19,7 @@ class PipelineMoves {
   // Whether the modes are nearly right.
   bool promising() const;
   bool small() const { return w_.system.is_dense() && dual_.nrow() <= NewtonSystem::kLargestDense; }
+  int steps_left() const { return std::max(0, most_steps() - w_.steps); }
   bool exhausted() const { return done() || w_.steps >= most_steps() || settings_.deadline.passed(); }
 
   // The current point against the best. Returns its natv.

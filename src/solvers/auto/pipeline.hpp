@@ -13,6 +13,7 @@
 #include "touchstone/solvers/admm/splitting.hpp"
 #include "touchstone/solvers/auto/repair.hpp"
 #include "touchstone/solvers/gauss_seidel/anderson.hpp"
+#include "touchstone/solvers/newton/compliance_path.hpp"
 #include "touchstone/solvers/newton/path_following.hpp"
 
 namespace touchstone {
@@ -34,6 +35,7 @@ struct PipelineWorkspace : GaussSeidelWorkspace {
   InteriorPoint interior;
   SmoothingNewton smoothing;
   ModeNewton modes;
+  CompliancePath compliance;
   Splitting splitting;
   Anderson anderson;
   RegionRepair repair;
