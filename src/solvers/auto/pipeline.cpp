@@ -160,22 +160,16 @@ void Pipeline::try_rounds() {
 // There sweeps are slow, because several contacts share what two bodies exchange. A point that is no solution is
 // forgotten: the paths after it do better from that of the sweeps.
 void Pipeline::split_at_rest() {
-  const double before = w_.best_natv;
-  w_.earlier = w_.best;
-  w_.earlier_u = w_.best_u;
   w_.unswept = w_.lambda;
   w_.system.prepare(dual_, w_.space);
-  w_.best_natv = w_.splitting.run_at_rest(dual_, w_.system, settings_.tolerance, w_.best_natv, w_.best, w_.best_u);
-  w_.steps += w_.splitting.steps();
-  if (w_.best_natv <= kGoodEnough * dual_.velocity_scale) {
+  or_forget([&] {
+    w_.best_natv = w_.splitting.run_at_rest(dual_, w_.system, settings_.tolerance, w_.best_natv, w_.best, w_.best_u);
+    w_.steps += w_.splitting.steps();
+    if (w_.best_natv > kGoodEnough * dual_.velocity_scale) return;
     w_.lambda = w_.best;
     try_modes(false);
-  }
-  if (done()) return;
+  });
   w_.lambda = w_.unswept;
-  w_.best_natv = before;
-  w_.best = w_.earlier;
-  w_.best_u = w_.earlier_u;
 }
 
 void Pipeline::try_splitting() {
@@ -215,14 +209,7 @@ void Pipeline::sweep_where_steps_are_dear() {
 // of its path, is short of room.
 void Pipeline::accelerated_sweeps() {
   if (exhausted()) return;
-  const double before = w_.best_natv;
-  w_.earlier = w_.best;
-  w_.earlier_u = w_.best_u;
-  sweep_accelerated(kStepsOfAcceleration, false);
-  if (done()) return;
-  w_.best_natv = before;
-  w_.best = w_.earlier;
-  w_.best_u = w_.earlier_u;
+  or_forget([&] { sweep_accelerated(kStepsOfAcceleration, false); });
 }
 
 // Once the first path has ended they are cheaper than other paths, whatever their rate.
