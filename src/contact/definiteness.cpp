@@ -254,7 +254,8 @@ Verdict check_few_rows(const BlockSparseMatrix& M, DefinitenessScratch& scratch,
   const double skew = found.largest > 0.0 ? found.skew / found.largest : 0.0;
   if (skew > max_skew) return not_symmetric(skew);
   double diagonal = 0.0;
-  for (int r = 0; r < n; ++r) diagonal = std::max(diagonal, scratch.part[static_cast<std::size_t>(r * (leading + 1))]);
+  for (int r = 0; r < n; ++r)
+    diagonal = std::max(diagonal, scratch.part.data()[static_cast<std::ptrdiff_t>(r) * (leading + 1)]);
   if (is_positive(n, kMaxRelativeIndefiniteness * diagonal, scratch.part.data()))
     return {ProblemStatus::kUsable, {}, skew};
   gather(M, scratch);
