@@ -102,6 +102,9 @@ Verdict judge(double smallest, double largest, double skew) {
 
 // --- The pass over the entries ---
 
+// Numbers from one column of a part to the next: a multiple of four, with zeros below the last row.
+int padded(int rows) { return (rows + 3) / 4 * 4; }
+
 struct Findings {
   double largest = 0.0, skew = 0.0;              // entries
   double smallest_value = 0.0, top_value = 0.0;  // eigenvalues of doubtful parts: bounds of those of the matrix
@@ -145,9 +148,9 @@ void fill(const double* B, const double* C, int m, int n, int leading, double* t
 // Block rows [begin, end): their entries against their mirror images, and the diagonal part. Returns its largest
 // diagonal entry.
 double pass(const BlockSparseMatrix& M, int begin, int end, DefinitenessScratch& scratch, Findings& found) {
-  const int first = M.row_begin[begin], rows = M.row_begin[end] - first;
+  const int first = M.row_begin[begin], rows = M.row_begin[end] - first, leading = padded(rows);
   double* part = scratch.part.data();
-  std::fill(part, part + static_cast<std::ptrdiff_t>(rows) * rows, 0.0);
+  std::fill(part, part + static_cast<std::ptrdiff_t>(rows) * leading, 0.0);
   for (int i = begin; i < end; ++i) {
     const int m = M.row_size(i), at = M.row_begin[i] - first;
     for (int k = M.start[i]; k < M.start[i + 1]; ++k) {
@@ -158,45 +161,114 @@ double pass(const BlockSparseMatrix& M, int begin, int end, DefinitenessScratch&
       const double *p = scratch.diagonal.data() + M.row_begin[i], *q = scratch.diagonal.data() + M.row_begin[j];
       const double excess = m == 3 && n == 3 ? compare(B, C, 3, 3, p, q, found) : compare(B, C, m, n, p, q, found);
       if (excess > kMaxRelativeIndefiniteness && j != i) judge_pairs(B, C, m, n, p, q, found);
-      if (j < end) fill(B, C, m, n, rows, part + static_cast<std::ptrdiff_t>(at) * rows + M.row_begin[j] - first);
+      if (j < end) fill(B, C, m, n, leading, part + static_cast<std::ptrdiff_t>(at) * leading + M.row_begin[j] - first);
     }
   }
   double diagonal = 0.0;
-  for (int r = 0; r < rows; ++r) diagonal = std::max(diagonal, part[static_cast<std::ptrdiff_t>(r) * (rows + 1)]);
+  for (int r = 0; r < rows; ++r) diagonal = std::max(diagonal, part[static_cast<std::ptrdiff_t>(r) * (leading + 1)]);
   return diagonal;
 }
 
 // Whether the part, of which the lower triangle is filled, has no eigenvalue below -shift: L D L' of so few rows needs
-// neither roots nor tiles.
-bool is_positive(int rows, double shift, DefinitenessScratch& scratch) {
-  const std::ptrdiff_t n = rows;
-  double* part = scratch.part.data();
-  std::copy(part, part + n * n, scratch.saved.data());
-  for (std::ptrdiff_t j = 0; j < n; ++j) {
-    const double* column = part + j * n;
+// neither roots nor tiles. Columns are changed from a multiple of four rows on, which spoils what is above the
+// diagonal. The part is lost.
+bool is_positive(int n, double shift, double* part) {
+  const std::ptrdiff_t leading = padded(n);
+  for (int j = 0; j < n; ++j) {
+    const double* column = part + j * leading;
     const double pivot = column[j] + shift;
     if (!(pivot > 0.0)) return false;
     const double inverse = 1.0 / pivot;
-    for (std::ptrdiff_t c = j + 1; c < n; ++c) {
-      const double factor = column[c] * inverse;
-      double* target = part + c * n;
-      for (std::ptrdiff_t i = c; i < n; ++i) target[i] -= factor * column[i];
+    for (int c = j + 1; c < n; ++c) {
+      const Lanes factor = broadcast(column[c] * inverse);
+      double* target = part + c * leading;
+      for (std::ptrdiff_t i = c / 4 * 4; i < leading; i += 4)
+        store_lanes(load_lanes(target + i) - factor * load_lanes(column + i), target + i);
     }
   }
   return true;
 }
 
-std::pair<double, double> extreme_eigenvalues(int rows, const DefinitenessScratch& scratch) {
-  const Eigen::SelfAdjointEigenSolver<MatrixX> solver(Eigen::Map<const MatrixX>(scratch.saved.data(), rows, rows),
-                                                      Eigen::EigenvaluesOnly);
+std::pair<double, double> extreme_eigenvalues(int rows, const AlignedVector& part) {
+  const Eigen::Map<const MatrixX, 0, Eigen::OuterStride<>> symmetric(part.data(), rows, rows,
+                                                                     Eigen::OuterStride<>(padded(rows)));
+  const Eigen::SelfAdjointEigenSolver<MatrixX> solver(symmetric, Eigen::EigenvaluesOnly);
   return {solver.eigenvalues()[0], solver.eigenvalues()[rows - 1]};
+}
+
+// --- Few rows ---
+
+// What `compare` and `fill` do for a 3 x 3 block, four numbers at once. Writes a fourth row of zeros below the three.
+void gather_3(const double* B, const double* C, std::ptrdiff_t leading, double* target, Lanes& largest, Lanes& skew) {
+  const auto size = [](Lanes x) { return x < 0.0 ? -x : x; };
+  const auto raise = [](Lanes& most, Lanes x) { most = most < x ? x : most; };
+  for (int c = 0; c < 3; ++c, target += leading) {
+    const Lanes x{B[c], B[3 + c], B[6 + c], 0.0}, y{C[3 * c], C[3 * c + 1], C[3 * c + 2], 0.0};
+    raise(largest, size(x));
+    raise(largest, size(y));
+    raise(skew, size(x - y));
+    store_lanes(0.5 * (x + y), target);
+  }
+}
+
+// The whole matrix as one part, in one pass. No bound by pairs of entries is needed, for the part says it all.
+Findings gather(const BlockSparseMatrix& M, DefinitenessScratch& scratch) {
+  const int leading = padded(M.rows());
+  Findings found;
+  Lanes largest{}, skew{};
+  double* part = scratch.part.data();
+  std::fill(part, part + static_cast<std::ptrdiff_t>(M.rows()) * leading, 0.0);
+  scratch.next.assign(M.start.begin(), M.start.end());
+  for (int i = 0; i < M.block_rows(); ++i) {
+    const int m = M.row_size(i);
+    double* columns = part + static_cast<std::ptrdiff_t>(M.row_begin[i]) * leading;
+    for (int k = M.start[i]; k < M.start[i + 1]; ++k) {
+      const int j = M.col[k];
+      if (j < i) continue;  // seen from the other side
+      const int mirror = j == i ? k : scratch.next[j]++;
+      const double *B = M.data(k), *C = M.data(mirror);
+      if (M.all_3x3) {
+        gather_3(B, C, leading, columns + M.row_begin[j], largest, skew);
+        continue;
+      }
+      for (int c = 0; c < m * M.row_size(j); ++c) {
+        const double x = B[c], y = C[c % m * M.row_size(j) + c / m];
+        found.largest = std::max(found.largest, std::max(std::abs(x), std::abs(y)));
+        found.skew = std::max(found.skew, 0.5 * std::abs(x - y));
+      }
+      fill(B, C, m, M.row_size(j), leading, columns + M.row_begin[j]);
+    }
+  }
+  for (int lane = 0; lane < 3; ++lane) {
+    found.largest = std::max(found.largest, largest[lane]);
+    found.skew = std::max(found.skew, 0.5 * skew[lane]);
+  }
+  return found;
+}
+
+Verdict check_few_rows(const BlockSparseMatrix& M, DefinitenessScratch& scratch, double max_skew) {
+  constexpr std::size_t kBeyond = 4;  // numbers behind the part, which the last column's fourth row may touch
+  const int n = M.rows(), leading = padded(n);
+  scratch.part.resize(static_cast<std::size_t>(n) * static_cast<std::size_t>(leading) + kBeyond);
+  const Findings found = gather(M, scratch);
+  const double skew = found.largest > 0.0 ? found.skew / found.largest : 0.0;
+  if (skew > max_skew) return not_symmetric(skew);
+  double diagonal = 0.0;
+  for (int r = 0; r < n; ++r)
+    diagonal = std::max(diagonal, scratch.part.data()[static_cast<std::ptrdiff_t>(r) * (leading + 1)]);
+  if (is_positive(n, kMaxRelativeIndefiniteness * diagonal, scratch.part.data()))
+    return {ProblemStatus::kUsable, {}, skew};
+  gather(M, scratch);
+  const auto [low, high] = extreme_eigenvalues(n, scratch.part);
+  return judge(low, high, skew);
 }
 
 }  // namespace
 
 Verdict check_definiteness(const BlockSparseMatrix& M, DefinitenessScratch& scratch, double max_skew) {
   const int n = M.rows(), count = M.block_rows();
-  const int limit = n <= kExactRows ? n : kPartRows;
+  if (n <= kExactRows) return check_few_rows(M, scratch, max_skew);
+  const int limit = kPartRows;
   scratch.next.assign(M.start.begin(), M.start.end());
   scratch.part.resize(static_cast<std::size_t>(limit) * static_cast<std::size_t>(limit));
   scratch.saved.resize(scratch.part.size());
@@ -211,15 +283,15 @@ Verdict check_definiteness(const BlockSparseMatrix& M, DefinitenessScratch& scra
     while (end < count && M.row_begin[end + 1] - M.row_begin[begin] <= limit) ++end;
     const double diagonal = pass(M, begin, end, scratch, found);
     const int rows = M.row_begin[end] - M.row_begin[begin];
+    std::copy_n(scratch.part.begin(), static_cast<std::ptrdiff_t>(rows) * padded(rows), scratch.saved.begin());
     // No more than the largest eigenvalue allows, for a diagonal entry is a lower bound of it.
-    if (is_positive(rows, kMaxRelativeIndefiniteness * diagonal, scratch)) continue;
-    const auto [low, high] = extreme_eigenvalues(rows, scratch);
+    if (is_positive(rows, kMaxRelativeIndefiniteness * diagonal, scratch.part.data())) continue;
+    const auto [low, high] = extreme_eigenvalues(rows, scratch.saved);
     found.smallest_value = std::min(found.smallest_value, low);
     found.top_value = std::max(found.top_value, high);
   }
   const double skew = found.largest > 0.0 ? found.skew / found.largest : 0.0;
   if (skew > max_skew) return not_symmetric(skew);
-  if (n <= kExactRows) return judge(found.smallest_value, found.top_value, skew);
   const int steps = found.smallest_value < 0.0 ? kManySteps : kFewSteps;
   const auto [low, high] = extreme_ritz_values(M, skew <= kSymmetric, steps, scratch);
   return judge(std::min(found.smallest_value, low), std::max(found.top_value, high), skew);

@@ -15,8 +15,11 @@ namespace {
 constexpr double kNatvFloor = 4.5e-16;  // natv is never reported below this times |lambda| d
 constexpr int kFreeBody = 6;            // dofs of a free body, the usual clique
 constexpr int kPointContact = 3;
-constexpr double kLeastDiagonal = 1e-280;   // of the largest: below, the inverse is not a number to work with
-constexpr double kOrdinaryRange = 1e-30;    // of diagonals: no mixture of masses and lengths has more
+constexpr double kLeastDiagonal = 1e-280;  // of the largest: below, the inverse is not a number to work with
+constexpr double kOrdinaryRange = 1e-30;   // of diagonals: no mixture of masses and lengths has more
+// Skew part of G, relative to its largest entry, that is rounding. Steps may then read one half of G; residuals take
+// all of it, so nothing depends on the other half being equal.
+constexpr double kRoundedSkew = 1e-12;
 constexpr double kFrictionOfSolvers = 1e8;  // its fourth power occurs
 
 using Matrix63 = Eigen::Matrix<double, kFreeBody, kPointContact>;
@@ -415,6 +418,7 @@ double skew_as_given(const DualProblem& dual) {
 
 Verdict judge_matrix(DualProblem& dual) {
   Verdict verdict = check_definiteness(dual.G, dual.definiteness);
+  if (verdict.skew <= kRoundedSkew) dual.symmetric = true;
   if (!(verdict.skew > kMaxRelativeSkew)) return verdict;
   const double skew = skew_as_given(dual);
   if (skew > kMaxRelativeSkew) return verdict;

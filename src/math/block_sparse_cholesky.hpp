@@ -35,4 +35,10 @@ class BlockSparseCholesky {
   AlignedVector gather_;  // the part of x that a front touches
 };
 
+// The same for who has symbolic factors of its own: `lower` has symbolic.lower_values numbers, `gather` as many as the
+// largest front rows.
+bool factorize_cholesky(const BlockSparseSymbolic& symbolic, const BlockSparseMatrix& M, double shift,
+                        const BlockDiagonal* extra, FrontStack& stack, double* lower);
+void solve_cholesky(const BlockSparseSymbolic& symbolic, const double* lower, double* gather, double* x);
+
 }  // namespace touchstone

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "touchstone/math/block_sparse_cholesky.hpp"
 #include "touchstone/math/dense_kernels.hpp"
 
 namespace touchstone {
@@ -26,23 +27,32 @@ void BlockSparseLu::allocate(int rows) {
 bool BlockSparseLu::factorize(const BlockSparseMatrix& M, double shift, const BlockDiagonal* extra) {
   analyze(M);
   allocate(M.rows());
+  is_symmetric_ = false;
   stack_.clear();
   for (int s = 0; s < static_cast<int>(symbolic_.supernodes.size()); ++s) {
     const BlockSparseSymbolic::Supernode& node = symbolic_.supernodes[s];
     const std::ptrdiff_t n = node.size;
-    double* front = stack_.assemble(symbolic_, s, M, shift, extra);
+    double* front = stack_.assemble(symbolic_, s, M, shift, extra, FrontStack::Part::kWhole);
     if (!partial_lu(front, node.size, node.size, node.pivots, exchange_.data() + node.first_pivot)) return false;
     std::copy(front, front + n * node.pivots, lower_.data() + node.lower);
     double* upper = upper_.data() + node.upper;
     for (std::ptrdiff_t c = node.pivots; c < n; ++c, upper += node.pivots) {
       std::copy(front + c * n, front + c * n + node.pivots, upper);
     }
-    stack_.keep_update(symbolic_, s);
+    stack_.keep_update(symbolic_, s, FrontStack::Part::kWhole);
   }
   return true;
 }
 
+bool BlockSparseLu::factorize_symmetric(const BlockSparseMatrix& M, double shift, const BlockDiagonal* extra) {
+  analyze(M);
+  allocate(M.rows());
+  is_symmetric_ = true;
+  return factorize_cholesky(symbolic_, M, shift, extra, stack_, lower_.data());
+}
+
 void BlockSparseLu::solve(double* x) {
+  if (is_symmetric_) return solve_cholesky(symbolic_, lower_.data(), gather_.data(), x);
   using Panel = Eigen::Map<const MatrixX>;
   const int count = static_cast<int>(symbolic_.supernodes.size());
   for (int s = 0; s < count; ++s) {

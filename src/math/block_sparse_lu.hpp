@@ -20,6 +20,10 @@ class BlockSparseLu {
   // Factors M + shift I + extra; see BlockSparseCholesky. Returns false if a pivot vanishes or is not finite.
   bool factorize(const BlockSparseMatrix& M, double shift = 0.0, const BlockDiagonal* extra = nullptr);
 
+  // The same for a symmetric sum, by Cholesky's method in half the time; only one side of the diagonal is read. Returns
+  // false if the sum is not positive definite.
+  bool factorize_symmetric(const BlockSparseMatrix& M, double shift = 0.0, const BlockDiagonal* extra = nullptr);
+
   // x = (factored matrix)^-1 x.
   void solve(double* x);
   void solve(VectorX& x) { solve(x.data()); }
@@ -36,6 +40,7 @@ class BlockSparseLu {
  private:
   BlockSparseSymbolic symbolic_;
   bool allocated_ = false;
+  bool is_symmetric_ = false;  // the last factor
   FrontStack stack_;
   AlignedVector lower_, upper_;  // panels
   std::vector<int> exchange_;    // pivots: the row that a pivot row was exchanged with, within its supernode

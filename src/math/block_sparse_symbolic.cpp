@@ -176,7 +176,7 @@ void BlockSparseSymbolic::analyze(const BlockSparseMatrix& M) {
   pattern_.col = M.col;
   supernodes.clear();
   row.clear();
-  relative.clear();
+  run.clear();
   assembly.clear();
   child.clear();
   lower_values = upper_values = stack_size = 0;
@@ -244,10 +244,18 @@ void BlockSparseSymbolic::analyze(const BlockSparseMatrix& M) {
     target.child_begin = static_cast<int>(child.size());
     for (const int c : children[s]) {
       child.push_back(c);
-      supernodes[c].relative = relative.size();
+      supernodes[c].run_begin = static_cast<int>(run.size());
+      int begin = 0;
       for (const int k : nodes[c].below) {
-        for (int r = 0; r < M.row_size(order[k]); ++r) relative.push_back(position[k] + r);
+        const int end = begin + M.row_size(order[k]);
+        if (begin > 0 && run.back().position + run.back().end - run.back().begin == position[k]) {
+          run.back().end = end;
+        } else {
+          run.push_back({begin, end, position[k]});
+        }
+        begin = end;
       }
+      supernodes[c].run_end = static_cast<int>(run.size());
     }
     target.child_end = static_cast<int>(child.size());
     const auto size = static_cast<std::size_t>(target.size), pivots = static_cast<std::size_t>(target.pivots);
@@ -273,13 +281,15 @@ void FrontStack::resize(const BlockSparseSymbolic& symbolic) {
 }
 
 double* FrontStack::assemble(const BlockSparseSymbolic& symbolic, int supernode, const BlockSparseMatrix& M,
-                             double shift, const BlockDiagonal* extra) {
+                             double shift, const BlockDiagonal* extra, Part part) {
   const BlockSparseSymbolic::Supernode& node = symbolic.supernodes[supernode];
   const std::ptrdiff_t n = node.size;
+  const bool whole = part == Part::kWhole;
   double* front = values_.data() + top_;
-  std::fill(front, front + n * n, 0.0);
+  for (std::ptrdiff_t c = 0; c < n; ++c) std::fill(front + c * n + (whole ? 0 : c), front + (c + 1) * n, 0.0);
   for (int a = node.assembly_begin; a < node.assembly_end; ++a) {
     const BlockSparseSymbolic::Assembly& item = symbolic.assembly[a];
+    if (!whole && item.row < item.col) continue;
     const int rows = M.row_size(item.block_row), cols = M.col_size(M.col[item.entry]);
     const double* value = M.data(item.entry);
     const double* added = item.diagonal && extra != nullptr ? extra->data(item.block_row) : nullptr;
@@ -292,27 +302,38 @@ double* FrontStack::assemble(const BlockSparseSymbolic& symbolic, int supernode,
       if (item.diagonal) target[c] += shift;
     }
   }
-  for (int k = node.child_begin; k < node.child_end; ++k) {
-    const BlockSparseSymbolic::Supernode& child = symbolic.supernodes[symbolic.child[k]];
-    const int m = child.size - child.pivots;
-    const double* update = values_.data() + update_[symbolic.child[k]];
-    const int* position = symbolic.relative.data() + child.relative;
-    for (int c = 0; c < m; ++c, update += m) {
-      double* target = front + position[c] * n;
-      for (int r = 0; r < m; ++r) target[position[r]] += update[r];
-    }
-  }
+  for (int k = node.child_begin; k < node.child_end; ++k) add_child(symbolic, symbolic.child[k], part, front, n);
   return front;
 }
 
-void FrontStack::keep_update(const BlockSparseSymbolic& symbolic, int supernode) {
+void FrontStack::add_child(const BlockSparseSymbolic& symbolic, int child, Part part, double* front,
+                           std::ptrdiff_t n) const {
+  const BlockSparseSymbolic::Supernode& node = symbolic.supernodes[child];
+  const BlockSparseSymbolic::Run* runs = symbolic.run.data();
+  const int m = node.size - node.pivots;
+  const double* update = values_.data() + update_[child];
+  for (int i = node.run_begin; i < node.run_end; ++i) {
+    double* target = front + runs[i].position * n;
+    for (int c = runs[i].begin; c < runs[i].end; ++c, target += n) {
+      const double* column = update + static_cast<std::ptrdiff_t>(c) * m;
+      for (int j = part == Part::kWhole ? node.run_begin : i; j < node.run_end; ++j) {
+        const int begin = part == Part::kWhole ? runs[j].begin : std::max(runs[j].begin, c);
+        double* rows = target + runs[j].position - runs[j].begin;
+        for (int r = begin; r < runs[j].end; ++r) rows[r] += column[r];
+      }
+    }
+  }
+}
+
+void FrontStack::keep_update(const BlockSparseSymbolic& symbolic, int supernode, Part part) {
   const BlockSparseSymbolic::Supernode& node = symbolic.supernodes[supernode];
   const std::ptrdiff_t n = node.size, rest = node.size - node.pivots;
   const std::size_t bottom = node.child_begin < node.child_end ? update_[symbolic.child[node.child_begin]] : top_;
   double* target = values_.data() + bottom;
   for (std::ptrdiff_t c = 0; c < rest; ++c) {  // downwards in memory, so forward copies may overlap
+    const std::ptrdiff_t first = part == Part::kWhole ? 0 : c;
     const double* source = values_.data() + top_ + node.pivots + (node.pivots + c) * n;
-    std::copy(source, source + rest, target + c * rest);
+    std::copy(source + first, source + rest, target + c * rest + first);
   }
   update_[supernode] = bottom;
   top_ = bottom + static_cast<std::size_t>(rest * rest);

@@ -23,7 +23,7 @@ struct BlockSparseSymbolic {
     int size = 0;    // rows of its front: the pivots, then the rows below
     int parent = -1;
     std::size_t rows = 0;                      // where its `size` entries in `row` begin
-    std::size_t relative = 0;                  // where its size - pivots entries in `relative` begin
+    int run_begin = 0, run_end = 0;            // its rows below the pivots, in `run`
     int assembly_begin = 0, assembly_end = 0;  // its entries of the matrix, in `assembly`
     int child_begin = 0, child_end = 0;        // its children, in `child`
     std::size_t lower = 0;                     // where its lower panel (size x pivots) begins among all lower panels
@@ -38,9 +38,15 @@ struct BlockSparseSymbolic {
     bool diagonal = false;
   };
 
+  // Rows of a front below its pivots, counted from the first of these, that follow each other in the parent's too.
+  struct Run {
+    int begin = 0, end = 0;
+    int position = 0;  // of the first in the front of the parent
+  };
+
   std::vector<Supernode> supernodes;  // children before parents
   std::vector<int> row;               // scalar rows (of the matrix as given) of the fronts
-  std::vector<int> relative;          // rows below the pivots: their positions in the front of the parent
+  std::vector<Run> run;
   std::vector<Assembly> assembly;
   std::vector<int> child;        // supernodes
   std::size_t lower_values = 0;  // numbers in all lower panels, size x pivots
@@ -67,14 +73,19 @@ class FrontStack {
   void resize(const BlockSparseSymbolic& symbolic);
   void clear() { top_ = 0; }
 
+  // What of the fronts counts. Triangle: on and below the diagonal.
+  enum class Part { kWhole, kTriangle };
+
   // The front of a supernode: its blocks of M + shift I + extra and the updates of its children. Supernodes in order.
   double* assemble(const BlockSparseSymbolic& symbolic, int supernode, const BlockSparseMatrix& M, double shift,
-                   const BlockDiagonal* extra);
+                   const BlockDiagonal* extra, Part part);
 
   // Keeps what remains of the front after its pivots were eliminated, in place of the updates of the children.
-  void keep_update(const BlockSparseSymbolic& symbolic, int supernode);
+  void keep_update(const BlockSparseSymbolic& symbolic, int supernode, Part part);
 
  private:
+  void add_child(const BlockSparseSymbolic& symbolic, int child, Part part, double* front, std::ptrdiff_t n) const;
+
   AlignedVector values_;
   std::vector<std::size_t> update_;  // by supernode: where its update begins
   std::size_t top_ = 0;              // end of the waiting updates; the front in work begins here

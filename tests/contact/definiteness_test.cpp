@@ -56,6 +56,50 @@ TEST(Definiteness, IsExactForSmallMatrices) {
   }
 }
 
+// Sparse, with contacts, limits, boxes and equalities: what is found must be what the eigenvalues of all of it say.
+TEST(Definiteness, AgreesWithEigenvaluesOfSmallProblems) {
+  DefinitenessScratch scratch;
+  std::vector<ContactProblem> problems{make_box_stack(3), make_chain(14), make_pile(10, 3)};
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    const RandomProblemOptions mixed{.contacts = 4, .equalities = 2, .limits = 3, .boxes = 2, .mixed_contacts = true};
+    problems.push_back(make_random_problem(mixed, seed));
+  }
+  int few = 0;
+  for (const ContactProblem& problem : problems) {
+    DualProblem dual;
+    ASSERT_TRUE(prepare_dual(problem, {}, dual).usable());
+    few += dual.nrow() <= 48 ? 1 : 0;
+    const VectorX values = Eigen::SelfAdjointEigenSolver<MatrixX>(dual.G.dense()).eigenvalues();
+    const auto shifted = [&](double smallest) {
+      BlockSparseMatrix M = dual.G;
+      for (int i = 0; i < dual.nblock(); ++i) {
+        M.block(i, M.find(i, i)).diagonal().array() += smallest * values.maxCoeff() - values[0];
+      }
+      return check_definiteness(M, scratch).usable();
+    };
+    EXPECT_TRUE(shifted(-0.9e-5)) << dual.nrow();
+    if (dual.nrow() <= 48) EXPECT_FALSE(shifted(-1.2e-5)) << dual.nrow();
+  }
+  EXPECT_GT(few, 15);
+}
+
+// What a full check has found symmetric, solvers may take for symmetric.
+TEST(Definiteness, TellsSolversOfSymmetry) {
+  ContactProblem problem = make_random_problem({.contacts = 6}, 1);
+  const PrepareOptions full{.check_definiteness = true};
+  DualProblem dual;
+  MatrixX& G = problem.dual.G_dense;
+  G = 0.5 * (G + G.transpose()).eval();
+  G(0, 5) *= 1.0 + 1e-15;
+  ASSERT_TRUE(prepare_dual(problem, full, dual).usable());
+  EXPECT_TRUE(dual.symmetric);
+  ASSERT_TRUE(prepare_dual(problem, {}, dual).usable());
+  EXPECT_FALSE(dual.symmetric);
+  G(0, 5) += 1e-9 * G(0, 0);
+  ASSERT_TRUE(prepare_dual(problem, full, dual).usable());
+  EXPECT_FALSE(dual.symmetric);
+}
+
 TEST(Definiteness, NamesTheSkewPart) {
   DefinitenessScratch scratch;
   for (const int n : {6, 60}) {

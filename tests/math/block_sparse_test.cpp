@@ -155,6 +155,27 @@ TEST_F(BlockSparseTest, LuAsDense) {
 }
 
 // Exchanges of rows within a supernode: the diagonal of a block vanishes.
+// One after the other, with the same symbolic factors.
+TEST_F(BlockSparseTest, LuWithAndWithoutSymmetry) {
+  for (const int blocks : {1, 8, 60, 200}) {
+    BlockSparseLu lu;
+    BlockSparseMatrix M = matrix(blocks, 3, true);
+    const VectorX b = vector(M.rows());
+    const auto expect_solution = [&] {
+      const VectorX expected = (M.dense() + 0.5 * MatrixX::Identity(M.rows(), M.rows())).partialPivLu().solve(b);
+      VectorX x = b;
+      lu.solve(x);
+      EXPECT_LT((x - expected).norm(), 1e-12 * expected.norm()) << blocks;
+    };
+    ASSERT_TRUE(lu.factorize_symmetric(M, 0.5));
+    expect_solution();
+    EXPECT_FALSE(lu.factorize_symmetric(M, -1e3)) << blocks;
+    for (double& value : M.values) value += 0.1 * number();
+    ASSERT_TRUE(lu.factorize(M, 0.5));
+    expect_solution();
+  }
+}
+
 TEST_F(BlockSparseTest, LuExchangesRowsWithinBlocks) {
   for (const int blocks : {5, 60}) {
     BlockSparseMatrix M = matrix(blocks, 2, false, 3);

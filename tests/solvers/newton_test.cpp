@@ -196,6 +196,25 @@ TEST(Auto, PerturbedSequence) {
   }
 }
 
+// A wall that rests needs one factorisation; one that moves is solved as before.
+TEST(Auto, BodiesAtRestTakeOneFactorisation) {
+  const std::vector<std::string> strict{"relative_tolerance=1e-9"};
+  std::mt19937 random(4);
+  std::normal_distribution<double> normal;
+  for (const int contacts : {200, 300, 400}) {
+    ContactProblem problem = make_wall(contacts);
+    const test::Solved resting = test::solve("auto", problem, strict);
+    EXPECT_EQ(resting.status, SolveStatus::kSolved) << contacts;
+    EXPECT_LE(resting.residuals.natv_relative, 1.0001e-9) << contacts;
+    EXPECT_STREQ(resting.solution.stage.name, "splitting at rest") << contacts;
+    EXPECT_EQ(resting.solution.factorizations, 1) << contacts;
+    for (double& v : problem.primal.v_free) v += 1e-2 * normal(random);
+    const test::Solved moving = test::solve("auto", problem, strict);
+    EXPECT_EQ(moving.status, SolveStatus::kSolved) << contacts;
+    EXPECT_LE(moving.residuals.natv_relative, 1.0001e-9) << contacts;
+  }
+}
+
 // Impulses that are off by a per cent and the velocities of the solution: these tell modes and slips, and a few
 // steps are enough.
 TEST(Auto, KnownVelocitiesTellTheModes) {

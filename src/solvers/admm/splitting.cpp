@@ -12,6 +12,12 @@ constexpr double kMostChange = 10.0;
 constexpr int kAdaptAt = 8;  // steps before the correction
 constexpr int kTestEvery = 4;
 constexpr double kProgress = 0.5;  // natv must fall to this share from test to test
+// With a small rho:
+constexpr double kRestRho = 0.005;
+constexpr int kFirstLook = 2;          // steps after which natv
+constexpr double kRestVelocity = 1.5;  // is at most so many velocity scales where the bodies rest
+constexpr int kSlowFrom = 8, kMostRestSteps = 24;
+constexpr double kSlow = 0.7;  // share of natv that is left after a step, above which Newton's method is quicker
 
 }  // namespace
 
@@ -46,15 +52,43 @@ bool Splitting::adapt() {
   return true;
 }
 
-double Splitting::run(const DualProblem& dual, NewtonSystem& system, const SplittingSettings& settings, double best,
-                      VectorX& lambda, VectorX& u) {
+// From zero. Returns whether there is a factor.
+bool Splitting::start(const DualProblem& dual, NewtonSystem& system, double rho) {
   steps_ = 0;
-  rho_ = kFirstRho;
+  rho_ = rho;
   y_.setZero(dual.nrow());
   z_ = dual.g;  // the multiplier of the NCP is u + Gamma(u)
   for (int i = 0; i < dual.nblock(); ++i)
     z_[dual.blocks.row[i + 1] - 1] += de_saxce(dual.blocks, i, dual.g.data() + dual.blocks.row[i]);
-  if (!factorize(dual, system)) return best;
+  return factorize(dual, system);
+}
+
+double Splitting::run_at_rest(const DualProblem& dual, NewtonSystem& system, double tolerance, double best,
+                              VectorX& lambda, VectorX& u) {
+  if (!start(dual, system, kRestRho)) return best;
+  double before = kRestVelocity * dual.velocity_scale;
+  while (steps_ < kMostRestSteps) {
+    step(dual, system);
+    ++steps_;
+    if (steps_ < kFirstLook) continue;
+    compute_velocity(dual, y_, u_);
+    const double value = natv(dual, ContactModel::kNcp, y_, u_);
+    if (value < best) {
+      best = value;
+      lambda = y_;
+      u = u_;
+    }
+    if (best <= tolerance) break;
+    if (steps_ == kFirstLook && !(value <= before)) break;
+    if (steps_ >= kSlowFrom && !(value <= kSlow * before)) break;
+    before = value;
+  }
+  return best;
+}
+
+double Splitting::run(const DualProblem& dual, NewtonSystem& system, const SplittingSettings& settings, double best,
+                      VectorX& lambda, VectorX& u) {
+  if (!start(dual, system, kFirstRho)) return best;
   double before = best;
   while (steps_ < settings.max_steps) {
     step(dual, system);

@@ -2,9 +2,9 @@
 //
 // Problem: the NCP of a scaled dual problem, all blocks.
 // Method: Tsounis et al. 2025, Alg. 6 with De Saxce's correction renewed in every step, as in admm.hpp, on the systems
-// of the Newton
-//   methods: Lambda = rho I. They are factored without symmetry, so a skew part of G needs no splitting. rho is chosen
-//   for a matrix of order one and corrected once from the ratio of the residuals.
+//   of the Newton methods: Lambda = rho I. They are factored without symmetry unless G is known to be symmetric, so a
+//   skew part of G needs no splitting. rho is chosen for a matrix of order one and corrected once from the ratio of the
+//   residuals.
 // Where many contacts share few bodies (walls, towers, wheels on the ground) ten to twenty of its steps find the modes
 //   that sweeps do not find in thousands, with impulses of nearly minimum norm; near isostatic piles it is slow.
 // Cost: one or two factorisations, and one solve for each step.
@@ -28,9 +28,15 @@ class Splitting {
   double run(const DualProblem& dual, NewtonSystem& system, const SplittingSettings& settings, double natv,
              VectorX& lambda, VectorX& u);
 
+  // The same with a rho so small that the first step is nearly the answer of contacts that all stick, with the least
+  // impulses: for bodies that rest on each other. Given up early where that is not so.
+  double run_at_rest(const DualProblem& dual, NewtonSystem& system, double tolerance, double natv, VectorX& lambda,
+                     VectorX& u);
+
   int steps() const { return steps_; }
 
  private:
+  bool start(const DualProblem& dual, NewtonSystem& system, double rho);
   bool factorize(const DualProblem& dual, NewtonSystem& system);
   void step(const DualProblem& dual, NewtonSystem& system);
   bool adapt();

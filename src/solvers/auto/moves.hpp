@@ -51,6 +51,19 @@ class PipelineMoves {
     w_.best_u = w_.earlier_u;
   }
 
+  // A method whose point is forgotten unless it is a solution.
+  template <typename Method>
+  void or_forget(Method&& method) {
+    const double before = w_.best_natv;
+    w_.earlier = w_.best;
+    w_.earlier_u = w_.best_u;
+    method();
+    if (done()) return;
+    w_.best_natv = before;
+    w_.best = w_.earlier;
+    w_.best_u = w_.earlier_u;
+  }
+
   double sweeps_of_a_step() const;
 
   const PipelineSettings& settings_;

@@ -15,6 +15,7 @@ constexpr int kFewBlocks = 3;   // up to here sweeps are as cheap as a Newton st
 constexpr int kKnownSteps = 6;  // with the modes of the similar problem that a warm start is from
 constexpr double kRetryDamping = 1.0;  // of Newton with guessed modes
 constexpr int kRetrySweeps = 4, kRetrySteps = 12;
+constexpr double kRestingShare = 0.5, kRestingSpeed = 1e-3;  // of the contacts, and of the largest free velocity
 constexpr double kGoodEnough = 1e-3;  // natv relative to the velocity scale: the splitting method hands over to modes
 // Rounds of a large problem: one Newton step with guessed modes, repair of regions, sweeps.
 constexpr int kManyRows = 400;     // below, and
@@ -58,7 +59,8 @@ class Pipeline : PipelineMoves {
   // The procedures of the table, in its order.
   void known_modes();
   void first_sweeps();
-  void first_modes() { try_modes(true); }
+  void split_at_rest();
+  void first_modes();
   void more_sweeps();
   void damped_modes();
   void try_rounds();
@@ -82,6 +84,7 @@ class Pipeline : PipelineMoves {
   bool knows_modes() const { return settings_.warm && w_.knows_u && dual_.nblock() > kFewBlocks; }
   bool is_hopeless() { return diverges(); }
   bool is_sparse() const { return !w_.system.is_dense(); }
+  bool seems_at_rest() const;
   bool warm() const { return settings_.warm; }
   bool cold() const { return !settings_.warm; }
   bool nearly_right() const { return settings_.warm || promising(); }
@@ -101,9 +104,29 @@ class Pipeline : PipelineMoves {
     bool (Pipeline::*shows_none)() = nullptr;  // asked afterwards, where the procedure can show it
   };
   static const Stage kStages[];
+  bool modes_failed_ = false;  // the first ones, from the point that first sweeps have reached
   friend const char* ::touchstone::stage_name(int stage);
   friend int ::touchstone::stage_count();
 };
+
+// Whether bodies seem to rest on each other: most contacts lie between the same two bodies as the next one (they are
+// coupled to the same contacts), and most have no free velocity, for gravity alone moves all bodies alike.
+bool Pipeline::seems_at_rest() const {
+  if (settings_.warm || dual_.nrow() <= kManyRows) return false;
+  const BlockSparseMatrix& G = dual_.G;
+  const double small = kRestingSpeed * dual_.g.lpNorm<Eigen::Infinity>();
+  int resting = 0, alike = 0;
+  for (int i = 0; i < dual_.nblock(); ++i) {
+    const auto g = dual_.g.segment(dual_.blocks.row[i], dual_.blocks.size(i));
+    if (g.lpNorm<Eigen::Infinity>() <= small) ++resting;
+  }
+  if (resting < kRestingShare * dual_.nblock()) return false;
+  for (int i = 0; i + 1 < dual_.nblock(); ++i) {
+    const int begin = G.start[i], next = G.start[i + 1], end = G.start[i + 2];
+    if (next - begin == end - next && std::equal(&G.col[begin], &G.col[next], &G.col[next])) ++alike;
+  }
+  return alike >= kRestingShare * dual_.nblock();
+}
 
 // For a large problem, where some mode is always wrong. The step is taken even if natv, which is that of the worst
 // block, grows: what it spoils is local, and so is the repair.
@@ -134,6 +157,21 @@ void Pipeline::try_rounds() {
       return;
     }
   }
+}
+
+// There sweeps are slow, because several contacts share what two bodies exchange. A point that is no solution is
+// forgotten: the paths after it do better from that of the sweeps.
+void Pipeline::split_at_rest() {
+  w_.unswept = w_.lambda;
+  w_.system.prepare(dual_, w_.space);
+  or_forget([&] {
+    w_.best_natv = w_.splitting.run_at_rest(dual_, w_.system, settings_.tolerance, w_.best_natv, w_.best, w_.best_u);
+    w_.steps += w_.splitting.steps();
+    if (w_.best_natv > kGoodEnough * dual_.velocity_scale) return;
+    w_.lambda = w_.best;
+    try_modes(false);
+  });
+  w_.lambda = w_.unswept;
 }
 
 void Pipeline::try_splitting() {
@@ -173,14 +211,7 @@ void Pipeline::sweep_where_steps_are_dear() {
 // of its path, is short of room.
 void Pipeline::accelerated_sweeps() {
   if (exhausted()) return;
-  const double before = w_.best_natv;
-  w_.earlier = w_.best;
-  w_.earlier_u = w_.best_u;
-  sweep_accelerated(kStepsOfAcceleration, false);
-  if (done()) return;
-  w_.best_natv = before;
-  w_.best = w_.earlier;
-  w_.best_u = w_.earlier_u;
+  or_forget([&] { sweep_accelerated(kStepsOfAcceleration, false); });
 }
 
 // Once the first path has ended they are cheaper than other paths, whatever their rate.
@@ -310,9 +341,17 @@ void Pipeline::first_sweeps() {
   }
 }
 
-void Pipeline::more_sweeps() {
-  sweep_while_cheap(kStepsOfPath);
+void Pipeline::first_modes() {
+  const double before = w_.best_natv;
   try_modes(true);
+  modes_failed_ = w_.best_natv == before;
+}
+
+// Modes that have failed would fail again from the same point.
+void Pipeline::more_sweeps() {
+  const int before = w_.sweeps;
+  sweep_while_cheap(kStepsOfPath);
+  if (!modes_failed_ || w_.sweeps > before) try_modes(true);
 }
 
 void Pipeline::damped_modes() {
@@ -360,6 +399,7 @@ void Pipeline::many_starts() {
 // What `auto` does, in this order, until natv is small enough, steps or time are used up, or there is no solution.
 const Pipeline::Stage Pipeline::kStages[] = {
     {"known modes", &Pipeline::knows_modes, &Pipeline::known_modes},
+    {"splitting at rest", &Pipeline::seems_at_rest, &Pipeline::split_at_rest},
     {"sweeps", &Pipeline::always, &Pipeline::first_sweeps},
     {"modes", &Pipeline::nearly_right, &Pipeline::first_modes},
     {"more sweeps", &Pipeline::cold, &Pipeline::more_sweeps},

@@ -65,11 +65,33 @@ bool NewtonSystem::factorize(std::span<const HeldBlock> held) {
 bool NewtonSystem::factorize_in_contact_space() {
   factored_joint_ = false;
   if (is_dense_) order_moving();
+  if (!is_dense_ && is_symmetric()) {
+    ++factorizations_;
+    if (lu_.factorize_symmetric(dual_->G, kFloor, &Lambda)) return true;
+  }
   for (double shift = kFloor; shift < 1e-6; shift *= 1e3) {
     ++factorizations_;
     if (is_dense_ ? factorize_dense(shift) : lu_.factorize(dual_->G, shift, &Lambda)) return true;
   }
   return false;
+}
+
+bool NewtonSystem::is_symmetric(int block) const {
+  const int m = dual_->blocks.size(block);
+  const double* values = Lambda.data(block);
+  for (int c = 0; c < m; ++c) {
+    for (int r = 0; r < c; ++r) {
+      if (values[c * m + r] != values[r * m + c]) return false;
+    }
+  }
+  return true;
+}
+
+bool NewtonSystem::is_symmetric() const {
+  for (int i = 0; i < dual_->nblock(); ++i) {
+    if (!dual_->symmetric || !is_symmetric(i)) return false;
+  }
+  return true;
 }
 
 void NewtonSystem::solve(VectorX& x) {
@@ -88,16 +110,6 @@ void NewtonSystem::solve(VectorX& x) {
 
 // Which rows move, those of symmetric blocks first.
 void NewtonSystem::order_moving() {
-  const auto is_symmetric = [&](int i) {
-    const int m = dual_->blocks.size(i);
-    const double* block = Lambda.data(i);
-    for (int c = 0; c < m; ++c) {
-      for (int r = 0; r < c; ++r) {
-        if (block[c * m + r] != block[r * m + c]) return false;
-      }
-    }
-    return true;
-  };
   moving_.clear();
   position_.assign(static_cast<std::size_t>(dual_->nrow()), -1);
   symmetric_.resize(static_cast<std::size_t>(dual_->nblock()));

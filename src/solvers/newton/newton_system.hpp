@@ -1,7 +1,8 @@
 // The linear systems of all Newton methods for the NCP: (G + Lambda) x = b with a block diagonal Lambda.
 //
-// Method: multifrontal LU of G + Lambda; G is taken as it is, symmetric or not. Lambda regularises: neither a
-//   rank-deficient nor an ill-conditioned G hurts as long as Lambda stays above kFloor.
+// Method: multifrontal LU of G + Lambda, Cholesky's method if G is known to be symmetric and Lambda is; otherwise G is
+//   taken as it is. Lambda regularises: neither a rank-deficient nor an ill-conditioned G hurts as long as Lambda stays
+//   above kFloor.
 // Rows that must not move get Lambda = kFixed, which is exact to rounding.
 // Small: up to kLargestDense rows the matrix is taken as dense, without the rows that must not move, unless G is mostly
 //   empty. If G is known to be symmetric, blocks whose Lambda is symmetric are eliminated first, by Cholesky's method.
@@ -60,6 +61,8 @@ class NewtonSystem {
   void add_lambda(int first, int end);
   void solve_dense(VectorX& x);
   bool factorize_in_contact_space();
+  bool is_symmetric(int block) const;  // Lambda's
+  bool is_symmetric() const;           // the sum, as far as is known
 
   const DualProblem* dual_ = nullptr;
   bool is_dense_ = false;
