@@ -144,6 +144,15 @@ void PipelineMoves::try_interior(double shift, int steps) {
   w_.steps += w_.interior.iterations();
 }
 
+void PipelineMoves::try_compliance() {
+  if (exhausted()) return;
+  const CompliancePathSettings settings{.max_steps = most_steps() - w_.steps, .deadline = settings_.deadline};
+  w_.best_natv = w_.compliance.run(dual_, settings, w_.best_natv, w_.best, w_.best_u);
+  w_.steps += w_.compliance.steps();
+  w_.lambda = w_.best;
+  try_modes(false);
+}
+
 // Where no solution exists, the barrier's impulses grow without bound, along a ray of Farkas: lambda in the cones, G
 // lambda nearly zero and g'lambda < 0, so that no velocity satisfies all constraints. With large friction the cone is
 // nearly a half-space and friction alone can make up a ray, which proves nothing: a contact may also slide. There only

@@ -2,8 +2,6 @@
 // better one, with a count of what they cost. pipeline.cpp says in which order.
 #pragma once
 
-#include <algorithm>
-
 #include "touchstone/solvers/auto/pipeline.hpp"
 
 namespace touchstone {
@@ -19,7 +17,6 @@ class PipelineMoves {
   // Whether the modes are nearly right.
   bool promising() const;
   bool small() const { return w_.system.is_dense() && dual_.nrow() <= NewtonSystem::kLargestDense; }
-  int steps_left() const { return std::max(0, most_steps() - w_.steps); }
   bool exhausted() const { return done() || w_.steps >= most_steps() || settings_.deadline.passed(); }
 
   // The current point against the best. Returns its natv.
@@ -34,6 +31,8 @@ class PipelineMoves {
   void try_modes(bool minimum_norm, double damping = kModeDamping);
   void try_smoothing(double barrier, int steps);
   void try_interior(double shift, int steps);
+  // Through the turns at which the paths with a barrier stop.
+  void try_compliance();
   // After try_interior: whether its impulses show that there is no solution.
   bool diverges();
   // A method from the current point as if it was the best. What was the best so far is, unless there is a better one.

@@ -72,7 +72,6 @@ class Pipeline : PipelineMoves {
   void interior_after_sweeps();
   void from_zero();
   void smoothing() { try_smoothing(0.0, kSmoothingSteps); }
-  void compliance_path();
   void restart();
   void proximal_loop();
   void last_sweeps();
@@ -237,16 +236,6 @@ void Pipeline::from_zero() {
     try_modes(true);
     interior();
   });
-}
-
-// Through the turns at which all other paths stop.
-void Pipeline::compliance_path() {
-  if (exhausted()) return;
-  const CompliancePathSettings settings{.max_steps = steps_left(), .deadline = settings_.deadline};
-  w_.best_natv = w_.compliance.run(dual_, settings, w_.best_natv, w_.best, w_.best_u);
-  w_.steps += w_.compliance.steps();
-  w_.lambda = w_.best;
-  try_modes(false);
 }
 
 void Pipeline::restart() {
@@ -414,7 +403,7 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"from zero", &Pipeline::warm, &Pipeline::from_zero},
     {"smoothing", &Pipeline::always, &Pipeline::smoothing},
     {"many starts", &Pipeline::thorough_and_small, &Pipeline::many_starts},
-    {"compliance path", &Pipeline::thorough_and_sparse, &Pipeline::compliance_path},
+    {"compliance path", &Pipeline::thorough_and_sparse, &Pipeline::try_compliance},
     {"rounds", &Pipeline::cold, &Pipeline::try_rounds},
     {"restart", &Pipeline::thorough, &Pipeline::restart},
     {"last sweeps", &Pipeline::thorough_and_small, &Pipeline::last_sweeps},
