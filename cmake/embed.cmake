@@ -1,14 +1,22 @@
-# touchstone_embed(<variable> <directory> <header> <function>)
+# touchstone_embed(<variable> <directory> <header> <function> [NAMESPACE <namespace>] [PATTERNS <pattern>...])
 #
 # Generates a source file that holds every file below the directory (see scenes/embedded.hpp) and
 # defines the function that the header declares, which lists them; puts its path into the variable.
 # It is generated again when a file changes, comes or goes; a folder that does not exist gives an
-# empty list. Run as a script (cmake -P), this file is the generator itself.
+# empty list. With patterns, such files alone. Run as a script (cmake -P), this file is the generator itself.
 
 set(TOUCHSTONE_EMBED_SCRIPT "${CMAKE_CURRENT_LIST_FILE}")
 
 function(touchstone_embed variable directory header function)
-  file(GLOB_RECURSE files CONFIGURE_DEPENDS "${directory}/*")
+  cmake_parse_arguments(arg "" "NAMESPACE" "PATTERNS" ${ARGN})
+  if(NOT arg_NAMESPACE)
+    set(arg_NAMESPACE touchstone)
+  endif()
+  if(NOT arg_PATTERNS)
+    set(arg_PATTERNS "*")
+  endif()
+  list(TRANSFORM arg_PATTERNS PREPEND "${directory}/")
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${arg_PATTERNS})
   set(output "${PROJECT_BINARY_DIR}/generated/${function}.cpp")
   # The list goes through a file that changes only with the list, so that a file that goes counts.
   set(list_file "${PROJECT_BINARY_DIR}/generated/${function}.txt")
@@ -17,7 +25,7 @@ function(touchstone_embed variable directory header function)
   add_custom_command(
     OUTPUT "${output}"
     COMMAND ${CMAKE_COMMAND} -DEMBED_ROOT=${directory} -DEMBED_LIST=${list_file} -DEMBED_OUTPUT=${output}
-            -DEMBED_HEADER=${header} -DEMBED_FUNCTION=${function} -P "${TOUCHSTONE_EMBED_SCRIPT}"
+            -DEMBED_HEADER=${header} -DEMBED_FUNCTION=${function} -DEMBED_NAMESPACE=${arg_NAMESPACE} -P "${TOUCHSTONE_EMBED_SCRIPT}"
     DEPENDS ${files} "${list_file}" "${TOUCHSTONE_EMBED_SCRIPT}"
     COMMENT "Embedding ${directory}"
     VERBATIM)
@@ -46,7 +54,7 @@ function(touchstone_generate_embedded)
 
 #include \"touchstone/${EMBED_HEADER}\"
 
-namespace touchstone {
+namespace ${EMBED_NAMESPACE} {
 namespace {
 
 constexpr std::array<EmbeddedFile, ${count}> kFiles{{
@@ -56,7 +64,7 @@ ${rows}}};
 
 std::span<const EmbeddedFile> ${EMBED_FUNCTION}() { return kFiles; }
 
-}  // namespace touchstone
+}  // namespace ${EMBED_NAMESPACE}
 ")
 endfunction()
 

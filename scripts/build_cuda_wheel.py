@@ -59,6 +59,18 @@ def code_flags(architectures: list[str]) -> list[str]:
     return [*flags, f"-gencode=arch=compute_{architectures[-1]},code=compute_{architectures[-1]}"]
 
 
+def embed_sources(build: Path) -> Path:
+    """The headers of src/gpu as a source file: the library compiles them again for a model (docs/gpu.md)."""
+    folder, output, listed = ROOT / "src" / "gpu", build / "embedded_sources.cpp", build / "embedded_sources.txt"
+    files = sorted(str(f) for f in folder.rglob("*") if f.suffix in (".hpp", ".cuh"))
+    listed.write_text("\n".join(files) + "\n")
+    values = {"ROOT": folder, "LIST": listed, "OUTPUT": output, "HEADER": "gpu/embedded_sources.hpp"}
+    values |= {"FUNCTION": "embedded_sources", "NAMESPACE": "touchstone::gpu"}
+    script = ROOT / "cmake" / "embed.cmake"
+    run(["cmake", *[f"-DEMBED_{name}={value}" for name, value in values.items()], "-P", str(script)])
+    return output
+
+
 def build_library(nvcc: Path, architectures: list[str], jobs: int, build: Path) -> Path:
     """All sources of src/gpu as one shared library, of which one function is visible."""
     include = build / "include" / "touchstone"
@@ -69,6 +81,7 @@ def build_library(nvcc: Path, architectures: list[str], jobs: int, build: Path) 
     common = ["-std=c++20", "-O3", f"-I{build / 'include'}", "-Xcompiler", "-fPIC,-fvisibility=hidden"]
     kernels = ["--expt-relaxed-constexpr", "--use_fast_math", *code_flags(architectures)]
     sources = sorted((ROOT / "src" / "gpu").glob("*.cpp")) + sorted((ROOT / "src" / "gpu" / "cuda").glob("*.cu"))
+    sources.append(embed_sources(build))
 
     def compile_one(source: Path) -> str:
         target = build / (source.name + ".o")

@@ -98,6 +98,9 @@ Arguments parse(int argc, char** argv) {
       *numbers[name] = std::stoi(value);
     } else if (name == "--tolerance") {
       a.options.tolerance = std::stod(value);
+    } else if (name == "--specialise") {
+      if (value != "auto" && value != "off") throw std::runtime_error("--specialise is auto or off");
+      a.options.specialise = value == "off" ? gpu::Specialise::kOff : gpu::Specialise::kAuto;
     } else if (name == "--rest") {
       a.rest = std::stod(value);
     } else if (name == "--device") {
@@ -213,6 +216,7 @@ std::string measure(const Arguments& a, const States& states) {
   if (a.own) set_parameters(*batch);
   reset(*batch, states);
   batch->step(a.warm_up);
+  std::fprintf(stderr, "kernels %s\n", batch->kernels().c_str());
   Figures figures;
   figures.look(*batch);
   figures = {};
@@ -229,18 +233,19 @@ std::string measure(const Arguments& a, const States& states) {
   const double worst = quantile(figures.natv, 1.0);
   const double total = static_cast<double>(a.worlds) * a.steps, looked = static_cast<double>(figures.natv.size());
   char text[1024];
-  std::snprintf(
-      text, sizeof text,
-      "{\"model\": \"%s\", \"device\": \"%s\", \"worlds\": %d, \"steps\": %d, \"sweeps\": %d, "
-      "\"more_sweeps\": %d, \"most_sweeps\": %d, \"tolerance\": %g, \"pool\": %d, \"steps_per_second\": "
-      "%.4g, \"natv_p50\": %.2e, "
-      "\"natv_p90\": %.2e, \"natv_p99\": %.2e, \"natv_worst\": %.2e, \"contacts\": %.2f, \"mean_sweeps\": "
-      "%.1f, \"second_tier\": %.4f, \"third_tier\": %.4f, \"uncertified\": %.2e, \"lost\": %.2e, \"unreported\": %d}",
-      a.arrays.c_str(), a.device.c_str(), a.worlds, a.steps, a.options.sweeps, a.options.more_sweeps,
-      a.options.most_sweeps, a.options.tolerance, a.options.small_pool, total / seconds, quantile(figures.natv, 0.5),
-      quantile(figures.natv, 0.9), quantile(figures.natv, 0.99), worst, figures.contacts / looked,
-      figures.sweeps / looked, figures.second_tier / looked, figures.third_tier / looked, figures.uncertified / looked,
-      figures.lost / looked, figures.unreported);
+  std::snprintf(text, sizeof text,
+                "{\"model\": \"%s\", \"device\": \"%s\", \"worlds\": %d, \"steps\": %d, \"sweeps\": %d, "
+                "\"more_sweeps\": %d, \"most_sweeps\": %d, \"tolerance\": %g, \"pool\": %d, \"steps_per_second\": "
+                "%.4g, \"natv_p50\": %.2e, "
+                "\"natv_p90\": %.2e, \"natv_p99\": %.2e, \"natv_worst\": %.2e, \"contacts\": %.2f, \"mean_sweeps\": "
+                "%.1f, \"second_tier\": %.4f, \"third_tier\": %.4f, \"uncertified\": %.2e, \"lost\": %.2e, "
+                "\"unreported\": %d, \"special\": %s}",
+                a.arrays.c_str(), a.device.c_str(), a.worlds, a.steps, a.options.sweeps, a.options.more_sweeps,
+                a.options.most_sweeps, a.options.tolerance, a.options.small_pool, total / seconds,
+                quantile(figures.natv, 0.5), quantile(figures.natv, 0.9), quantile(figures.natv, 0.99), worst,
+                figures.contacts / looked, figures.sweeps / looked, figures.second_tier / looked,
+                figures.third_tier / looked, figures.uncertified / looked, figures.lost / looked, figures.unreported,
+                batch->kernels().starts_with("compiled") ? "true" : "false");
   return text;
 }
 

@@ -127,6 +127,10 @@ void construct(PyWorldBatch* self, const PyModel& model, int worlds, const std::
       *number = nb::cast<int>(value);
     } else if (name == "tolerance") {
       options.tolerance = nb::cast<double>(value);
+    } else if (name == "specialise") {
+      const std::string wanted = nb::cast<std::string>(value);
+      if (wanted != "auto" && wanted != "off") throw Error("specialise is '{}'; there are 'auto' and 'off'", wanted);
+      options.specialise = wanted == "off" ? gpu::Specialise::kOff : gpu::Specialise::kAuto;
     } else {
       rest[key] = value;
     }
@@ -309,6 +313,7 @@ void bind_world_batch(nb::module_& m) {
                    "bool | int | float | str) -> None"))
       .def_prop_ro("worlds", [](const PyWorldBatch& self) { return self.batch->worlds(); })
       .def_prop_ro("model", [](const PyWorldBatch& self) { return PyModel{self.model}; })
+      .def_prop_ro("kernels", [](const PyWorldBatch& self) { return self.batch->kernels(); })
       .def("step", &step, nb::arg("count"))
       .def("tensor", &tensor, nb::arg("field"))
       .def("address", &address, nb::arg("field"))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,18 @@ def cuda_library() -> str:
         raise _core.Error(_HOW_TO_GET) from None
 
 
+def _name_nvrtc() -> None:
+    """TOUCHSTONE_NVRTC, where nobody has set it and the package index's nvidia-cuda-nvrtc is installed."""
+    if "TOUCHSTONE_NVRTC" in os.environ:
+        return
+    spec = importlib.util.find_spec("nvidia")
+    for folder in spec.submodule_search_locations or [] if spec else []:
+        found = sorted(Path(folder).glob("*/lib/libnvrtc.so.*"))
+        if found:
+            os.environ["TOUCHSTONE_NVRTC"] = str(found[-1])
+            return
+
+
 _OF_THE_BATCH = (
     "tolerance",
     "sweeps",
@@ -39,6 +54,7 @@ _OF_THE_BATCH = (
     "small_pool",
     "middle_pool",
     "large_pool",
+    "specialise",
 )  # options that a Simulator does not have, or means otherwise
 
 
@@ -91,7 +107,9 @@ class DeviceBatch:
     on the processor ('lanes') and DeviceArray on a GPU; both look into the memory of the batch.
 
     Options: dt, tolerance (of natv), sweeps, more_sweeps, most_sweeps (above 0: certified mode), small_pool,
-    middle_pool, large_pool (contacts that a world has room for), and those of Simulator that do not change the method.
+    middle_pool, large_pool (contacts that a world has room for), specialise ('auto': on a GPU kernels are compiled for
+    the model where NVRTC is found, once for each model and kept on disk; 'off': never), and those of Simulator that do
+    not change the method.
     stabilisation is 'baumgarte' unless given, which is not a Simulator's default: 'position' is the Simulator's pass,
     and costs a third to a half of the steps a second on a GPU (docs/gpu.md).
     """
@@ -112,9 +130,13 @@ class DeviceBatch:
             raise _core.Error(f"device='{device}' does not support: {named}; use device='cpu' (docs/gpu.md)")
         self.device = device
         library = cuda_library() if device == "cuda" else ""
+        if library:
+            _name_nvrtc()
         options.setdefault("stabilisation", "baumgarte")
         self._core = _core.WorldBatch(model, int(worlds), library=library, **options)
         self._options = {name: value for name, value in options.items() if name not in _OF_THE_BATCH}
+        if self.kernels.startswith("warning: "):
+            warnings.warn(f"kernels are {self.kernels[len('warning: ') :]}", RuntimeWarning, stacklevel=3)
 
     # --- as Batch ---
 
@@ -128,6 +150,11 @@ class DeviceBatch:
     @property
     def model(self) -> _core.Model:
         return self._core.model
+
+    @property
+    def kernels(self) -> str:
+        """Which kernels compute the steps: compiled for this model, or of tables and why."""
+        return self._core.kernels
 
     def step(self, count: int = 1) -> None:
         """So many steps in every world, without holding the GIL. On a GPU this returns before they are done."""

@@ -130,7 +130,7 @@ test_peers() {
 
 # The sources for a GPU, by the compiler that the Python package index has; there is no GPU to run them on.
 compile_cuda() {
-  local nvcc source
+  local nvcc nvrtc source
   ensure_venv build/venv-cuda scripts/requirements-cuda.txt
   nvcc=$(find "$root/build/venv-cuda" -type f -name nvcc | head -n 1)
   [ "$nvcc" ] || fail "scripts/requirements-cuda.txt has installed no nvcc"
@@ -140,6 +140,9 @@ compile_cuda() {
     quietly cuda "$nvcc" -std=c++20 -O3 -arch=sm_90 --expt-relaxed-constexpr --use_fast_math -Werror all-warnings \
       -Ibuild/cuda/include -ptx "$source" -o "build/cuda/$(basename "$source" .cu).ptx"
   done
+  nvrtc=$(find "$root/build/venv-cuda" -name 'libnvrtc.so.*' | head -n 1)
+  [ "$nvrtc" ] || fail "scripts/requirements-cuda.txt has installed no NVRTC"
+  TOUCHSTONE_NVRTC=$nvrtc build/release/bin/touchstone_test_gpu --gtest_brief=1 --gtest_filter='SpecialModelTest.*ompile*'
   echo "   skipped: tests on a device, for there is none"
 }
 

@@ -62,6 +62,11 @@ class BackendBatch final : public WorldBatch {
   void synchronize() const override {
     call([&](BackendFault* f) { table_.synchronize(batch_, f); });
   }
+  std::string kernels() const override {
+    BackendFault text;
+    table_.kernels(batch_, &text);
+    return text.text;
+  }
   WorldImpulses impulses(int world) const override {
     WorldImpulses found;
     const auto ask = [&](int room) {

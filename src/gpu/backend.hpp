@@ -11,7 +11,7 @@
 
 namespace touchstone::gpu {
 
-constexpr int kBackendVersion = 2;  // of everything below, and of what it is given
+constexpr int kBackendVersion = 3;  // of everything below, and of what it is given
 constexpr const char* kBackendEntry = "touchstone_backend_table";
 
 // What went wrong in a call; empty: nothing.
@@ -27,6 +27,8 @@ struct BackendTable {
   void (*destroy)(void* batch) = nullptr;
   void (*step)(void* batch, int count, BackendFault*) = nullptr;
   void (*tiers)(void* batch, int* second_and_third, BackendFault*) = nullptr;
+  // `text`: as much as fits of what WorldBatch::kernels says.
+  void (*kernels)(void* batch, BackendFault* text) = nullptr;
   void (*write)(void* batch, int field, const double* values, BackendFault*) = nullptr;
   void (*read_doubles)(void* batch, int field, double* values, BackendFault*) = nullptr;
   void (*read_ints)(void* batch, int field, int* values, BackendFault*) = nullptr;
@@ -77,6 +79,10 @@ BackendTable make_backend_table() {
       counts[0] = tiers.second;
       counts[1] = tiers.third;
     });
+  };
+  t.kernels = [](void* b, BackendFault* text) {
+    const std::string all = batch_behind(b).kernels();
+    std::strncpy(text->text, all.c_str(), sizeof text->text - 1);
   };
   t.write = [](void* b, int field, const double* x, BackendFault* f) {
     guarded(f, [&] { batch_behind(b).write(static_cast<BatchField>(field), x); });

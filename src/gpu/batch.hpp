@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "touchstone/gpu/model_arrays.hpp"
@@ -24,6 +25,12 @@ namespace touchstone::gpu {
 // Lanes of a GPU that share the work of a world, in each stage of a step: 8, 16 or 32.
 struct StageLanes {
   int tree = 32, loops = 32, collide = 32, solve = 32, finish = 16;
+};
+
+// CUDA: whether kernels are compiled for the model (special.hpp).
+enum class Specialise : int {
+  kAuto,  // where the compiler is found and there are worlds enough; else, and where that fails, tables do
+  kOff,
 };
 
 struct BatchOptions {
@@ -38,6 +45,8 @@ struct BatchOptions {
   StageLanes lanes;
   int parts = 0;      // CUDA: of the worlds, each stepped on a stream of its own; 0: one for each 256 worlds, at most 4
   bool graph = true;  // CUDA: a step is one launch of a captured graph; else kernel by kernel, as profilers like it
+
+  Specialise specialise = Specialise::kAuto;
 
   // Throws std::runtime_error naming the field.
   void validate() const;
@@ -88,6 +97,8 @@ class WorldBatch {
   virtual void step(int count) = 0;
   // Of the last step. Waits for it.
   virtual TierCounts tiers() const = 0;
+  // Which kernels compute the steps, in words; starts with "warning: " where compiling them for the model has failed.
+  virtual std::string kernels() const = 0;
 
   // Whole fields, from and to the memory of the processor.
   virtual void write(BatchField field, const double* values) = 0;

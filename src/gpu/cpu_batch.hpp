@@ -43,6 +43,7 @@ class CpuBatch final : public StoredBatch<HostArray> {
   }
 
   TierCounts tiers() const override { return tiers_; }
+  std::string kernels() const override { return "of tables, on a lane of the processor"; }
   void reset(const ResetRequest& request) override {
     const ResetStates to{request.mask, request.q, request.v, request.noise_q, request.noise_v, request.seed};
     for (int w = 0; w < this->view_.worlds; ++w) {

@@ -5,8 +5,10 @@
 // many; all are contiguous.
 #pragma once
 
+#ifndef __CUDACC_RTC__  // which has no standard library, and needs the addresses alone
 #include <string>
 #include <vector>
+#endif
 
 namespace touchstone::gpu {
 
@@ -176,6 +178,7 @@ constexpr int kConeNumbers = 5;
   X(pair_mobility) /* contacts that can move less than this are left out */   \
   X(pair_cone)     /* kConeNumbers, where sizes.cones says so */
 
+#ifndef __CUDACC_RTC__
 struct ModelArrays {
   ModelSizes sizes;
   ModelSettings settings;
@@ -186,9 +189,10 @@ struct ModelArrays {
   TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
 };
+#endif
 
 // The same as addresses, in the memory of the processor or of a GPU.
-struct ModelView {
+struct ModelTables {
   ModelSizes sizes;
   ModelSettings settings;
   const double* applied_wrench = nullptr;  // 6 bodies, of a world; null: none
@@ -200,6 +204,16 @@ struct ModelView {
 #undef TOUCHSTONE_FIELD
 };
 
+#ifdef TOUCHSTONE_SPECIAL_MODEL
+}  // namespace touchstone::gpu
+#include "touchstone/gpu/special_model.hpp"  // written for one model (special.hpp)
+namespace touchstone::gpu {
+#else
+// What the algorithms take a model to be: its tables, or a struct of the same names whose members are constants.
+using ModelView = ModelTables;
+#endif
+
+#ifndef __CUDACC_RTC__
 ModelView view_of(const ModelArrays& arrays);
 
 // Throw std::runtime_error that names the file and what is wrong with it.
@@ -208,5 +222,6 @@ ModelArrays read_model_arrays(const std::string& path);
 // The same in memory.
 std::string pack_model_arrays(const ModelArrays& arrays);
 ModelArrays unpack_model_arrays(const std::string& bytes);
+#endif
 
 }  // namespace touchstone::gpu

@@ -54,8 +54,8 @@ struct WorldParameters {
 };
 
 // The model of a world.
-TOUCHSTONE_LANE ModelView world_model(const ModelView& shared, const WorldParameters& own, int world) {
-  ModelView m = shared;
+TOUCHSTONE_LANE ModelTables world_model(const ModelTables& shared, const WorldParameters& own, int world) {
+  ModelTables m = shared;
   [[maybe_unused]] const ModelSizes& n = shared.sizes;
   const auto part = [&](WorldParameter parameter, int width) -> const double* {
     const double* all = own.array[static_cast<int>(parameter)];

@@ -122,6 +122,14 @@ def test_what_is_not_supported_is_named_before_the_first_step() -> None:
         ts.Batch(model, 2, device="tpu")
     with pytest.raises(ts.Error, match="no option 'threads'"):
         ts.Batch(ts.load_string(BOX), 2, device="lanes", threads=3)
+    with pytest.raises(ts.Error, match="there are 'auto' and 'off'"):
+        ts.Batch(ts.load_string(BOX), 2, device="lanes", specialise="always")
+
+
+def test_batches_say_which_kernels_they_have() -> None:
+    batch = ts.Batch(ts.load_string(BOX), 2, device="lanes", specialise="off")
+    assert batch.kernels == "of tables, on a lane of the processor"
+    batch.simulator(0)  # which has no such option
 
 
 def test_a_missing_backend_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "touchstone/gpu/batch_store.hpp"
-#include "touchstone/gpu/cuda/launch.cuh"
+#include "touchstone/gpu/cuda/special.cuh"
 
 namespace touchstone::gpu {
 namespace {
@@ -12,6 +12,7 @@ namespace {
 constexpr int kListed = 2048;  // worlds of all lists that are worked on at a time
 constexpr int kLists = 3;      // of a part: for the second and the third tier, and for the position pass
 constexpr int kPartWorlds = 256, kMostParts = 4;
+constexpr int kSpecialWorlds = 512;  // from which on kernels are compiled for the model: that takes many seconds
 
 // An array on the device.
 template <typename T>
@@ -61,9 +62,11 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     large_bytes_ = scratch_bytes<double>(sizes_, large_) + pass_bytes(sizes_, large_);
     pass_bytes_ = pass_bytes(sizes_, middle_);
     use_graph_ = options.graph;
+    specialise_ = options.specialise;
+    arrays_ = arrays;
     check(cudaEventCreateWithFlags(&begun_, cudaEventDisableTiming), "event");
     make_parts(options.parts > 0 ? std::min(options.parts, worlds) : std::clamp(worlds / kPartWorlds, 1, kMostParts));
-    capture();
+    prepare();
   }
   ~CudaBatch() override {
     drop_graphs();
@@ -78,6 +81,7 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
   // Parts do not wait for each other between steps: while one is in its second tier, a few worlds long, others fill the
   // GPU. Before and after, all is in the order of the batch's stream.
   void step(int count) override {
+    if (!prepared_) prepare();
     check(cudaEventRecord(begun_, stream_), "step on the GPU");
     for (Part& part : parts_) check(cudaStreamWaitEvent(part.stream, begun_, 0), "step on the GPU");
     for (int k = 0; k < count; ++k) {
@@ -118,6 +122,7 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     for (std::size_t k = 0; k < counts.size(); k += kLists) sum.second += counts[k], sum.third += counts[k + 1];
     return sum;
   }
+  std::string kernels() const override { return prepared_ ? kernels_ : "made with the next step"; }
   WorldImpulses impulses(int world) const override {
     synchronize();
     int count = 0;
@@ -133,9 +138,10 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
   }
 
  protected:
+  // The next step makes kernels and graphs: several parameters may change before it.
   void parameters_changed() override {
     drop_graphs();
-    capture();
+    prepared_ = false;
   }
 
  private:
@@ -168,6 +174,29 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     for (Part& part : parts_) {
       if (part.graph != nullptr) cudaGraphExecDestroy(part.graph);
       part.graph = nullptr;
+    }
+  }
+
+  void prepare() {
+    specialise();
+    capture();
+    prepared_ = true;
+  }
+
+  // Kernels for the model, and for the parameters that worlds have of their own now.
+  void specialise() {
+    unsigned own = 0;
+    for (int k = 0; k < kWorldParameters; ++k) own |= view_.parameters.array[k] != nullptr ? 1u << k : 0u;
+    if (special_ != nullptr && special_own_ == own) return;
+    synchronize();
+    special_.reset();
+    special_own_ = own;
+    if (specialise_ == Specialise::kOff) {
+      kernels_ = "of tables, as asked for";
+    } else if (view_.worlds < kSpecialWorlds) {
+      kernels_ = "of tables: fewer than " + std::to_string(kSpecialWorlds) + " worlds";
+    } else {
+      special_ = make_special_kernels(arrays_, {small_, middle_, lanes_, own, 0}, kernels_);
     }
   }
 
@@ -210,11 +239,15 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
       return Work{part.stream, pool, kWarpSize, part.listed, list, third};
     };
     check(cudaMemsetAsync(part.counts, 0, kLists * sizeof(int), part.stream), "step on the GPU");
-    launch_tree(launch, on_all(middle_, lanes_.tree));
-    if (sizes_.equality_rows > 0) launch_loops(launch, on_all(middle_, lanes_.loops));
-    launch_collide(launch, on_all(middle_, lanes_.collide));
-    launch_solve(launch, on_all(small_, lanes_.solve), options_.sweeps);
-    launch_finish(launch, on_all(small_, lanes_.finish), false);
+    if (special_ != nullptr) {
+      special_->launch(part.stream, {options_, view, launch.records}, second);
+    } else {
+      launch_tree(launch, on_all(middle_, lanes_.tree));
+      if (sizes_.equality_rows > 0) launch_loops(launch, on_all(middle_, lanes_.loops));
+      launch_collide(launch, on_all(middle_, lanes_.collide));
+      launch_solve(launch, on_all(small_, lanes_.solve), options_.sweeps);
+      launch_finish(launch, on_all(small_, lanes_.finish), false);
+    }
     launch_tree(launch, on_list(middle_, second));
     if (sizes_.equality_rows > 0) launch_loops(launch, on_list(middle_, second));
     launch_solve(launch, on_list(middle_, second), options_.more_sweeps);
@@ -243,6 +276,11 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
   std::size_t record_bytes_, large_bytes_ = 0, pass_bytes_ = 0;
   StageLanes lanes_;
   std::vector<Part> parts_;
+  ModelArrays arrays_;
+  Specialise specialise_ = Specialise::kAuto;
+  std::unique_ptr<SpecialKernels> special_;  // null: kernels of tables
+  unsigned special_own_ = 0;                 // what they take to be worlds' own
+  std::string kernels_;
   std::vector<DeviceArray<int>> model_ints_;
   std::vector<DeviceArray<double>> model_doubles_;
   ModelView model_;
@@ -250,7 +288,7 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
   DeviceArray<int> lists_[kLists], counts_of_lists_;
   DeviceArray<unsigned char> mask_;
   DeviceArray<double> states_[2];
-  bool use_graph_ = true;
+  bool use_graph_ = true, prepared_ = false;
   cudaStream_t own_stream_ = nullptr, stream_ = nullptr;
   cudaEvent_t begun_ = nullptr;
 };

@@ -6,10 +6,7 @@ namespace {
 template <int kLanes, bool kOwn, bool kGeneral>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     collide_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes) {
-  for_worlds<kLanes, kOwn, kGeneral>(launch, list, local_bytes,
-                                     [&](const auto& team, const ModelView& m, int w, char* local) {
-                                       run_collide(team, m, stage_memory(launch, pool, local, w));
-                                     });
+  collide_worlds<kLanes, kGeneral>(ModelOf<kOwn>{launch}, launch.batch, place_of(launch, pool, local_bytes), list);
 }
 
 template <int kLanes, bool kOwn = false, bool kGeneral = false>

@@ -7,13 +7,8 @@ template <int kLanes, bool kOwn, bool kGeneral>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     finish_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes,
                   const WorkList next, bool last) {
-  for_worlds<kLanes, kOwn, kGeneral>(
-      launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
-        WorldState world = launch.batch.world(launch.model.sizes, w);
-        const StepOutcome outcome =
-            run_finish(team, m, world, launch.options.tolerance, last, stage_memory(launch, pool, local, w));
-        if (outcome != StepOutcome::kDone && team.lane() == 0) next.worlds[atomicAdd(next.count, 1)] = w;
-      });
+  finish_worlds<kLanes, kGeneral>(ModelOf<kOwn>{launch}, launch.options, launch.batch,
+                                  place_of(launch, pool, local_bytes), list, next, last);
 }
 
 template <int kLanes, bool kOwn = false, bool kGeneral = false>

@@ -6,10 +6,7 @@ namespace {
 template <int kLanes, bool kOwn>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     loops_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes) {
-  for_worlds<kLanes, kOwn, false>(launch, list, local_bytes,
-                                  [&](const auto& team, const ModelView& m, int w, char* local) {
-                                    run_loops(team, m, stage_memory(launch, pool, local, w));
-                                  });
+  loops_worlds<kLanes>(ModelOf<kOwn>{launch}, launch.batch, place_of(launch, pool, local_bytes), list);
 }
 
 template <int kLanes, bool kOwn = false>

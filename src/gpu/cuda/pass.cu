@@ -7,9 +7,10 @@ constexpr int kCheckLanes = 16;
 
 // Half a warp a world: a look at the gaps.
 __global__ void __launch_bounds__(kThreads) check_kernel(const Launch launch, const Pool pool, const WorkList next) {
-  for_worlds<kCheckLanes, false, false>(launch, {}, 0, [&](const auto& team, const ModelView& m, int w, char* local) {
+  const Place place = place_of(launch, pool, 0);
+  for_worlds<kCheckLanes, false>(launch.batch.worlds, {}, 0, [&](const auto& team, int w, char* local) {
     WorldState world = launch.batch.world(launch.model.sizes, w);
-    if (run_check(team, m, world, stage_memory(launch, pool, local, w)) && team.lane() == 0)
+    if (run_check(team, launch.model, world, place.memory(local, w)) && team.lane() == 0)
       next.worlds[atomicAdd(next.count, 1)] = w;
   });
 }
@@ -27,7 +28,7 @@ __global__ void __launch_bounds__(kThreads)
     PassMemory pass;
     carve_pass(launch.model.sizes, pool, memory + static_cast<std::size_t>(first) * bytes, pass);
     const ModelView model = world_model(launch.model, launch.batch.parameters, w);
-    run_pass(team, model, world, stage_memory(launch, pool, nullptr, w), pass);
+    run_pass(team, model, world, place_of(launch, pool, 0).memory(nullptr, w), pass);
     team.sync();
   }
 }

@@ -6,11 +6,8 @@ namespace {
 template <int kLanes, bool kOwn, bool kGeneral>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     solve_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes, int sweeps) {
-  for_worlds<kLanes, kOwn, kGeneral>(
-      launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
-        WorldState world = launch.batch.world(launch.model.sizes, w);
-        run_solve(team, m, world, sweeps, launch.options.tolerance, stage_memory(launch, pool, local, w));
-      });
+  solve_worlds<kLanes, kGeneral>(ModelOf<kOwn>{launch}, launch.options, launch.batch,
+                                 place_of(launch, pool, local_bytes), list, sweeps);
 }
 
 template <int kLanes, bool kOwn = false, bool kGeneral = false>

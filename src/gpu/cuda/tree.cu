@@ -6,11 +6,7 @@ namespace {
 template <int kLanes, bool kOwn>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     tree_kernel(const Launch launch, const Pool pool, const WorkList list, std::size_t local_bytes) {
-  for_worlds<kLanes, kOwn, false>(
-      launch, list, local_bytes, [&](const auto& team, const ModelView& m, int w, char* local) {
-        WorldState world = launch.batch.world(launch.model.sizes, w);
-        run_tree(team, m, world, list.worlds != nullptr, stage_memory(launch, pool, local, w));
-      });
+  tree_worlds<kLanes>(ModelOf<kOwn>{launch}, launch.batch, place_of(launch, pool, local_bytes), list);
 }
 
 template <int kLanes, bool kOwn = false>
