@@ -102,7 +102,7 @@ IslandSolver::IslandSolver(const SimulatorOptions& options)
 }
 
 int IslandSolver::begin(const Step& step, StepReport& report) {
-  islands_.find(step.model, step.constraints, separate_);
+  islands_.find(step.model, step.constraints, separate_, step.left_out);
   report.islands = islands_.count();
   while (work_.size() < at(islands_.count())) {
     work_.push_back(std::make_unique<Work>());
@@ -288,6 +288,11 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   work.times = {};
   work.residuals = {};
   work.conflict = false;
+  if (islands_[index].blocks.empty()) {
+    work.status = SolveStatus::kSolved;
+    work.solution.clear_report();
+    return;
+  }
   const bool is_long = step.data.long_trees.used;
   if (is_long ? !islands_.fits_without_equalities(index, c) : !islands_.fits(index, c)) {
     refuse_island(step, islands_[index], work);

@@ -37,6 +37,7 @@ class IslandSolver {
     const VectorX* velocity = nullptr;  // nv: before the step, to start from
     bool minimum_norm = false;          // of the impulses of equalities
     VectorX* u = nullptr;
+    std::span<const char> left_out = {};  // nblock: 1 for blocks that keep their impulse of zero; empty: none does
   };
   // Finds the islands. Then solve_island for each of them, in any order and thread, then finish.
   int begin(const Step& step, StepReport& report);
@@ -52,6 +53,8 @@ class IslandSolver {
   ThreadPool* pool() const { return pool_.get(); }
   const TreeIslands& islands() const { return islands_; }
   const CatalogueEntry& entry() const { return *entry_; }
+  // Whether a problem without the contacts that stay open has the same solutions.
+  bool may_leave_out() const { return rest_options_ != nullptr && solver_options_->warm_start; }
   // Of one island, after solve_island.
   SolveStatus status(int island) const { return work_[static_cast<std::size_t>(island)]->status; }
   const Residuals& residuals(int island) const { return work_[static_cast<std::size_t>(island)]->residuals; }

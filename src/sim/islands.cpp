@@ -21,9 +21,11 @@ void copy_blocks(const Constraints& c, const std::vector<int>& members, ContactP
   for (const int block : members) append_block(c.blocks, block, problem.blocks);
 }
 
+bool is_left_out(std::span<const char> left_out, int block) { return !left_out.empty() && left_out[at(block)] != 0; }
+
 }  // namespace
 
-void TreeIslands::find(const Model& model, const Constraints& c, bool separate) {
+void TreeIslands::find(const Model& model, const Constraints& c, bool separate, std::span<const char> left_out) {
   groups_.reset(model.ntree);
   for (int t = 1; t < model.ntree && !separate; ++t) groups_.join(0, t);
   for (const Constraint& constraint : c.list) {
@@ -35,6 +37,7 @@ void TreeIslands::find(const Model& model, const Constraints& c, bool separate) 
   count_ = 0;
   for (std::unique_ptr<TreeIsland>& island : islands_) {
     island->blocks.clear();
+    island->left_out.clear();
     island->trees.clear();
   }
   // Two passes, so that islands are numbered by their smallest tree and not by their first constraint.
@@ -49,12 +52,12 @@ void TreeIslands::find(const Model& model, const Constraints& c, bool separate) 
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     if (constraint.part_count == 0) continue;  // nothing that moves
-    std::vector<int>& blocks =
-        islands_[at(island_of_[at(groups_.root(c.parts[at(constraint.first_part)].tree))])]->blocks;
+    TreeIsland& island = *islands_[at(island_of_[at(groups_.root(c.parts[at(constraint.first_part)].tree))])];
+    std::vector<int>& blocks = is_left_out(left_out, block) ? island.left_out : island.blocks;
     local_[at(block)] = static_cast<int>(blocks.size());
     blocks.push_back(block);
   }
-  index_uses(model, c);
+  index_uses(model, c, left_out);
   clique_.resize(at(model.ntree));
   for (int t = 0; t < model.ntree; ++t) {
     if (first_use(t + 1) == first_use(t)) continue;
@@ -65,12 +68,17 @@ void TreeIslands::find(const Model& model, const Constraints& c, bool separate) 
 }
 
 // Which blocks touch each tree, in ascending order.
-void TreeIslands::index_uses(const Model& model, const Constraints& c) {
+void TreeIslands::index_uses(const Model& model, const Constraints& c, std::span<const char> left_out) {
   first_use_.assign(at(model.ntree + 1), 0);
-  for (const TreePart& part : c.parts) ++first_use_[at(part.tree + 1)];
+  for (int block = 0; block < c.count(); ++block) {
+    if (is_left_out(left_out, block)) continue;
+    const Constraint& constraint = c.list[at(block)];
+    for (int i = 0; i < constraint.part_count; ++i) ++first_use_[at(c.parts[at(constraint.first_part + i)].tree + 1)];
+  }
   for (int t = 0; t < model.ntree; ++t) first_use_[at(t + 1)] += first_use_[at(t)];
   uses_.resize(c.parts.size());
   for (int block = 0; block < c.count(); ++block) {
+    if (is_left_out(left_out, block)) continue;
     const Constraint& constraint = c.list[at(block)];
     for (int i = 0; i < constraint.part_count; ++i) {
       const int part = constraint.first_part + i;

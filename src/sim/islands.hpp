@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "touchstone/contact/problem.hpp"
@@ -20,6 +21,7 @@ namespace touchstone {
 
 struct TreeIsland {
   std::vector<int> blocks;               // in Constraints::list, ascending
+  std::vector<int> left_out;             // blocks that are not in the problem, ascending
   std::vector<int> trees;                // that have constraints, ascending
   ContactProblem problem;                // of these blocks, the dual view
   PrimalData primal;                     // of the same step, after build_primal
@@ -32,8 +34,10 @@ struct TreeIsland {
 
 class TreeIslands {
  public:
-  // Groups the constraints. With `separate` false all of them are one island.
-  void find(const Model& model, const Constraints& constraints, bool separate = true);
+  // Groups the constraints. With `separate` false all of them are one island. `left_out` (nblock, or empty): 1 for
+  // constraints that join trees but are in no problem.
+  void find(const Model& model, const Constraints& constraints, bool separate = true,
+            std::span<const char> left_out = {});
   int count() const { return count_; }
   TreeIsland& operator[](int i) { return *islands_[static_cast<std::size_t>(i)]; }
   const TreeIsland& operator[](int i) const { return *islands_[static_cast<std::size_t>(i)]; }
@@ -80,7 +84,7 @@ class TreeIslands {
 
   void find_groups(const Model& model, const Constraints& constraints, const TreeIsland& island, int block,
                    std::vector<int>& groups) const;
-  void index_uses(const Model& model, const Constraints& constraints);
+  void index_uses(const Model& model, const Constraints& constraints, std::span<const char> left_out);
   void set_pattern(const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;
   static bool keeps_pattern(const Constraints& constraints, TreeIsland& island);
   void build_jacobian(const Model& model, const Constraints& constraints, TreeIsland& island, Scratch& scratch) const;

@@ -164,8 +164,8 @@ bool PositionPass::gather(const Step& step) {
   bool any = false;
   asks_.resize(std::max(asks_.size(), at(c.count())));
   for (int i = 0; i < step.islands.count(); ++i) {
-    const std::vector<int>& blocks = step.islands[i].blocks;
-    const double longest = find_asking(step, blocks);
+    const std::vector<int>&blocks = step.islands[i].blocks, &left_out = step.islands[i].left_out;
+    const double longest = std::max(find_asking(step, blocks), find_asking(step, left_out));
     if (longest == 0.0) continue;
     if (!any) {
       any = true;
@@ -180,6 +180,7 @@ bool PositionPass::gather(const Step& step) {
       }
     }
     for (int block : blocks) add_block(step, block, kFar * longest);
+    for (int block : left_out) add_block(step, block, kFar * longest);
   }
   return any;
 }

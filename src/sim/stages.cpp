@@ -127,22 +127,40 @@ void assemble(StepContext& s) {
   s.report.times.assembly += s.clock.lap();
 }
 
+namespace {
+
+void solve_islands(StepContext& s) {
+  const IslandSolver::Step step{s.model,          s.data, s.constraints,      s.h, s.lambda, &s.work.v,
+                                s.rules.is_exact, &s.u,   s.left_out.blocks()};
+  const int islands = s.solver.begin(step, s.report);
+  s.report.times.assembly += s.clock.lap();
+  double wall_seconds = 0.0;
+  if (s.solver.pool() != nullptr) {
+    s.solver.pool()->run(islands, [&](int island, int thread) { s.solver.solve_island(island, thread, step); });
+    wall_seconds = s.clock.lap();
+  } else {
+    for (int island = 0; island < islands; ++island) s.solver.solve_island(island, 0, step, s.clock);
+  }
+  s.solver.finish(wall_seconds, s.report);
+}
+
+}  // namespace
+
 void solve(StepContext& s) {
   s.clock.start();
-  if (s.constraints.count() > 0) {
-    const IslandSolver::Step step{s.model, s.data, s.constraints, s.h, s.lambda, &s.work.v, s.rules.is_exact, &s.u};
-    const int islands = s.solver.begin(step, s.report);
-    s.report.times.assembly += s.clock.lap();
-    double wall_seconds = 0.0;
-    if (s.solver.pool() != nullptr) {
-      s.solver.pool()->run(islands, [&](int island, int thread) { s.solver.solve_island(island, thread, step); });
-      wall_seconds = s.clock.lap();
-    } else {
-      for (int island = 0; island < islands; ++island) s.solver.solve_island(island, 0, step, s.clock);
-    }
-    s.solver.finish(wall_seconds, s.report);
-  }
+  s.left_out.clear();
+  const bool may_leave_out = s.rules.is_exact && s.solver.may_leave_out() && !s.data.long_trees.used;
+  const bool leaves_out = may_leave_out && s.left_out.choose(s.constraints, s.lambda, s.u, s.h);
+  if (s.constraints.count() > 0) solve_islands(s);
   s.rules.advance_velocity(s);
+  if (leaves_out &&
+      (s.report.status != StepStatus::kOk || !s.left_out.stays_open(s.model, s.constraints, s.v_next, s.u))) {
+    s.left_out.clear();
+    s.report.status = StepStatus::kOk;
+    s.report.residuals = Residuals();
+    solve_islands(s);
+    s.rules.advance_velocity(s);
+  }
   hold_resting(s, s.v_next);
   s.report.times.solve += s.clock.lap();
 }

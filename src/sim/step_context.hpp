@@ -19,6 +19,7 @@
 #include "touchstone/sim/energy.hpp"
 #include "touchstone/sim/island_solver.hpp"
 #include "touchstone/sim/late_contacts.hpp"
+#include "touchstone/sim/left_out.hpp"
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/position_pass.hpp"
 #include "touchstone/sim/report.hpp"
@@ -83,6 +84,7 @@ struct StepContext {
 
   // --- solve ---
   IslandSolver solver;
+  LeftOut left_out;
   VectorX lambda;   // at least nrow: impulses
   VectorX u;        // at least nrow: what the constraints see, of the same solution
   VectorX v_next;   // nv: the velocity after the step
