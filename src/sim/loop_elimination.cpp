@@ -189,7 +189,9 @@ void LoopElimination::solve_equalities(const ContactProblem& problem, double* ro
   }
 }
 
-// Takes the proximal term out of x_. False if it moves rows by more than `limit`, m/s, then.
+// Takes the proximal term out of x_. False if it moves rows by more than `limit`, m/s, then. Rows that say the same but
+// for an error of 1e-9 ask for impulses as large as others in that direction, so that P^2 is taken out as in
+// minimum_norm.cpp, unless it is felt.
 bool LoopElimination::correct(double limit) {
   const auto motion = [&](const VectorX& compliance, const double* impulse) {
     double largest = 0.0;
@@ -204,12 +206,20 @@ bool LoopElimination::correct(double limit) {
     solve(change_.data());
     x += change_;
   }
-  return motion(proximal_, change_.data()) <= limit && motion(stated_, x_.data()) <= limit;
+  if (!(motion(proximal_, change_.data()) <= limit && motion(stated_, x_.data()) <= limit)) return false;
+  auto twice = x_.segment(rows_, equal_rows_);
+  change_ = x.cwiseProduct(proximal_);
+  solve(change_.data());
+  twice = change_.cwiseProduct(proximal_);
+  solve(twice.data());
+  change_ -= twice;
+  if (motion(proximal_, change_.data()) <= limit) x -= twice;
+  return true;
 }
 
 // The factor has L^-1 g_E and L^-1 G_EC in its rows below E: -lambda_E = L^-T (L^-1 g_E + L^-1 G_EC lambda_C).
 bool LoopElimination::finish(const ContactProblem& problem, const VectorX& rest, VectorX& lambda) {
-  if (x_.size() < rows_) x_.resize(2 * rows_);
+  if (x_.size() < 2 * rows_) x_.resize(4 * rows_);
   for (int k = 0; k < equal_rows_; ++k) x_[k] = -column(k)[rows_];
   std::copy_n(rest.data(), rows_ - equal_rows_, x_.data() + equal_rows_);
   solve_transposed(values_.data(), leading_, rows_, equal_rows_, inverse_.data(), x_.data());
