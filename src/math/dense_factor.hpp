@@ -31,10 +31,6 @@ class DenseFactor {
   void solve(double* x) const;
 
  private:
-  void solve_lower(int first, int end, bool scaled, double* x) const;
-  void solve_upper(int first, double* x) const;
-  void solve_transposed(double* x) const;
-
   int n_ = 0, leading_ = 0, pivots_ = 0;
   AlignedVector values_;       // column-major, columns `leading_` apart
   std::vector<int> exchange_;  // n: the row that a pivot row was exchanged with, both counted in the rest

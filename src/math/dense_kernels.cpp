@@ -246,4 +246,89 @@ bool partial_lu(double* F, int leading, int n, int pivots, int* exchange) {
   return true;
 }
 
+namespace {
+
+constexpr int kGroup = 4;  // columns that are used together: x is read and written once for all of them
+
+// x[0 .. n) -= the columns times their factors.
+void subtract_group(int n, const double* factor, const double* columns, int leading, double* __restrict x) {
+  const double *a = columns, *b = a + leading, *c = b + leading, *d = c + leading;
+  for (int i = 0; i < n; ++i) x[i] -= (a[i] * factor[0] + b[i] * factor[1]) + (c[i] * factor[2] + d[i] * factor[3]);
+}
+
+void subtract(int n, double factor, const double* __restrict column, double* __restrict x) {
+  for (int i = 0; i < n; ++i) x[i] -= factor * column[i];
+}
+
+// y[0 .. 4) -= columns' x[0 .. n).
+void subtract_dots(int n, const double* columns, int leading, const double* x, double* y) {
+  Lanes sums[kGroup] = {};
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const Lanes own = load_lanes(x + i);
+    for (int c = 0; c < kGroup; ++c)
+      sums[c] += load_lanes(columns + static_cast<std::ptrdiff_t>(c) * leading + i) * own;
+  }
+  for (int c = 0; c < kGroup; ++c) {
+    y[c] -= sum(sums[c]);
+    for (int k = i; k < n; ++k) y[c] -= columns[static_cast<std::ptrdiff_t>(c) * leading + k] * x[k];
+  }
+}
+
+}  // namespace
+
+void solve_lower(const double* F, int leading, int n, int first, int end, const double* inverse, double* x) {
+  for (int k = first; k < end;) {
+    const int count = end - k >= kGroup ? kGroup : 1, next = k + count;
+    for (int j = k; j < next; ++j) {
+      if (inverse != nullptr) x[j] *= inverse[j];
+      const double* own = F + static_cast<std::ptrdiff_t>(j) * leading;
+      for (int i = j + 1; i < next; ++i) x[i] -= x[j] * own[i];
+    }
+    const double* columns = F + static_cast<std::ptrdiff_t>(k) * leading + next;
+    if (count == kGroup) {
+      subtract_group(n - next, x + k, columns, leading, x + next);
+    } else {
+      subtract(n - next, x[k], columns, x + next);
+    }
+    k = next;
+  }
+}
+
+void solve_upper(const double* F, int leading, int n, int first, const double* inverse, double* x) {
+  for (int end = n; end > first;) {
+    const int count = end - first >= kGroup ? kGroup : 1, begin = end - count;
+    for (int j = end - 1; j >= begin; --j) {
+      x[j] *= inverse[j];
+      const double* own = F + static_cast<std::ptrdiff_t>(j) * leading;
+      for (int i = begin; i < j; ++i) x[i] -= x[j] * own[i];
+    }
+    const double* columns = F + static_cast<std::ptrdiff_t>(begin) * leading + first;
+    if (count == kGroup) {
+      subtract_group(begin - first, x + begin, columns, leading, x + first);
+    } else {
+      subtract(begin - first, x[begin], columns, x + first);
+    }
+    end = begin;
+  }
+}
+
+void solve_transposed(const double* F, int leading, int n, int pivots, const double* inverse, double* x) {
+  for (int end = pivots; end > 0;) {
+    const int count = end >= kGroup ? kGroup : 1, begin = end - count;
+    const double* columns = F + static_cast<std::ptrdiff_t>(begin) * leading;
+    if (count == kGroup) {
+      subtract_dots(n - end, columns + end, leading, x + end, x + begin);
+    } else {
+      for (int i = end; i < n; ++i) x[begin] -= columns[i] * x[i];
+    }
+    for (int j = end - 1; j >= begin; --j) {
+      const double* own = F + static_cast<std::ptrdiff_t>(j) * leading;
+      for (int i = j + 1; i < end; ++i) x[j] -= own[i] * x[i];
+      x[j] *= inverse[j];
+    }
+    end = begin;
+  }
+}
+
 }  // namespace touchstone

@@ -14,4 +14,12 @@ bool partial_cholesky(double* F, int leading, int n, int pivots);
 // Returns false if a pivot is zero or not finite.
 bool partial_lu(double* F, int leading, int n, int pivots, int* exchange);
 
+// Substitutions with what they leave; x has n entries, `inverse` that of the factor's diagonal.
+// x <- L^-1 x with the columns [first, end) of L, down to row n; without an inverse the diagonal is one.
+void solve_lower(const double* F, int leading, int n, int first, int end, const double* inverse, double* x);
+// x <- U^-1 x for the rows and columns from `first` on.
+void solve_upper(const double* F, int leading, int n, int first, const double* inverse, double* x);
+// x <- L^-T x with the first `pivots` columns of L: x1 <- L11^-T (x1 - L21' x2).
+void solve_transposed(const double* F, int leading, int n, int pivots, const double* inverse, double* x);
+
 }  // namespace touchstone

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/model/configuration.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
@@ -16,6 +17,7 @@ constexpr double kLimitReach = 1.0;  // m or rad: how near a limit must be to be
 constexpr double kMoreDamping = 100.0, kLessDamping = 0.1, kMostDamping = 1e14;
 constexpr double kLeastGain = 1e-6;  // of the sum of squares, that an iteration must bring
 constexpr int kMostIdle = 3;         // iterations in a row with less
+constexpr double kQuickGain = 1e-2;  // of the sum of squares, below which an iteration with an old factor must bring it
 
 }  // namespace
 
@@ -37,12 +39,13 @@ double LoopClosure::error_of(int block) const {
   return worst;
 }
 
-void LoopClosure::update(const Parameters& parameters, const ReferenceWeights& weights, const State& state,
-                         bool limits) {
+void LoopClosure::add_rows(const Parameters& parameters, const ReferenceWeights& weights, const State& state,
+                           bool limits, ConstraintWriter::Parts parts) {
   at_.q = state.q;
   at_.mocap = state.mocap;
-  at_.v.setZero();
+  at_.loop_q = state.loop_q;
   forward_kinematics(model_, parameters, at_, data_);
+  if (model_.ntendon > 0) compute_tendons(model_, at_.q, at_.v, data_);
   rows_.clear();
   const ConstraintStep step{{model_, data_, {}, rules_of(ConstraintModel::kRigid)},
                             parameters,
@@ -52,21 +55,31 @@ void LoopClosure::update(const Parameters& parameters, const ReferenceWeights& w
                             1.0,
                             options_,
                             kLimitReach};
-  ConstraintWriter writer(model_, data_, rows_);
+  ConstraintWriter writer(model_, data_, rows_, parts);
   for (const KindEntry& kind : constraint_kinds()) {
     if (kind.violation == Violation::kTwoSided || (limits && kind.violation == Violation::kOneSided))
       kind.add(step, writer);
   }
-  rows_.recovers.assign(at(rows_.rows()), 1);
   error_ = merit_ = 0.0;
   for (int block = 0; block < rows_.count(); ++block) {
-    error_ = std::max(error_, error_of(block));
     const bool is_two_sided = entry_of(rows_.list[at(block)].kind).violation == Violation::kTwoSided;
     for (int row = rows_.blocks.row[at(block)]; row < rows_.blocks.row[at(block + 1)]; ++row) {
       const double value = rows_.position[at(row)] * rows_.row_length[at(row)];
-      if (is_two_sided || value < 0.0) merit_ += value * value;
+      const double violation = is_two_sided ? std::abs(value) : std::max(-value, 0.0);
+      error_ = std::max(error_, violation);
+      merit_ += violation * violation;
     }
   }
+}
+
+void LoopClosure::update(const Parameters& parameters, const ReferenceWeights& weights, const State& state,
+                         bool limits) {
+  add_rows(parameters, weights, state, limits, ConstraintWriter::Parts::kAll);
+  rows_.recovers.assign(at(rows_.rows()), 1);
+}
+
+void LoopClosure::measure(const Parameters& parameters, const ReferenceWeights& weights, const State& state) {
+  add_rows(parameters, weights, state, false, ConstraintWriter::Parts::kPositions);
 }
 
 void LoopClosure::solve_rows() { solve_constraint_rows(model_, data_.scope, data_.L, data_.D_inverse, rows_); }
@@ -74,7 +87,7 @@ void LoopClosure::solve_rows() { solve_constraint_rows(model_, data_.scope, data
 // A displacement of the rows as they are, in pass_.
 bool LoopClosure::find_step(const Parameters& parameters, const ReferenceWeights& weights,
                             const ClosureSettings& settings, double damping) {
-  solve_rows();
+  if (!data_.long_trees.used) solve_rows();
   islands_.find(model_, rows_);
   if (no_motion_.size() < rows_.rows()) no_motion_.setZero(2 * rows_.rows());
   return pass_.run({.model = model_,
@@ -114,6 +127,58 @@ ClosureResult LoopClosure::run(const Parameters& parameters, const ReferenceWeig
     update(parameters, weights, state, settings.limits);
     damping *= kMoreDamping;
     if (damping > kMostDamping) break;
+  }
+  result.error = error_;
+  result.closed = error_ <= settings.tolerance;
+  return result;
+}
+
+// Finds the loops among the rows of a step, which has them in the same order. False if one is missing.
+bool LoopClosure::match(const Constraints& c) {
+  row_of_.resize(at(rows_.count()));
+  int next = 0;
+  for (int block = 0; block < rows_.count(); ++block, ++next) {
+    const Constraint& wanted = rows_.list[at(block)];
+    const auto differs = [&](const Constraint& found) {
+      return found.kind != wanted.kind || found.index != wanted.index || found.side != wanted.side;
+    };
+    while (next < c.count() && differs(c.list[at(next)])) ++next;
+    if (next == c.count()) return false;
+    row_of_[at(block)] = c.blocks.row[at(next)];
+  }
+  return true;
+}
+
+// The displacement that closes the loops where the rows of the step are.
+void LoopClosure::correct(const Solved& solved) {
+  const Constraints& c = solved.step.constraints;
+  impulses_.setZero(std::max<Eigen::Index>(impulses_.size(), c.rows()));
+  for (int block = 0; block < rows_.count(); ++block) {
+    const int first = rows_.blocks.row[at(block)];
+    for (int r = 0; r < rows_.blocks.size(block); ++r)
+      impulses_[row_of_[at(block)] + r] = -rows_.position[at(first + r)];
+  }
+  displacement_.setZero(model_.nv);
+  solved.solver.close_loops(solved.step, impulses_, displacement_);
+}
+
+ClosureResult LoopClosure::follow(const Solved& solved, const Parameters& parameters, const ReferenceWeights& weights,
+                                  const ClosureSettings& settings, State& state) {
+  ClosureResult result;
+  bool goes_on = error_ > settings.tolerance && solved.solver.has_loop_factors() && match(solved.step.constraints);
+  while (goes_on && result.iterations < settings.max_iterations) {
+    ++result.iterations;
+    correct(solved);
+    if (!(displacement_.cwiseProduct(weights.dof_length).lpNorm<Eigen::Infinity>() <= settings.reach)) break;
+    const double merit = merit_;
+    start_ = state.q;
+    integrate(model_, data_.scope.joints, start_, displacement_, 1.0, state.q);
+    measure(parameters, weights, state);
+    if (!(merit_ < merit)) {
+      state.q = start_;
+      return result;
+    }
+    goes_on = error_ > settings.tolerance && merit_ < kQuickGain * merit;
   }
   result.error = error_;
   result.closed = error_ <= settings.tolerance;

@@ -8,11 +8,17 @@
 // metres) would not fall, and falls tenfold where it does. A is the factor that the caller has put into data(): the
 // mass matrix, or a plain metric of lengths; dofs whose inverse is zero there stay. Cost: rows and one solve an
 // iteration; from nearby two or three. Bounded by max_iterations; never worse than the start.
+//
+// After a step the configuration is so near that its own rows serve again (the simplified Newton method, Ortega and
+// Rheinboldt 1970, 7.1): d = -A^-1 J' (J A^-1 J')^-1 f with J, A and the factor of the step and f where the
+// configuration is now. An error shrinks by what J changes in a step, a hundredth to a thousandth, at the cost of
+// kinematics and substitutions. Where it does not, Gauss-Newton takes over.
 #pragma once
 
 #include <span>
 
 #include "touchstone/sim/constraints/kind.hpp"
+#include "touchstone/sim/island_solver.hpp"
 #include "touchstone/sim/islands.hpp"
 #include "touchstone/sim/position_pass.hpp"
 
@@ -45,6 +51,19 @@ class LoopClosure {
   double error() const { return error_; }  // m: the largest
   double error_of(int block) const;        // m
 
+  // The errors of loops alone, without Jacobians: error(), and kinematics in data().
+  void measure(const Parameters& parameters, const ReferenceWeights& weights, const State& state);
+
+  // A step that was solved, and by whom.
+  struct Solved {
+    const IslandSolver::Step& step;
+    IslandSolver& solver;
+  };
+  // Moves state.q, which was measured, by the factors of the step; at most settings.max_iterations times. Not closed:
+  // the step has no such factor, or it is too far away; use run.
+  ClosureResult follow(const Solved& solved, const Parameters& parameters, const ReferenceWeights& weights,
+                       const ClosureSettings& settings, State& state);
+
   // Moves state.q. Ends with the rows at the new configuration.
   ClosureResult run(const Parameters& parameters, const ReferenceWeights& weights, const ClosureSettings& settings,
                     State& state);
@@ -52,6 +71,10 @@ class LoopClosure {
  private:
   bool find_step(const Parameters& parameters, const ReferenceWeights& weights, const ClosureSettings& settings,
                  double damping);
+  void add_rows(const Parameters& parameters, const ReferenceWeights& weights, const State& state, bool limits,
+                ConstraintWriter::Parts parts);
+  bool match(const Constraints& step);
+  void correct(const Solved& solved);
 
   const Model& model_;
   Data data_;
@@ -59,9 +82,11 @@ class LoopClosure {
   TreeIslands islands_;
   PositionPass pass_;
   StabilisationOptions options_;
-  State at_;           // where the rows are
-  VectorX no_motion_;  // at least nrow: zero
-  VectorX start_;      // nq
+  State at_;                         // where the rows are
+  VectorX no_motion_;                // at least nrow: zero
+  VectorX start_;                    // nq
+  std::vector<int> row_of_;          // of each block: its first row in the step
+  VectorX impulses_, displacement_;  // rows of the step; nv
   double error_ = 0.0, merit_ = 0.0;
 };
 

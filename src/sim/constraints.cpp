@@ -22,8 +22,8 @@ void Constraints::clear() {
   row_length.clear();
 }
 
-ConstraintWriter::ConstraintWriter(const Model& model, const Data& data, Constraints& constraints)
-    : model_(model), data_(data), c_(constraints) {
+ConstraintWriter::ConstraintWriter(const Model& model, const Data& data, Constraints& constraints, Parts parts)
+    : model_(model), data_(data), c_(constraints), has_jacobian_(parts == Parts::kAll) {
   while (c_.all_dofs.size() < at(model.nv)) c_.all_dofs.push_back(static_cast<int>(c_.all_dofs.size()));
 }
 
@@ -124,6 +124,7 @@ int ConstraintWriter::shared_dofs(int body_a, int body_b) const {
 }
 
 void ConstraintWriter::add_dof(int dof, int row, double value) {
+  if (!has_jacobian_) return;
   const bool is_long = data_.long_trees.used;
   TreePart& own = is_long ? listed_part(dof, model_.row_length[at(dof)] - 1) : part(dof);
   const int i = position(own, dof);
@@ -132,6 +133,7 @@ void ConstraintWriter::add_dof(int dof, int row, double value) {
 }
 
 void ConstraintWriter::set_dof(int dof, double value) {
+  if (!has_jacobian_) return;
   if (data_.long_trees.used) return add_dof(dof, 0, value);
   const int count = model_.row_length[at(dof)];
   c_.list.back().part_count = 1;
@@ -143,7 +145,7 @@ void ConstraintWriter::set_dof(int dof, double value) {
 void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* linear, const Vec3* angular, int rows,
                                  int skipped) {
   const int leaf = model_.body_last_dof[at(body)];
-  if (leaf < 0 || skipped == model_.row_length[at(leaf)]) return;
+  if (!has_jacobian_ || leaf < 0 || skipped == model_.row_length[at(leaf)]) return;
   TreePart& own = data_.long_trees.used ? listed_part(leaf, skipped) : part(leaf);
   own.first = 0;
   const int stride = c_.stride(c_.count() - 1), length = model_.row_length[at(leaf)];
@@ -179,6 +181,7 @@ void ConstraintWriter::add_point(int body, Vec3 p, double sign, const Vec3* line
 }
 
 void ConstraintWriter::add_pair(const PairRows& rows) {
+  if (!has_jacobian_) return;
   const int skipped = data_.long_trees.used ? shared_dofs(rows.body_a, rows.body_b) : 0;
   add_point(rows.body_b, rows.point_b, 1.0, rows.linear, rows.angular, rows.count, skipped);
   // Of a loop that is open by e the dofs that move both ends would have e times their axis: seen from body a they do

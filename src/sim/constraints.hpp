@@ -119,7 +119,8 @@ struct Constraints {
 //   writer.end(position, lengths);
 class ConstraintWriter {
  public:
-  ConstraintWriter(const Model& model, const Data& data, Constraints& constraints);
+  enum class Parts : std::uint8_t { kAll, kPositions };  // kPositions: without Jacobians
+  ConstraintWriter(const Model& model, const Data& data, Constraints& constraints, Parts parts = Parts::kAll);
 
   Blocks& blocks() { return c_.blocks; }
   void begin(ConstraintKind kind, int index, int side = 0);
@@ -157,6 +158,7 @@ class ConstraintWriter {
   const Model& model_;
   const Data& data_;
   Constraints& c_;
+  const bool has_jacobian_;
   std::size_t first_value_ = 0;  // in J, of the block that is being written
 };
 

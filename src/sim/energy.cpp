@@ -26,10 +26,24 @@ bool same(const std::vector<BodyInertia>& a, const std::vector<BodyInertia>& b) 
   });
 }
 
+// What forward_kinematics fills in.
+void swap_kinematics(Data& a, Data& b) {
+  a.angle.swap(b.angle);
+  a.angle_sine.swap(b.angle_sine);
+  a.angle_cosine.swap(b.angle_cosine);
+  a.X_WB.swap(b.X_WB);
+  a.reference_point.swap(b.reference_point);
+  a.body_com.swap(b.body_com);
+  a.S.swap(b.S);
+}
+
 }  // namespace
 
-void EnergyMeter::move_to(const Model& model, const Parameters& parameters, const State& state) {
-  forward_kinematics(model, parameters, state, data_);
+bool EnergyMeter::knows(const Parameters& parameters, const State& state) const {
+  return known_ && q_ == state.q && same(mocap_, state.mocap) && same(inertia_, parameters.body_inertia);
+}
+
+void EnergyMeter::remember(const Parameters& parameters, const State& state) {
   q_ = state.q;
   mocap_.assign(state.mocap.begin(), state.mocap.end());
   if (!same(inertia_, parameters.body_inertia)) {
@@ -39,20 +53,33 @@ void EnergyMeter::move_to(const Model& model, const Parameters& parameters, cons
   knows_end_ = false;
 }
 
+void EnergyMeter::move_to(const Model& model, const Parameters& parameters, const State& state) {
+  knows_end_ = false;
+  if (knows(parameters, state)) return;
+  forward_kinematics(model, parameters, state, data_);
+  remember(parameters, state);
+}
+
+void EnergyMeter::adopt(const Parameters& parameters, const State& state, Data& placed) {
+  swap_kinematics(placed, data_);
+  remember(parameters, state);
+}
+
 void EnergyMeter::place(const Model& model, const Parameters& parameters, const State& state, const Scope& scope) {
   data_.scope = scope;
   forward_kinematics(model, parameters, state, data_);
 }
 
-Energies EnergyMeter::energies(const Model& model, const Parameters& parameters, const State& state) {
-  forward_velocity(model, state.v, data_);
-  return {kinetic_energy(model, parameters, state.v, data_),
-          potential_energy(model, parameters, state, data_) + resting_potential_};
+Energies EnergyMeter::energies(const Model& model, const Parameters& parameters, const State& state,
+                               Data& placed) const {
+  forward_velocity(model, state.v, placed);
+  return {kinetic_energy(model, parameters, state.v, placed),
+          potential_energy(model, parameters, state, placed) + resting_potential_};
 }
 
 Energies EnergyMeter::measure(const Model& model, const Parameters& parameters, const State& state) {
   move_to(model, parameters, state);
-  return energies(model, parameters, state);
+  return energies(model, parameters, state, data_);
 }
 
 Energies EnergyMeter::measure_all(const Model& model, const Parameters& parameters, const State& state) {
@@ -61,6 +88,7 @@ Energies EnergyMeter::measure_all(const Model& model, const Parameters& paramete
   const double resting_potential = resting_potential_;
   data_.scope.set_whole(model);
   resting_potential_ = 0.0;
+  known_ = false;  // of all bodies
   const Energies result = measure(model, parameters, state);
   set_scope(scope, resting_potential);
   return result;
@@ -68,14 +96,8 @@ Energies EnergyMeter::measure_all(const Model& model, const Parameters& paramete
 
 bool EnergyMeter::lend(const Parameters& parameters, const State& state, Data& data) {
   starts_there_ = false;
-  if (!known_ || q_ != state.q || !same(mocap_, state.mocap) || !same(inertia_, parameters.body_inertia)) return false;
-  data.angle.swap(data_.angle);
-  data.angle_sine.swap(data_.angle_sine);
-  data.angle_cosine.swap(data_.angle_cosine);
-  data.X_WB.swap(data_.X_WB);
-  data.reference_point.swap(data_.reference_point);
-  data.body_com.swap(data_.body_com);
-  data.S.swap(data_.S);
+  if (!knows(parameters, state)) return false;
+  swap_kinematics(data, data_);
   known_ = false;
   starts_there_ = knows_end_ && v_end_ == state.v;
   return true;
@@ -91,7 +113,8 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
                     potential_energy(model, parameters, motion.before, data) + resting_potential_};
   };
   const Energies start = at_start ? at_place() : measure(model, parameters, motion.before);
-  const Energies end = at_start ? energies(model, parameters, motion.after) : measure(model, parameters, motion.after);
+  const Energies end =
+      at_start ? energies(model, parameters, motion.after, data_) : measure(model, parameters, motion.after);
   if (at_start) {
     end_ = end;
     v_end_ = v_next;

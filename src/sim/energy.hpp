@@ -42,9 +42,13 @@ class EnergyMeter {
   // The kinematics of what is in a scope, whoever is moved to; for what is about to rest.
   void place(const Model& model, const Parameters& parameters, const State& state, const Scope& scope);
 
-  // Computes the kinematics of a state.
+  // Computes the kinematics of a state, unless it has them.
   void move_to(const Model& model, const Parameters& parameters, const State& state);
+  // The same from somebody who has them, all bodies in scope: exchanges what forward_kinematics has filled in.
+  void adopt(const Parameters& parameters, const State& state, Data& placed);
   const Data& kinematics() const { return data_; }
+  // Of a state whose kinematics somebody has; fills in velocities.
+  Energies energies(const Model& model, const Parameters& parameters, const State& state, Data& placed) const;
   // Of any state; computes its kinematics.
   Energies measure(const Model& model, const Parameters& parameters, const State& state);
   // The same of all bodies, whatever the scope is.
@@ -63,7 +67,8 @@ class EnergyMeter {
 
  private:
   void add_constraint_work(const Model& model, const StepMotion& motion, EnergyAccount& e);
-  Energies energies(const Model& model, const Parameters& parameters, const State& state);
+  bool knows(const Parameters& parameters, const State& state) const;
+  void remember(const Parameters& parameters, const State& state);
 
   Data data_;
   // Whether data_ has the kinematics of a state, and of which.

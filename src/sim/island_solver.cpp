@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/sim/start_check.hpp"
 #include "touchstone/solvers/auto/pipeline.hpp"
 
@@ -21,6 +22,12 @@ void read_rows(const Constraints& c, const TreeIsland& island, const VectorX& fr
   for (int k = 0; k < blocks.count(); ++k) {
     std::copy_n(from.data() + c.blocks.row[at(island.blocks[at(k)])], blocks.size(k), to.data() + blocks.row[at(k)]);
   }
+}
+
+void write_rows(const Constraints& c, const TreeIsland& island, const VectorX& from, VectorX& to) {
+  const Blocks& blocks = island.problem.blocks;
+  for (int k = 0; k < blocks.count(); ++k)
+    std::copy_n(from.data() + blocks.row[at(k)], blocks.size(k), to.data() + c.blocks.row[at(island.blocks[at(k)])]);
 }
 
 bool asks_for_recovery(const Constraints& c, const TreeIsland& island) {
@@ -113,16 +120,17 @@ int IslandSolver::begin(const Step& step, StepReport& report) {
 }
 
 // Equalities first, then the solver on what they leave. False, with the start as it was, if that has no answer.
-bool IslandSolver::solve_without_loops(const ContactProblem& problem, Work& work) const {
+bool IslandSolver::solve_without_loops(const ContactProblem& problem, bool least_norm, Work& work) const {
   Solution &whole = work.solution, &rest = work.rest_solution;
-  if (!work.elimination.begin(problem)) return false;
+  if (!work.elimination.begin(problem, least_norm)) return false;
   work.elimination.gather(problem, whole.lambda, rest.lambda);
-  work.elimination.gather(problem, work.known_velocity, work.rest_velocity);
-  work.rest_workspace->known_velocity = &work.rest_velocity;
   rest.clear_report();
-  if (work.elimination.rest().nrow() > 0 &&
-      solver_->solve(work.elimination.rest(), *rest_options_, *work.rest_workspace, rest) != SolveStatus::kSolved)
-    return false;
+  if (work.elimination.rest().nrow() > 0) {
+    work.elimination.gather(problem, work.known_velocity, work.rest_velocity);
+    work.rest_workspace->known_velocity = &work.rest_velocity;
+    if (solver_->solve(work.elimination.rest(), *rest_options_, *work.rest_workspace, rest) != SolveStatus::kSolved)
+      return false;
+  }
   if (!work.elimination.finish(problem, rest.lambda, whole.lambda)) return false;
   whole.clear_report();
   whole.u.setZero(problem.nrow());  // as the equalities ask
@@ -132,6 +140,21 @@ bool IslandSolver::solve_without_loops(const ContactProblem& problem, Work& work
   whole.stage = rest.stage;
   work.status = SolveStatus::kSolved;
   return true;
+}
+
+// Equalities by elimination, with impulses of least norm by the same factor if the step wants them, else by another.
+bool IslandSolver::eliminate_loops(const Step& step, const TreeIsland& island, Work& work, StageClock& clock) const {
+  for (const bool least_norm : {true, false}) {
+    if (least_norm && !step.minimum_norm) continue;
+    read_rows(step.constraints, island, step.lambda, work.solution.lambda);
+    if (solve_without_loops(island.problem, least_norm, work)) {
+      finish_island(step.minimum_norm && !least_norm, island.problem, work, clock);
+      if (work.residuals.model_natv_relative <= solver_options_->relative_tolerance) return true;
+    } else if (!work.elimination.keeps_compliance()) {
+      return false;
+    }
+  }
+  return false;
 }
 
 void IslandSolver::solve_whole(const Step& step, TreeIsland& island, PrimalSource& primal, Work& work) const {
@@ -149,11 +172,12 @@ void IslandSolver::solve_whole(const Step& step, TreeIsland& island, PrimalSourc
   work.workspace->primal_source = nullptr;
 }
 
-// Impulses of least norm, if the step wants them, and the certificate of what is kept.
-void IslandSolver::finish_island(const Step& step, const ContactProblem& problem, Work& work, StageClock& clock) const {
+// Impulses of least norm, if they are wanted, and the certificate of what is kept.
+void IslandSolver::finish_island(bool minimum_norm, const ContactProblem& problem, Work& work,
+                                 StageClock& clock) const {
   VectorX& lambda = work.solution.lambda;
   bool is_replaced = false;
-  if (step.minimum_norm && work.status == SolveStatus::kSolved && work.minimum_norm.prepare(problem)) {
+  if (minimum_norm && work.status == SolveStatus::kSolved && work.minimum_norm.prepare(problem)) {
     work.found = lambda;
     is_replaced = work.minimum_norm.apply(problem, lambda);
   }
@@ -209,13 +233,8 @@ void IslandSolver::refuse_island(const Step& step, const TreeIsland& island, Wor
 }
 
 void IslandSolver::keep_answer(const Step& step, const TreeIsland& island, const Work& work) const {
-  const Blocks& blocks = island.problem.blocks;
-  for (int k = 0; k < blocks.count(); ++k) {
-    const double* from = work.solution.lambda.data() + blocks.row[at(k)];
-    const int to = step.constraints.blocks.row[at(island.blocks[at(k)])];
-    std::copy_n(from, blocks.size(k), step.lambda.data() + to);
-    if (step.u != nullptr) std::copy_n(work.solution.u.data() + blocks.row[at(k)], blocks.size(k), step.u->data() + to);
-  }
+  write_rows(step.constraints, island, work.solution.lambda, step.lambda);
+  if (step.u != nullptr) write_rows(step.constraints, island, work.solution.u, *step.u);
 }
 
 // Where paths are long G is made for rows that are no equalities alone.
@@ -288,6 +307,8 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
   work.times = {};
   work.residuals = {};
   work.conflict = false;
+  work.elimination.forget();
+  work.long_trees.forget();
   if (islands_[index].blocks.empty()) {
     work.status = SolveStatus::kSolved;
     work.solution.clear_report();
@@ -309,17 +330,11 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
     work.known_velocity.setConstant(island.problem.nrow(), std::numeric_limits<double>::quiet_NaN());
   }
   work.times.assembly = clock.lap();
-  if (!is_done && rest_options_ && !asks_for_recovery(c, island)) {
-    read_rows(c, island, step.lambda, work.solution.lambda);
-    if (solve_without_loops(island.problem, work)) {
-      finish_island(step, island.problem, work, clock);
-      is_done = work.residuals.model_natv_relative <= solver_options_->relative_tolerance;
-    }
-  }
+  if (!is_done && rest_options_ && !asks_for_recovery(c, island)) is_done = eliminate_loops(step, island, work, clock);
   if (!is_done) {
     TreePrimal primal(islands_, index, step, scratch);
     solve_whole(step, island, primal, work);
-    finish_island(step, island.problem, work, clock);
+    finish_island(step.minimum_norm, island.problem, work, clock);
   }
   keep_answer(step, island, work);
   work.times.certify += clock.lap();
@@ -328,6 +343,34 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
 void IslandSolver::solve_island(int index, int thread, const Step& step) {
   StageClock clock;
   solve_island(index, thread, step, clock);
+}
+
+bool IslandSolver::has_loop_factors() const {
+  for (int i = 0; i < islands_.count(); ++i) {
+    const Work& work = *work_[at(i)];
+    const std::vector<BlockType>& types = islands_[i].problem.blocks.type;
+    const bool has_equalities = std::find(types.begin(), types.end(), BlockType::kEquality) != types.end();
+    if (has_equalities && !work.elimination.has_factor() && !work.long_trees.has_factor()) return false;
+  }
+  return true;
+}
+
+void IslandSolver::close_loops(const Step& step, VectorX& rows, VectorX& velocity) {
+  for (int i = 0; i < islands_.count(); ++i) {
+    Work& work = *work_[at(i)];
+    const TreeIsland& island = islands_[i];
+    if (!work.elimination.has_factor() && !work.long_trees.has_factor()) continue;
+    read_rows(step.constraints, island, rows, work.closing);
+    if (work.long_trees.has_factor()) {
+      work.long_trees.solve_equalities(island.problem, step.data.S, work.closing, velocity);
+    } else {
+      work.elimination.solve_equalities(island.problem, work.closing.data());
+    }
+    write_rows(step.constraints, island, work.closing, rows);
+  }
+  if (step.data.long_trees.used) return;
+  add_constraint_force(step.model, step.constraints, rows, velocity);
+  touchstone::solve(step.model, step.data, velocity);
 }
 
 void IslandSolver::finish(double wall_seconds, StepReport& report) const {

@@ -49,6 +49,12 @@ class IslandSolver {
   // Fills the solver's part of the report, times of assembly (the problems), solve and certify included.
   void finish(double wall_seconds, StepReport& report) const;
 
+  // Whether every island with equalities has a factor of them, of the last solve_island.
+  bool has_loop_factors() const;
+  // rows (of all constraints; zero but for equalities) <- the impulses that make these velocities of the equalities,
+  // where others do nothing; velocity += what they make of the dofs.
+  void close_loops(const Step& step, VectorX& rows, VectorX& velocity);
+
   // None for one thread.
   ThreadPool* pool() const { return pool_.get(); }
   const TreeIslands& islands() const { return islands_; }
@@ -71,6 +77,7 @@ class IslandSolver {
     MinimumNorm minimum_norm;
     LongTreeSolver long_trees;
     VectorX known_velocity;  // u of the warm start
+    VectorX closing;         // velocities of equalities, then impulses
     VectorX found;           // what the solver found, if impulses of least norm are tried instead
     CertificateWorkspace certificate;
     LawCertificateWorkspace law_certificate;
@@ -80,12 +87,13 @@ class IslandSolver {
     StageTimes times;
   };
   bool accept_start(const Step& step, const TreeIsland& island, TreeIslands::Scratch& scratch, Work& work) const;
-  bool solve_without_loops(const ContactProblem& problem, Work& work) const;
+  bool solve_without_loops(const ContactProblem& problem, bool least_norm, Work& work) const;
+  bool eliminate_loops(const Step& step, const TreeIsland& island, Work& work, StageClock& clock) const;
   void solve_whole(const Step& step, TreeIsland& island, PrimalSource& primal, Work& work) const;
   void solve_long_trees(int index, const Step& step, Work& work, StageClock& clock);
   void keep_answer(const Step& step, const TreeIsland& island, const Work& work) const;
   static void refuse_island(const Step& step, const TreeIsland& island, Work& work);
-  void finish_island(const Step& step, const ContactProblem& problem, Work& work, StageClock& clock) const;
+  void finish_island(bool minimum_norm, const ContactProblem& problem, Work& work, StageClock& clock) const;
 
   const CatalogueEntry* entry_;
   std::unique_ptr<ContactSolver> solver_;

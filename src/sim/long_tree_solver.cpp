@@ -202,6 +202,7 @@ void LongTreeSolver::build_rest(const Island& island) {
 }
 
 bool LongTreeSolver::begin(const Island& island) {
+  has_factor_ = false;
   choose(island);
   system_.set_pattern(island.model, island.trees, equal_);
   if (!system_.factorize(island.data.long_trees.inertia, island.data.S, island.diagonal, equal_, compliance_))
@@ -219,7 +220,23 @@ bool LongTreeSolver::begin(const Island& island) {
       return false;
   }
   build_rest(island);
+  has_factor_ = true;
   return true;
+}
+
+void LongTreeSolver::solve_equalities(const ContactProblem& problem, const std::vector<Motion>& S, VectorX& rows,
+                                      VectorX& velocity) {
+  mu_.resize(equal_.rows());
+  const auto for_blocks = [&](auto&& visit) {
+    for (std::size_t k = 0; k < equal_blocks_.size(); ++k)
+      visit(rows.data() + problem.blocks.row[at(equal_blocks_[k])], mu_.data() + equal_.row[k],
+            equal_.size(static_cast<int>(k)));
+  };
+  for_blocks([](const double* from, double* to, int size) { std::copy_n(from, size, to); });
+  system_.solve(S, velocity, mu_);
+  for_blocks([](double* to, const double* from, int size) {
+    std::transform(from, from + size, to, [](double x) { return -x; });
+  });
 }
 
 void LongTreeSolver::gather(const ContactProblem& problem, const VectorX& all, VectorX& rest) const {

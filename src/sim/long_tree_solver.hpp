@@ -46,6 +46,12 @@ class LongTreeSolver {
   // What finish has found: change of velocity (nv; zero on other trees), u = G lambda + g, and the residuals of that.
   const VectorX& velocity_change() const { return change_; }
   Residuals certify(const Island& island, const VectorX& lambda, CertificateWorkspace& workspace, VectorX& u) const;
+  // Whether the last island was factored, unless that was forgotten.
+  bool has_factor() const { return has_factor_; }
+  void forget() { has_factor_ = false; }
+  // Of the last island, where others do nothing: rows of E, velocities <- the impulses that make them; `velocity` (nv)
+  // <- what these make of the dofs of its trees, where it was zero.
+  void solve_equalities(const ContactProblem& problem, const std::vector<Motion>& S, VectorX& rows, VectorX& velocity);
   // Products that a factorisation and a solve take.
   double work() const { return system_.work(); }
 
@@ -68,6 +74,7 @@ class LongTreeSolver {
   VectorX change_, column_, rates_;
   VectorX diagonal_;  // rows of C: of G
   ContactProblem rest_;
+  bool has_factor_ = false;
 };
 
 }  // namespace touchstone

@@ -8,6 +8,11 @@
 // have positive pivots. The answer is one of the whole problem, and is certified as such. Of a walking linkage with
 // 72 rows of loops and 12 of contacts a solver then iterates on 12 rows in place of 84, whose condition is that of
 // contacts. Cost: a dense factorisation, once; so for islands of few rows whose equalities are a good part of them.
+//
+// With `least_norm` the same factor gives the impulses of minimum_norm.hpp. Hard equalities then have e W in place of
+// the compliance R, so that x_1 = -(G_EE + e W)^-1 g', g' = g_E + G_EC lambda_C, is orthogonal to the null space of
+// J_E' in the metric W: e W x_1 = -g' - G_EE x_1 lies in the range of J_E. x_k+1 = x_k + (G_EE + e W)^-1 e W (x_k -
+// x_k-1), x_0 = 0, the proximal point method, stays there and takes e W out; once or twice is enough.
 #pragma once
 
 #include <vector>
@@ -16,6 +21,12 @@
 #include "touchstone/math/aligned.hpp"
 
 namespace touchstone {
+
+constexpr double kLeastNormShare = 1e-9;  // e, of the largest diagonal of G in metres
+constexpr double kLeastNormFelt = 1e-7;   // of the largest free velocity: what choosing impulses may move
+
+// Of a problem with a sparse dual view.
+bool is_hard_equality(const ContactProblem& problem, int block);
 
 class LoopElimination {
  public:
@@ -26,7 +37,10 @@ class LoopElimination {
 
   // Takes a problem with a symmetric sparse dual view apart. False: it has no equalities, or is too large, or a row of
   // C cannot move once the loops hold; then it is better solved whole.
-  bool begin(const ContactProblem& problem);
+  bool begin(const ContactProblem& problem, bool least_norm = false);
+  // Whether the last problem was factored.
+  bool has_factor() const { return has_factor_; }
+  void forget() { has_factor_ = false; }
 
   // The blocks C with S and g'; without blocks if all are equalities.
   const ContactProblem& rest() const { return rest_; }
@@ -34,20 +48,30 @@ class LoopElimination {
   void gather(const ContactProblem& problem, const VectorX& lambda, VectorX& rest) const;
   // Velocities of all rows from those of C; those of E are left as they are.
   void scatter(const ContactProblem& problem, const VectorX& rest, VectorX& u) const;
-  // The impulses of all rows from those of C. False if they are not finite.
+  // The impulses of all rows from those of C. False if they are not finite; with least_norm also where impulses are so
+  // large that the compliance must stay: at a dead centre, or where loops contradict each other.
   bool finish(const ContactProblem& problem, const VectorX& rest, VectorX& lambda);
+  bool keeps_compliance() const { return keeps_compliance_; }  // whether it was for that
+  // Rows of the problem: those of E <- G_EE^-1 of them.
+  void solve_equalities(const ContactProblem& problem, double* rows);
 
  private:
   bool choose(const ContactProblem& problem);
   void fill(const ContactProblem& problem);
+  void set_proximal(const ContactProblem& problem);
   bool build_rest(const ContactProblem& problem);
+  void solve(double* x) const;
+  bool correct(double limit);
   double* column(int c) { return values_.data() + static_cast<std::size_t>(c) * static_cast<std::size_t>(leading_); }
 
   int equal_rows_ = 0, rows_ = 0, leading_ = 0;
   std::vector<int> place_;  // nblock: first row in the dense matrix
   AlignedVector values_;    // rows E, C and g; columns `leading_` apart
   VectorX diagonal_;        // rows of C: of G
-  VectorX x_;               // rows of E
+  AlignedVector inverse_;   // rows of E: of the factor's diagonal
+  VectorX x_;               // rows of E, and of C behind them
+  bool has_factor_ = false, least_norm_ = false, keeps_compliance_ = false;
+  VectorX proximal_, stated_, length_, change_;  // rows of E: e W, R, lengths, x_k+1 - x_k
   ContactProblem rest_;
 };
 

@@ -4,32 +4,23 @@
 #include <cmath>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/sim/loop_elimination.hpp"
 
 namespace touchstone {
 namespace {
 
-constexpr double kShare = 1e-9;      // e, of the largest diagonal of G in metres
-constexpr double kFelt = 1e-7;       // of the largest free velocity: what the change may move
-constexpr double kCompliant = 1e-6;  // R over G: above it the compliance is one of the model
-constexpr int kFewRows = 128;        // up to here they are factored as a dense matrix
+constexpr int kFewRows = 128;  // up to here they are factored as a dense matrix
 
 }  // namespace
 
 // Whether there are any.
 bool MinimumNorm::choose(const ContactProblem& problem) {
   const Blocks& blocks = problem.blocks;
-  const BlockSparseMatrix& G = problem.dual.G_sparse;
   blocks_.clear();
   row_.assign(1, 0);
   local_.assign(at(blocks.count()), -1);
   for (int i = 0; i < blocks.count(); ++i) {
-    if (blocks.type[at(i)] != BlockType::kEquality) continue;
-    const auto own = G.block(i, G.find(i, i));
-    // A row that others make superfluous has nothing but its compliance on the diagonal: the block's largest counts.
-    const double most = kCompliant * own.diagonal().maxCoeff();
-    const bool is_hard =
-        problem.R.size() == 0 || problem.R.segment(blocks.row[at(i)], blocks.size(i)).maxCoeff() <= most;
-    if (!is_hard) continue;
+    if (!is_hard_equality(problem, i)) continue;
     local_[at(i)] = static_cast<int>(blocks_.size());
     blocks_.push_back(i);
     row_.push_back(row_.back() + blocks.size(i));
@@ -52,7 +43,7 @@ void MinimumNorm::weigh(const ContactProblem& problem) {
       weight_[row_[own] + r] = 1.0 / (length * length);
     }
   }
-  weight_ *= kShare * largest_;
+  weight_ *= kLeastNormShare * largest_;
 }
 
 // e W instead of the compliance, on the diagonal of a block: what is added to row r of it.
@@ -127,7 +118,7 @@ bool MinimumNorm::apply(const ContactProblem& problem, VectorX& lambda) {
     }
   };
   for_rows([&](int own, int row) { x_[own] = lambda[row]; });
-  const double limit = kFelt * problem.dual.g.lpNorm<Eigen::Infinity>();
+  const double limit = kLeastNormFelt * problem.dual.g.lpNorm<Eigen::Infinity>();
   bool is_changed = false;
   if (problem.R.size() > 0) {
     double motion = 0.0;  // that the compliance has made, m/s

@@ -203,19 +203,44 @@ bool run_pass(StepContext& s, double time, double reach) {
 
 namespace {
 
-// The pass again, on loops alone, until they are closed where the configuration is now.
-void close_loops(StepContext& s) {
-  constexpr int kMostIterations = 10;
+// Energy of what is to be moved, with the new velocity; `placed` has its kinematics.
+void note_energy(StepContext& s, Data* placed) {
+  s.report.recovered = true;
+  if (!s.options.watch.energy) return;
+  s.work.v = s.v_next;
+  const Energies energies = placed != nullptr ? s.meter.energies(s.model, s.parameters, s.work, *placed)
+                                              : s.meter.measure(s.model, s.parameters, s.work);
+  s.energy_before_pass = energies.kinetic + energies.potential;
+}
+
+// Until loops are closed where the configuration is now: by the factors of the step, else by the pass again on them
+// alone.
+void close_loops(StepContext& s, bool moved) {
+  constexpr int kMostIterations = 10, kMostQuick = 4;
   LoopClosure& closure = *s.closure;
-  closure.data().scope = s.data.scope;
-  closure.data().L = s.data.L;
-  closure.data().D_inverse = s.data.D_inverse;
-  const ClosureResult result = closure.run(
-      s.parameters, s.weights,
-      {.tolerance = s.options.stabilisation.loop_tolerance, .max_iterations = kMostIterations, .limits = false},
-      s.work);
+  Data& data = closure.data();
+  ClosureSettings settings{
+      .tolerance = s.options.stabilisation.loop_tolerance, .max_iterations = kMostQuick, .limits = false};
+  const bool is_whole = s.data.scope.is_whole() && data.scope.is_whole();
+  if (!is_whole) data.scope = s.data.scope;
+  closure.measure(s.parameters, s.weights, s.work);
+  ClosureResult result{.closed = closure.error() <= settings.tolerance, .error = closure.error()};
+  if (!result.closed) {
+    if (!moved) note_energy(s, &data);
+    const IslandSolver::Step step{s.model, s.data, s.constraints, s.h, s.lambda};
+    result = closure.follow({step, s.solver}, s.parameters, s.weights, settings, s.work);
+  }
+  if (!result.closed) {
+    data.L = s.data.L;
+    data.D_inverse = s.data.D_inverse;
+    if (s.data.long_trees.used) data.long_trees = s.data.long_trees;
+    settings.max_iterations = kMostIterations;
+    result = closure.run(s.parameters, s.weights, settings, s.work);
+  }
   s.report.loop_error = result.error;
   s.report.warnings.recovery_conflict = s.report.warnings.recovery_conflict || !result.closed;
+  // What sleeps is placed by those who keep it.
+  if (is_whole && s.at_start() && s.options.watch.energy) s.meter.adopt(s.parameters, s.work, data);
 }
 
 }  // namespace
@@ -239,19 +264,13 @@ void recover(StepContext& s) {
   s.report.recovery_residual = s.pass.residual();
   s.report.hindered_block = s.pass.hindered();
   s.report.warnings.recovery_conflict = s.report.warnings.recovery_conflict || s.pass.hindered() >= 0;
-  if (!moved && !s.closure) return;
-  if (s.options.watch.energy) {
-    s.work.v = s.v_next;
-    const Energies energies = s.meter.measure(s.model, s.parameters, s.work);
-    s.energy_before_pass = energies.kinetic + energies.potential;
-  }
-  s.report.recovered = true;
   if (moved) {
+    note_energy(s, nullptr);
     s.since_pass = 0.0;
     if (s.pass.farthest() > 0.25 * margin) s.recovery_reach = options.recovery_speed * interval;
     touchstone::integrate(s.model, s.data.scope.joints, s.work.q, s.pass.displacement(), 1.0, s.work.q);
   }
-  if (s.closure) close_loops(s);
+  if (s.closure) close_loops(s, moved);
 }
 
 namespace {

@@ -25,7 +25,7 @@ bool may_use_long_trees(const StepContext& s) {
   const SimulatorOptions& o = s.options;
   return o.long_trees && has_long_paths(s.model) && is_diagonal_beside_mass(s.model) &&
          o.integrator == Integrator::kSemiImplicitEuler && o.accuracy == 0.0 && s.rules.is_exact &&
-         !s.rules.contact_laws && s.solver.entry().eliminates && !s.sleep.is_enabled() && !s.closure;
+         !s.rules.contact_laws && s.solver.entry().eliminates && !s.sleep.is_enabled();
 }
 
 }  // namespace
@@ -78,7 +78,10 @@ StepContext::StepContext(ModelPtr given, const SimulatorOptions& chosen, std::sh
   if (options.stabilisation.loops == LoopClosing::kClosed && rules.is_exact &&
       options.stabilisation.passes(StabilisedKind::kLoop) && !(model.equalities.empty() && model.loop_joints.empty()))
     closure.emplace(model);
-  if (may_use_long_trees(*this)) use_long_trees(model, data);
+  if (may_use_long_trees(*this)) {
+    use_long_trees(model, data);
+    if (closure) use_long_trees(model, closure->data());
+  }
   forget();
 }
 

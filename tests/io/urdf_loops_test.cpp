@@ -150,6 +150,11 @@ TEST_F(UrdfLoopFiles, ErrorsNameFileLineElementValueAndRemedy) {
               HasSubstr("a joint of this type has no coordinates"));
   EXPECT_THAT(error_of(loop("type: hinge\n    between: [coupler, tip]\n    position: [0, x, 0]")),
               HasSubstr("'x' is not a finite number"));
+  EXPECT_THAT(error_of(loop("type: hinge\n    between: [coupler, tip]\n    length: 1")),
+              AllOf(HasSubstr("robot.loops.yaml:"), HasSubstr("length: a loop of type revolute has none")));
+  EXPECT_THAT(error_of(loop("type: distance\n    between: [coupler, tip]\n    pitch: 1")),
+              HasSubstr("choose type screw"));
+  EXPECT_THAT(error_of(loop("type: screw\n    between: [coupler, tip]")), HasSubstr("a screw needs its pitch"));
   EXPECT_THAT(error_of("couplings: {gear: {driver: elbow}}"), HasSubstr("name the joint that follows"));
   EXPECT_THAT(error_of("couplings: {gear: {joint: elbo}}"), HasSubstr("did you mean 'elbow'"));
   EXPECT_THAT(error_of("couplings: {gear: {joint: 'pin[x]'}}"), HasSubstr("no number between the brackets"));

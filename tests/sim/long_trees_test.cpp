@@ -284,6 +284,34 @@ TEST(LongTrees, LongLaddersStayClosed) {
   EXPECT_GT(sim.state().v.lpNorm<Eigen::Infinity>(), 1e-3);
 }
 
+// The same with loops=closed, by the factors of the step; and where the start is far from closed.
+TEST(LongTrees, LoopsAreClosedInEveryStep) {
+  const ModelPtr model = ladder(200);
+  SimulatorOptions options = options_with(true);
+  options.stabilisation.loops = LoopClosing::kClosed;
+  Simulator sim(model, options);
+  ASSERT_TRUE(sim.context().data.long_trees.used);
+  SimulatorOptions with_matrix = options_with(false);
+  with_matrix.stabilisation.loops = LoopClosing::kClosed;
+  Simulator other(model, with_matrix);
+  for (Simulator* s : {&sim, &other}) s->input().applied_force[3] = 0.5;
+  for (int k = 0; k < 30; ++k) {
+    const StepReport& report = sim.step();
+    ASSERT_EQ(report.status, StepStatus::kOk) << k;
+    EXPECT_LE(report.loop_error, 1e-9) << k;
+    EXPECT_LT(report.residuals.natv_relative, 1e-8) << k;
+    if (k < 5) {
+      other.step();
+      EXPECT_LT((sim.state().v - other.state().v).lpNorm<Eigen::Infinity>(), 1e-7) << k;
+      EXPECT_LT((sim.state().q - other.state().q).lpNorm<Eigen::Infinity>(), 1e-8) << k;
+    }
+  }
+  EXPECT_GT(sim.state().v.lpNorm<Eigen::Infinity>(), 1e-3);
+  Simulator open(model, options);
+  open.state().q[0] = 0.02;  // the first rail: its loop opens by 2 mm
+  EXPECT_LE(open.step().loop_error, 1e-9);
+}
+
 // TOUCHSTONE_LONG=1: processor time of a step against the number of links and loops, as a table.
 TEST(LongTrees, TimeIsLinearInLinksAndLoops) {
   if (std::getenv("TOUCHSTONE_LONG") == nullptr) GTEST_SKIP() << "set TOUCHSTONE_LONG=1";

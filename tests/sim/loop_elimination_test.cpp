@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <Eigen/QR>
 
 #include "support/allocation_guard.hpp"
 #include "touchstone/contact/certify.hpp"
@@ -98,6 +99,69 @@ TEST(LoopElimination, SolvesTheWhole) {
   }
 }
 
+// With lengths of rows L the impulses of least norm are L^-1 J x, x any: lambda / length is orthogonal to the null
+// space of (length J)'. Equalities hold without their compliance, whatever the masses.
+TEST(LoopElimination, FindsImpulsesOfLeastNormByTheSameFactor) {
+  std::mt19937 random(4);
+  std::uniform_real_distribution<double> uniform(0.2, 2.0);
+  const auto solver = make_solver("auto");
+  const auto options = solver->make_options();
+  options->relative_tolerance = 1e-10;
+  const auto workspace = solver->make_workspace();
+  LoopElimination elimination;
+  for (int k = 0; k < 60; ++k) {
+    const int loops = 3 + k % 6, copies = loops / 2;
+    Sample sample = make_sample(loops, copies, k % 4, k % 3, 60, random);
+    ContactProblem& problem = sample.problem;
+    problem.row_length.assign(static_cast<std::size_t>(problem.nrow()), 1.0);
+    std::vector<int> equal;
+    for (int i = 0; i < problem.nblock(); ++i) {
+      const auto block = static_cast<std::size_t>(i);
+      if (problem.blocks.type[block] != BlockType::kEquality) continue;
+      const int first = problem.blocks.row[block];
+      problem.row_length[static_cast<std::size_t>(first)] = uniform(random);
+      for (int r = 0; r < 3; ++r) equal.push_back(first + r);
+    }
+    ASSERT_TRUE(elimination.begin(problem, true)) << k;
+    Solution rest;
+    VectorX lambda = VectorX::Zero(problem.nrow());
+    if (elimination.rest().nrow() > 0) {
+      ASSERT_EQ(solver->solve(elimination.rest(), *options, *workspace, rest), SolveStatus::kSolved) << k;
+    }
+    ASSERT_TRUE(elimination.finish(problem, rest.lambda, lambda)) << k;
+    EXPECT_LT(certify(problem, lambda).natv_relative, 1e-7) << k;
+    const auto count = static_cast<Eigen::Index>(equal.size());
+    MatrixX scaled(count, sample.J.cols());
+    VectorX impulse(count), velocity(count);
+    const VectorX moved = sample.J.transpose() * lambda;
+    for (Eigen::Index r = 0; r < count; ++r) {
+      const int row = equal[static_cast<std::size_t>(r)];
+      const double length = problem.length(row);
+      scaled.row(r) = length * sample.J.row(row);
+      impulse[r] = lambda[row] / length;
+      velocity[r] = sample.J.row(row).dot(moved) + problem.dual.g[row];
+    }
+    const VectorX least = scaled.transpose().completeOrthogonalDecomposition().solve(scaled.transpose() * impulse);
+    EXPECT_LT((impulse - least).norm(), 1e-6 * least.norm()) << k;
+    EXPECT_LT(velocity.lpNorm<Eigen::Infinity>(), 1e-9 * problem.dual.g.lpNorm<Eigen::Infinity>()) << k;
+  }
+}
+
+TEST(LoopElimination, KeepsTheComplianceOfLoopsThatContradictEachOther) {
+  std::mt19937 random(5);
+  Sample sample = make_sample(4, 2, 0, 0, 40, random);
+  LoopElimination elimination;
+  VectorX rest, lambda;
+  ASSERT_TRUE(elimination.begin(sample.problem, true));
+  ASSERT_TRUE(elimination.finish(sample.problem, rest, lambda));
+  sample.problem.dual.g[0] += 0.1;  // the first and the third want different things
+  ASSERT_TRUE(elimination.begin(sample.problem, true));
+  EXPECT_FALSE(elimination.finish(sample.problem, rest, lambda));
+  EXPECT_TRUE(elimination.keeps_compliance());
+  ASSERT_TRUE(elimination.begin(sample.problem));
+  EXPECT_TRUE(elimination.finish(sample.problem, rest, lambda));
+}
+
 TEST(LoopElimination, LeavesAloneWhatIsNotForIt) {
   std::mt19937 random(2);
   LoopElimination elimination;
@@ -119,7 +183,7 @@ TEST(LoopElimination, AllocatesNothingTheSecondTime) {
   LoopElimination elimination;
   VectorX start = VectorX::Zero(large.problem.nrow()), rest, lambda;
   const auto solve = [&](const ContactProblem& problem) {
-    ASSERT_TRUE(elimination.begin(problem));
+    ASSERT_TRUE(elimination.begin(problem, true));
     elimination.gather(problem, start, rest);
     ASSERT_TRUE(elimination.finish(problem, rest, lambda));
   };

@@ -276,6 +276,63 @@ TEST(LoopJoint, GearsCoupleCoordinatesOfLoopJoints) {
   EXPECT_NEAR(sim.loop_joint(1).position[0], -2.0 * sim.loop_joint(0).position[0], 2e-5);
 }
 
+// Loops that are closed in every step know how often their joints have turned.
+TEST(LoopJoint, ScrewsAndGearsStayClosedOverManyTurns) {
+  constexpr double kPitch = 0.01, kSpeed = 30.0;
+  SimulatorOptions options = with_step(1e-3);
+  options.stabilisation.loops = LoopClosing::kClosed;
+  ModelBuilder b;
+  b.set_gravity(Vector3::Zero());
+  for (int k = 0; k < 2; ++k) {
+    const Transform place{{0.5 * k, 0.0, 0.0}, Quaternion::Identity()};
+    const int wheel = b.add_body({.pose = place, .inertia = inertia(1.0, {0.1, 0.1, 0.2})});
+    b.add_joint({.body = wheel, .type = JointType::kFree});
+    b.add_loop_joint({.type = k == 0 ? LoopJointType::kScrew : LoopJointType::kRevolute,
+                      .body_b = wheel,
+                      .frame_a = place,
+                      .pitch = kPitch});
+  }
+  Equality gear{.type = EqualityType::kJoint, .a = 1, .b = 0, .polynomial = {0.0, -2.0, 0.0, 0.0, 0.0}};
+  gear.coordinate_a = gear.coordinate_b = 0;
+  b.add_equality(gear);
+  Simulator sim(b.build(), options);
+  sim.state().v[2] = kPitch * kSpeed;
+  sim.state().v[5] = kSpeed;
+  sim.state().v[11] = -2.0 * kSpeed;
+  for (int k = 0; k < 1000; ++k) {
+    const StepReport& report = sim.step();
+    ASSERT_EQ(report.status, StepStatus::kOk) << k;
+    ASSERT_LE(report.loop_error, 1e-9) << k;
+  }
+  EXPECT_NEAR(sim.loop_joint(0).position[0], kSpeed, 1e-6);
+  EXPECT_NEAR(sim.loop_joint(1).position[0], -2.0 * kSpeed, 1e-6);
+  EXPECT_NEAR(sim.state().q[2], kPitch * kSpeed, 1e-8);
+}
+
+// Two hinges on a tendon whose length is held; and limits of one are kept when a start is made consistent.
+TEST(LoopJoint, TendonsThatAreHeldStayClosed) {
+  SimulatorOptions options = with_step(1e-3);
+  options.stabilisation.loops = LoopClosing::kClosed;
+  ModelBuilder b;
+  b.set_gravity({0.0, 0.0, -kGravity});
+  Tendon tendon{.name = "belt"};
+  for (int k = 0; k < 2; ++k) {
+    const int bar = b.add_body({.pose = {{0.5 * k, 0.0, 0.0}, Quaternion::Identity()},
+                                .inertia = inertia(1.0, {0.1, 0.1, 0.1}, {0.2, 0.0, 0.0})});
+    tendon.terms.push_back({b.add_joint({.body = bar, .axis = Vector3::UnitY()}), k == 0 ? 1.0 : -0.5});
+  }
+  const int belt = b.add_tendon(tendon);
+  b.add_equality({.type = EqualityType::kTendon, .a = belt, .polynomial = {0.1, 0.0, 0.0, 0.0, 0.0}});
+  Simulator sim(b.build(), options);
+  for (int k = 0; k < 300; ++k) {
+    const StepReport& report = sim.step();
+    ASSERT_EQ(report.status, StepStatus::kOk) << k;
+    ASSERT_LE(report.loop_error, 1e-9) << k;
+    ASSERT_NEAR(sim.state().q[0] - 0.5 * sim.state().q[1], 0.1, 1e-8) << k;
+  }
+  EXPECT_GT(std::abs(sim.state().v[0]), 0.01);
+}
+
 TEST(LoopJoint, ARodKeepsItsLength) {
   ModelBuilder b;
   b.set_gravity({0.0, 0.0, -kGravity});

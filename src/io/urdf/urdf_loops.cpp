@@ -159,6 +159,15 @@ class UrdfLoops {
     return coordinates;
   }
 
+  // A number that joints of one type have.
+  static void read_own(const yaml::Node& node, LoopJointType type, LoopJointType owner, double& value) {
+    if (!node.exists()) return;
+    if (type != owner)
+      node.fail(fmt::format("a loop of type {} has none", to_string(type)),
+                fmt::format("remove it, or choose type {}", to_string(owner)));
+    value = node.number();
+  }
+
   void add_loop(const yaml::Node& node) {
     node.allow(kLoopKeys);
     LoopJoint joint;
@@ -182,8 +191,10 @@ class UrdfLoops {
     joint.frame_b = b.X_BL * in_b;
     if (joint.type == LoopJointType::kDistance)
       joint.length = (world_pose(a.body) * joint.frame_a.position - X_WB * in_b.position).norm();
-    if (node["length"].exists()) joint.length = node["length"].number();
-    if (node["pitch"].exists()) joint.pitch = node["pitch"].number();
+    read_own(node["length"], joint.type, LoopJointType::kDistance, joint.length);
+    read_own(node["pitch"], joint.type, LoopJointType::kScrew, joint.pitch);
+    if (joint.type == LoopJointType::kScrew && !node["pitch"].exists())
+      node.fail("a screw needs its pitch", "write pitch: METRES, of travel per radian");
     if (node["active"].exists()) joint.active = node["active"].flag();
     joint.coordinates = coordinates_of(node, joint.type);
     builder_.add_loop_joint(std::move(joint));
