@@ -28,7 +28,13 @@ def step_from(model, q, v, u, **options):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"substeps": 4}, {"integrator": "variational"}, {"integrator": "event"}, {"integrator": "event", "substeps": 2}],
+    [
+        {},
+        {"substeps": 4},
+        {"integrator": "variational"},
+        {"integrator": "event"},
+        {"integrator": "event", "substeps": 2},
+    ],
 )
 def test_jacobians_of_an_arm_are_those_of_differences(options):
     model = ts.load_string(ARM)
