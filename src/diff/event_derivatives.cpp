@@ -14,14 +14,14 @@
 namespace touchstone {
 namespace {
 
-constexpr double kWay = 1e-5;         // m, m/s, rad, rad/s: largest entry by which a column is moved
+constexpr double kColumnWay = 1e-5;   // m, m/s, rad, rad/s: largest entry by which a column is moved
 constexpr double kLeastRate = 1e-12;  // of a guard: below it the moment of an event has no derivative
 constexpr double kShareOfSize = 1e-3, kLeastTime = 1e-6;  // s: by which the size of a motion is moved
 
 // Central differences with Richardson's extrapolation: ways, and weights of what they are divided by.
 constexpr std::pair<double, double> kDifferences[] = {{1.0, -1.0 / 6.0}, {0.5, 4.0 / 6.0}};
 
-[[noreturn]] void refuse(const char* what) {
+[[noreturn]] void refuse_event_step(const char* what) {
   throw Error("derivatives of a step of the integrator 'event' are not available: {}", what);
 }
 
@@ -106,10 +106,10 @@ void EventDerivatives::take_through(const State& start, const State& end, const 
     const double largest = std::max(1.0, w.X.col(column).cwiseAbs().maxCoeff());
     sum.setZero();
     for (const auto& [share, weight] : kDifferences) {
-      const double way = share * kWay;
+      const double way = share * kColumnWay;
       for (const double sign : {1.0, -1.0}) {
         move_along(start, column, sign * way / largest, [&](State& state) {
-          if (!map(state)) refuse("the motion near by is another one");
+          if (!map(state)) refuse_event_step("the motion near by is another one");
           difference(s.model, end.q, state.q, apart.head(nv));
           apart.tail(nv) = state.v - end.v;
         });
@@ -136,7 +136,7 @@ void EventDerivatives::compute(const StepContext& step, const StepParameters& th
   w.X.setIdentity(2 * nv, nx + nu + theta.size());
   w.rule.set_watcher(this);
   w.rule.step(w.s);
-  if (w.s.report.status == StepStatus::kDiverged) refuse("the step has diverged");
+  if (w.s.report.status == StepStatus::kDiverged) refuse_event_step("the step has diverged");
   if (w.s.report.events.fallbacks > 0) {
     throw Error(
         "derivatives of a step of the integrator 'event' are not available where part of it is made by time "
@@ -186,7 +186,7 @@ void EventDerivatives::find_rate(const State& start, const State& end, double si
   for (const auto& [share, weight] : kDifferences) {
     for (const double sign : {1.0, -1.0}) {
       State state = start;
-      if (!map(size + sign * share * longest, state)) refuse("the motion near by is another one");
+      if (!map(size + sign * share * longest, state)) refuse_event_step("the motion near by is another one");
       difference(w.s.model, end.q, state.q, apart.head(nv));
       apart.tail(nv) = state.v - end.v;
       rate += (sign * weight / (share * longest)) * apart;
@@ -200,7 +200,7 @@ void EventDerivatives::find_rate(const State& start, const State& end, double si
 void EventDerivatives::look_for_event(const State& start, double size, double whole) {
   Work& w = *work_;
   w.found = start;
-  if (!look_ahead(size, whole, w.found)) refuse("the motion near by is another one");
+  if (!look_ahead(size, whole, w.found)) refuse_event_step("the motion near by is another one");
   take_through(start, w.found, [&](State& state) { return look_ahead(size, whole, state); });
   w.seen.swap(w.X);
   find_rate(
@@ -244,7 +244,7 @@ void EventDerivatives::event(const SmoothMotion& motion, const SmoothMotion::Gua
   w.guard.setZero(columns + 1);
   guard.is_gap() ? differentiate_gap(motion, guard) : differentiate_member(motion, guard.index);
   const double rate = w.guard[columns];
-  if (guard.is_gap() && !(rate < -kLeastRate)) refuse("something closes without speed, as it grazes");
+  if (guard.is_gap() && !(rate < -kLeastRate)) refuse_event_step("something closes without speed, as it grazes");
   if (std::abs(rate) > kLeastRate) w.time_of_event = -w.guard.head(columns) / rate;
   w.X = w.before_event;
   w.X.noalias() += w.rate * w.time_of_event.transpose();
@@ -282,12 +282,12 @@ void EventDerivatives::differentiate_member(const SmoothMotion& motion, int memb
   const CollisionDetector detector = w.s.detector;
   VectorX rate;
   for (int column = 0; column < w.X.cols(); ++column) {
-    const double way = kWay / std::max(1.0, w.X.col(column).cwiseAbs().maxCoeff());
+    const double way = kColumnWay / std::max(1.0, w.X.col(column).cwiseAbs().maxCoeff());
     for (const double sign : {1.0, -1.0}) {
       move_along(here, column, sign * way, [&](State& state) {
         SmoothMotion near(*w.motion);
         near.begin(state, near.reach());
-        if (!near.rate(near.start(), rate)) refuse("the motion near by is another one");
+        if (!near.rate(near.start(), rate)) refuse_event_step("the motion near by is another one");
         w.guard[column] += sign * near.member_guard(member) / (2.0 * way);
       });
     }
@@ -310,7 +310,9 @@ void EventDerivatives::impact(const Survey& touching, const VectorX& v) {
   });
 }
 
-void EventDerivatives::impact_without_collision() { refuse("it has an impact without collision (Painleve's paradox)"); }
+void EventDerivatives::impact_without_collision() {
+  refuse_event_step("it has an impact without collision (Painleve's paradox)");
+}
 
 void EventDerivatives::rest(const Survey& touching, std::span<const int> rows, const VectorX& v) {
   if (rows.empty()) return;

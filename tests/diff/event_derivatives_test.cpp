@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kGravity = 9.81;
 
-ModelPtr ball(double e) {
+ModelPtr bouncing_ball(double e) {
   return with_restitution(
       load_mjcf_string(world("<geom type='plane' size='5 5 1'/><body pos='0 0 0.1'>"
                              "<joint type='slide' axis='0 0 1'/><geom size='.1' mass='1'/></body>")),
@@ -32,7 +32,7 @@ TEST(EventDerivatives, OfABouncingBall) {
   for (const SmoothRule rule : kRules) {
     SimulatorOptions options = event_options(h);
     options.events.rule = rule;
-    const ModelPtr model = ball(e);
+    const ModelPtr model = bouncing_ball(e);
     Simulator sim(model, options);
     State state(*model);
     state.q[0] = z0;
@@ -147,7 +147,7 @@ TEST(EventDerivatives, OfRandomThrows) {
 }
 
 TEST(EventDerivatives, RefuseStepsOfTimeStepping) {
-  const ModelPtr model = ball(0.5);
+  const ModelPtr model = bouncing_ball(0.5);
   SimulatorOptions options = event_options(0.5);
   options.events.max_events = 2;
   options.stabilisation.restitution_threshold = 0.0;
