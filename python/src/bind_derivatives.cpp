@@ -65,7 +65,7 @@ class StepGradient {
   void linearise() {
     const Guard guard(simulator_.busy, "simulator");
     const nb::gil_scoped_release release;
-    derivatives_.linearise(simulator_.sim.context());
+    derivatives_.linearise(simulator_.sim);
     known_ = true;
   }
 
@@ -74,7 +74,7 @@ class StepGradient {
   StepJacobians jacobians() {
     const Guard guard(simulator_.busy, "simulator");
     const nb::gil_scoped_release release;
-    derivatives_.compute(simulator_.sim.context());
+    derivatives_.compute(simulator_.sim);
     known_ = true;
     return {derivatives_.A, derivatives_.B, derivatives_.C, derivatives_.held()};
   }
@@ -129,7 +129,7 @@ StepJacobians jacobians(PySimulator& self, double smoothing) {
   const nb::gil_scoped_release release;
   StepDerivatives d(self.sim.model());
   d.set_smoothing(smoothing);
-  d.compute(self.sim.context());
+  d.compute(self.sim);
   return {std::move(d.A), std::move(d.B), std::move(d.C), d.held()};
 }
 

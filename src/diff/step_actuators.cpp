@@ -118,6 +118,7 @@ void StepDerivatives::add_actuator(const StepContext& step, int u) {
   if (mode == ServoMode::kShared) return;
   if (mode == ServoMode::kExplicit && data.actuator_force[u] != data.actuator_law[u]) return;  // at a limit
   const ForceSlopes slopes = force_slopes(step, u);
+  if (is_variational_ && slopes.gain_by_signal != 0.0) ++held_.actuators;  // in A, that impulses of rows see
   const SignalRates rates = signal_rates(model_, step, u);
   // Of the force, times a factor, and `direct` times the change of the signal.
   const auto add = [&](auto row, double factor, double direct) {
@@ -136,7 +137,7 @@ void StepDerivatives::add_actuator(const StepContext& step, int u) {
     return;
   }
   double moved = 0.0;
-  for (int i = 0; i < nv; ++i) moved += m[i] * (step.v_next[i] - step.before.v[i]);
+  for (int i = 0; i < nv; ++i) moved += m[i] * (end_velocity_[i] - step.before.v[i]);
   for (int i = 0; i < nv; ++i) {
     if (m[i] == 0.0) continue;
     const bool limited = mode == ServoMode::kExplicit && data.actuation[i] != data.actuation_unlimited[i];

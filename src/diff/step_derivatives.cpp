@@ -7,6 +7,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/diff/contact_law.hpp"
+#include "touchstone/diff/event_derivatives.hpp"
 #include "touchstone/diff/rotations.hpp"
 #include "touchstone/dynamics/gyroscopic.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
@@ -26,8 +27,9 @@ void require_usable(const StepContext& step) {
   if (!step.has_before) throw Error("derivatives are those of the last step: make one first");
   step.require_mass_matrix("the derivative of a step");
   const Integrator integrator = step.options.integrator;
-  if (integrator != Integrator::kSemiImplicitEuler && integrator != Integrator::kMoreauMidpoint) {
-    throw Error("derivatives of a step are not available for the integrator '{}'; use euler or midpoint",
+  const bool is_event = integrator == Integrator::kEvent;
+  if (integrator == Integrator::kContactImplicit) {
+    throw Error("derivatives of a step are not available for the integrator '{}'; use another one",
                 entry_of(integrator).name);
   }
   if (&step.rules != &hard::kRules && !step.rules.contact_laws) {
@@ -40,9 +42,14 @@ void require_usable(const StepContext& step) {
   if (step.options.stabilisation.softens_loops()) {
     throw Error("derivatives of a step are not available for loops that give way: set loop_softening=none");
   }
-  if (step.options.accuracy > 0.0) throw Error("derivatives of a step are those of steps of one size: set accuracy=0");
-  if (step.options.substeps > 1) throw Error("derivatives of a step are those of one part: set substeps=1");
-  if (!step.data.scope.is_whole()) throw Error("derivatives of a step need all bodies awake: switch sleep off");
+  if (step.options.accuracy > 0.0 && !is_event) {
+    throw Error("derivatives of a step are those of steps of one size: set accuracy=0");
+  }
+}
+
+void require_whole(const StepContext& step) {
+  if (step.options.substeps == 1) return;
+  throw Error("a step of several substeps is differentiated with its simulator: call compute(sim) or linearise(sim)");
 }
 
 // Calls scalar(dof) for coordinates that are numbers, turn(first dof) for rotations.
@@ -86,12 +93,44 @@ StepDerivatives::StepDerivatives(const Model& model, StepParameters theta)
 }
 
 void StepDerivatives::compute(const StepContext& step) {
-  linearise(step);
-  form(step);
+  require_whole(step);
+  compute_part(step);
 }
 
 void StepDerivatives::linearise(const StepContext& step) {
+  require_whole(step);
+  if (step.options.integrator == Integrator::kEvent) return compute_events(step);
+  linearise_part(step);
+}
+
+void StepDerivatives::compute_part(const StepContext& step) {
+  if (step.options.integrator == Integrator::kEvent) return compute_events(step);
+  linearise_part(step);
+  form(step);
+}
+
+void StepDerivatives::compute_events(const StepContext& step) {
   require_usable(step);
+  if (smoothing_ > 0.0) throw Error("smoothed derivatives are not available for the integrator 'event'");
+  h_ = step.h;
+  held_ = {};
+  has_pass_ = false;
+  asleep_.clear();
+  EventDerivatives().compute(step, theta_, A, B, C);
+  activation_.setZero();
+  for (int u = 0; u < model_.nu; ++u) add_activation(step, u);
+  A.bottomRows(model_.na) = activation_.leftCols(nx_);
+  B.bottomRows(model_.na) = activation_.middleCols(nx_, model_.nu);
+  C.bottomRows(model_.na).setZero();
+  has_only_matrices_ = true;
+}
+
+void StepDerivatives::linearise_part(const StepContext& step) {
+  require_usable(step);
+  has_only_matrices_ = false;
+  is_variational_ = step.options.integrator == Integrator::kVariational;
+  if (is_variational_) require_variational(step);
+  find_sleeping(step);
   const CatalogueEntry& entry = find_solver(step.options.solver);
   const bool has_laws = step.rules.contact_laws && entry.law;
   if (has_laws && !(theta_.frictions.empty() && theta_.joint_frictions.empty())) {
@@ -112,9 +151,13 @@ void StepDerivatives::linearise(const StepContext& step) {
     forward_velocity(model_, step.before.v, data_);  // which are lost there
   }
   add_rows(step);
-  add_passive(step);
-  add_actuators(step);
-  main_.rows().middleCols(model_.nv, model_.nv) += main_.J();  // v' = v + A^-1 (..)
+  if (is_variational_) {
+    take_rows_to_start();
+  } else {
+    add_passive(step);
+    add_actuators(step);
+    main_.rows().middleCols(model_.nv, model_.nv) += main_.J();  // v' = v + A^-1 (..)
+  }
   if (has_laws) {
     main_.close_laws(model_, laws_);
   } else {
@@ -123,6 +166,9 @@ void StepDerivatives::linearise(const StepContext& step) {
   }
   add_parameters(step);
   linearise_pass(step);
+  hold_sleeping(step);
+  way_ = remaining_ * v_next_;
+  if (is_variational_) finish_variational(step);
 }
 
 // The momentum balance A (v' - v) = h f(q, v) + J' lambda: what its right-hand side changes by at fixed v' and lambda.
@@ -137,8 +183,10 @@ void StepDerivatives::begin(const StepContext& step) {
   rate_.set_zero(nrow, nv);
   activation_.setZero();
   forward_kinematics(model_, step.parameters, here_, data_);
-  std::fill(external_.begin(), external_.end(), Force());
-  add_external(step);
+  is_variational_ ? begin_variational(step) : begin_forces(step);
+}
+
+void StepDerivatives::add_impulse_wrenches(const StepContext& step) {
   PairWrench wrench;
   for (int block = 0; block < step.constraints.count(); ++block) {
     const double* lambda = step.lambda.data() + step.constraints.blocks.row[at(block)];
@@ -147,6 +195,14 @@ void StepDerivatives::begin(const StepContext& step) {
     add_coupling_wrench(constraint, *lambda, 1.0 / h_);
   }
   add_motor_wrenches(step);
+}
+
+void StepDerivatives::begin_forces(const StepContext& step) {
+  const int nv = model_.nv;
+  std::fill(external_.begin(), external_.end(), Force());
+  add_external(step);
+  add_impulse_wrenches(step);
+  end_velocity_ = step.v_next;
   a_ = (step.v_next - step.before.v) / h_;
   rnea_derivatives(model_, step.parameters, here_.q, bias_velocity_, a_, data_, dynamics_, external_,
                    Kinematics::kKnown);
@@ -239,7 +295,11 @@ void StepDerivatives::form(const StepContext& step) {
   const double h = remaining_;
   const int nv = model_.nv, nu = model_.nu;
   main_.columns(model_, nullptr, dv_);
-  for (int i = 0; i < nv; ++i) dv_(i, nv + i) += 1.0;
+  if (is_variational_) {
+    dv_ += shift_;
+  } else {
+    for (int i = 0; i < nv; ++i) dv_(i, nv + i) += 1.0;
+  }
   if (has_pass_) {
     const int nrow = step.constraints.rows();
     Growing<RowMatrixX>::View change = row_change_.resize(nrow, columns_);
@@ -262,10 +322,11 @@ void StepDerivatives::form(const StepContext& step) {
     put(nv + i, dv_.row(i));
     dv_.row(i) *= h;
   }
+  if (is_variational_) dv_ += drift_;
   visit_coordinates(
       model_, [&](int i) { dv_(i, i) += 1.0; },
       [&](int i) {
-        const Vector3 turn = h * v_next_.segment<3>(i);
+        const Vector3 turn = way_.segment<3>(i);
         const Matrix3 J = right_jacobian(turn), R = back(turn);
         for (int column = 0; column < columns_; ++column) {
           const Vector3 rate = dv_.block<3, 1>(i, column);
@@ -285,6 +346,7 @@ void StepDerivatives::form(const StepContext& step) {
   for (int i = 0; i < nv; ++i) put(i, dv_.row(i));
   for (int k = 0; k < model_.na; ++k) put(2 * nv + k, activation_.row(k));
   take_columns_to_start();
+  for (const int i : asleep_) A.col(nv + i).setZero();
 }
 
 void StepDerivatives::require_sizes(Eigen::Index x, Eigen::Index u, Eigen::Index theta) const {
@@ -301,20 +363,27 @@ void StepDerivatives::vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, Vec
 void StepDerivatives::vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, VectorRef u_bar, VectorRef theta_bar) {
   require_size("x_next_bar", x_next_bar.size(), nx_);
   require_sizes(x_bar.size(), u_bar.size(), theta_bar.size());
+  if (has_only_matrices_) {
+    x_bar.noalias() = A.transpose() * x_next_bar;
+    u_bar.noalias() = B.transpose() * x_next_bar;
+    theta_bar.noalias() = C.transpose() * x_next_bar;
+    return;
+  }
   const int nv = model_.nv;
   columns_bar_.setZero(columns_);
-  v_bar_ = x_next_bar.segment(nv, nv) + remaining_ * x_next_bar.head(nv);
+  way_bar_ = x_next_bar.head(nv);
   columns_bar_.head(nv) = d_bar_ = x_next_bar.head(nv);
   visit_coordinates(
       model_, [](int) {},
       [&](int i) {
-        const Vector3 y = x_next_bar.segment<3>(i), turn = remaining_ * v_next_.segment<3>(i);
+        const Vector3 y = x_next_bar.segment<3>(i), turn = way_.segment<3>(i);
         const Vector3 before_pass = back(displacement_.segment<3>(i)).transpose() * y;
         d_bar_.segment<3>(i) = right_jacobian(displacement_.segment<3>(i)).transpose() * y;
-        v_bar_.segment<3>(i) =
-            x_next_bar.segment<3>(nv + i) + remaining_ * (right_jacobian(turn).transpose() * before_pass);
+        way_bar_.segment<3>(i) = right_jacobian(turn).transpose() * before_pass;
         columns_bar_.segment<3>(i) = back(turn).transpose() * before_pass;
       });
+  v_bar_ = x_next_bar.segment(nv, nv) + remaining_ * way_bar_;
+  if (is_variational_) columns_bar_.noalias() += drift_.transpose() * way_bar_;
   if (has_pass_) {
     pass_.reverse(model_, data_.scope, d_bar_, columns_bar_);
     const auto bar = pass_.rows_bar();
@@ -326,9 +395,14 @@ void StepDerivatives::vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, Vec
     }
   }
   main_.reverse(model_, data_.scope, v_bar_, columns_bar_);
-  columns_bar_.segment(nv, nv) += v_bar_;
+  if (is_variational_) {
+    columns_bar_.noalias() += shift_.transpose() * v_bar_;
+  } else {
+    columns_bar_.segment(nv, nv) += v_bar_;
+  }
   if (model_.na > 0) columns_bar_.noalias() += activation_.transpose() * x_next_bar.tail(model_.na);
   take_to_start(columns_bar_);
+  for (const int i : asleep_) columns_bar_[nv + i] = 0.0;
   x_bar = columns_bar_.head(nx_);
   u_bar = columns_bar_.segment(nx_, model_.nu);
   theta_bar = columns_bar_.tail(ntheta_);
@@ -338,13 +412,26 @@ void StepDerivatives::jvp(const ConstVectorRef& dx, const ConstVectorRef& du, co
                           VectorRef dx_next) {
   require_sizes(dx.size(), du.size(), dtheta.size());
   require_size("dx_next", dx_next.size(), nx_);
+  if (has_only_matrices_) {
+    dx_next.noalias() = A * dx;
+    dx_next.noalias() += B * du;
+    dx_next.noalias() += C * dtheta;
+    return;
+  }
   const int nv = model_.nv;
   columns_bar_.resize(columns_);
   columns_bar_ << dx, du, dtheta;
+  for (const int i : asleep_) columns_bar_[nv + i] = 0.0;
   take_from_start(columns_bar_);
   rows_vector_.resize(0);
   main_.forward(model_, data_.scope, columns_bar_, rows_vector_, v_bar_);
-  v_bar_ += dx.segment(nv, nv);
+  way_bar_.setZero(nv);  // beside what v' does
+  if (is_variational_) {
+    v_bar_.noalias() += shift_ * columns_bar_;
+    way_bar_.noalias() += drift_ * columns_bar_;
+  } else {
+    v_bar_ += columns_bar_.segment(nv, nv);
+  }
   d_bar_.setZero(nv);
   if (has_pass_) {
     rows_vector_.resize(static_cast<Eigen::Index>(pass_rows_.size()));
@@ -356,13 +443,13 @@ void StepDerivatives::jvp(const ConstVectorRef& dx, const ConstVectorRef& du, co
     }
     pass_.forward(model_, data_.scope, columns_bar_, rows_vector_, d_bar_);
   }
-  dx_next.head(nv) = columns_bar_.head(nv) + remaining_ * v_bar_ + d_bar_;
+  way_bar_ += remaining_ * v_bar_;
+  dx_next.head(nv) = columns_bar_.head(nv) + way_bar_ + d_bar_;
   visit_coordinates(
       model_, [](int) {},
       [&](int i) {
-        const Vector3 turn = remaining_ * v_next_.segment<3>(i), way = displacement_.segment<3>(i);
-        const Vector3 moved =
-            back(turn) * columns_bar_.segment<3>(i) + remaining_ * (right_jacobian(turn) * v_bar_.segment<3>(i));
+        const Vector3 turn = way_.segment<3>(i), way = displacement_.segment<3>(i);
+        const Vector3 moved = back(turn) * columns_bar_.segment<3>(i) + right_jacobian(turn) * way_bar_.segment<3>(i);
         dx_next.segment<3>(i) = back(way) * moved + right_jacobian(way) * d_bar_.segment<3>(i);
       });
   dx_next.segment(nv, nv) = v_bar_;

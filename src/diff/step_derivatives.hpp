@@ -2,7 +2,7 @@
 //
 //   sim.step();
 //   StepDerivatives d(sim.model());
-//   d.compute(sim.context());           // d.A, d.B, d.C
+//   d.compute(sim);                     // d.A, d.B, d.C
 //
 //     x = [q, v, activation],   dx' = A dx + B du + C dtheta     q in the tangent space (model/configuration.hpp), at
 //                                                                both ends; theta: step_parameters.hpp
@@ -22,21 +22,30 @@
 #include "touchstone/diff/loop_motion.hpp"
 #include "touchstone/diff/pair_motion.hpp"
 #include "touchstone/diff/step_parameters.hpp"
+#include "touchstone/diff/variational_derivatives.hpp"
+#include "touchstone/dynamics/variational.hpp"
 #include "touchstone/sim/step_context.hpp"
 
 namespace touchstone {
+
+class Simulator;  // sim/simulator.hpp
 
 class StepDerivatives {
  public:
   // Throws Error for parameters that the model does not have.
   explicit StepDerivatives(const Model& model, StepParameters theta = {});
 
-  // After a step of euler or midpoint (sim.step(), or stage::account), before anything else is done to the simulator.
+  // After a step of euler, midpoint or event (sim.step(), or stage::account), before anything else is done to the
+  // simulator.
   // Hard constraints with a solver of the NCP, CCP, LCP or of RaiSim, or compliant laws (sap, lagged, similar). Throws
-  // Error for other integrators, models and solvers, while bodies sleep, and before the first step.
+  // Error for other integrators, models and solvers, and before the first step. What sleeps stays where it is, at rest.
   void compute(const StepContext& step);
   // Only what vjp and jvp need, without A, B and C: much less for one gradient.
   void linearise(const StepContext& step);
+  // The same of the last step of a simulator, which may be one of several substeps: that is made once more, and A, B, C
+  // are chained through it (step_chain.cpp), for products too.
+  void compute(Simulator& sim);
+  void linearise(Simulator& sim);
 
   // How points and normals of contacts are differentiated where shapes are nearest at one point: exactly, or smoothed
   // (collision/derivatives/collision_derivatives.hpp); of two shapes, or of all others.
@@ -75,18 +84,31 @@ class StepDerivatives {
   void jvp(const ConstVectorRef& dx, const ConstVectorRef& du, const ConstVectorRef& dtheta, VectorRef dx_next);
 
  private:
+  void compute_part(const StepContext& step);
+  void compute_events(const StepContext& step);
+  void linearise_part(const StepContext& step);
   void begin(const StepContext& step);
+  void begin_forces(const StepContext& step);
+  void add_impulse_wrenches(const StepContext& step);
   // step_midpoint.cpp
   void set_here(const StepContext& step);
   void settle_bias(const StepContext& step);
   void add_old_velocity(const StepContext& step);
-  const std::vector<Motion>& start_V_S() const { return is_settled_ ? old_V_S_ : dynamics_.V_S; }
+  const std::vector<Motion>& start_V_S() const { return is_settled_ || is_variational_ ? old_V_S_ : dynamics_.V_S; }
+  void take_matrix_to_start(ImplicitBalance::View columns) const;
   void take_columns_to_start();
   void take_to_start(VectorX& columns_bar) const;
   void take_from_start(VectorX& columns) const;
   void add_spin(const StepContext& step);
   void add_external(const StepContext& step);
   void add_passive(const StepContext& step);
+  // step_variational.cpp
+  void require_variational(const StepContext& step) const;
+  void solve_variational(const StepContext& step);
+  void linearise_forces(const StepContext& step);
+  void begin_variational(const StepContext& step);
+  void take_rows_to_start();
+  void finish_variational(const StepContext& step);
   // step_actuators.cpp
   void add_actuators(const StepContext& step);
   void add_actuator(const StepContext& step, int u);
@@ -150,6 +172,11 @@ class StepDerivatives {
   int add_frictions(const StepContext& step, int column);
 
   void form(const StepContext& step);
+  // step_chain.cpp
+  void chain(bool is_first);
+  void add_held(const Held& earlier);
+  void find_sleeping(const StepContext& step);
+  void hold_sleeping(const StepContext& step);
   void require_sizes(Eigen::Index x, Eigen::Index u, Eigen::Index theta) const;
 
   const Model& model_;
@@ -160,6 +187,19 @@ class StepDerivatives {
   // that of the mean velocity (is_settled), and A is no tree's.
   double ahead_ = 0.0;  // s
   bool is_settled_ = false;
+  // The variational rule: its velocity without constraints, and what else moves the configuration.
+  bool is_variational_ = false;
+  std::optional<VariationalStep> free_step_;
+  std::optional<Data> free_data_;
+  std::optional<VariationalDerivatives> variational_;
+  VectorX impulse_;                      // nv: of forces without potential
+  MatrixX impulse_by_, impulse_by_end_;  // nv x columns, nv x nv
+  MatrixX shift_, drift_;                // nv x columns: dv1, and of q' what v' does not say
+  VectorX end_velocity_;                 // nv: that implicit gains act on
+  VectorX way_;                          // nv: of the configuration, without the pass
+  std::vector<int> asleep_;              // dofs
+  bool has_only_matrices_ = false;       // products are those of A, B and C
+  MatrixX A_chain_, B_chain_, C_chain_, chain_scratch_;
   VectorX bias_velocity_;
   std::vector<Motion> old_V_S_;
   MatrixX inverse_, coriolis_, columns_scratch_;
@@ -209,7 +249,7 @@ class StepDerivatives {
   MatrixX regressor_;
 
   // Scratch of vjp and jvp.
-  VectorX columns_bar_, v_bar_, d_bar_, rows_vector_;
+  VectorX columns_bar_, v_bar_, d_bar_, way_bar_, rows_vector_;
 };
 
 }  // namespace touchstone

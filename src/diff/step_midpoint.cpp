@@ -102,6 +102,18 @@ void StepDerivatives::take_columns_to_start() {
   });
 }
 
+// The same of any matrix with columns of x, u and theta.
+void StepDerivatives::take_matrix_to_start(ImplicitBalance::View columns) const {
+  if (!(ahead_ > 0.0) || columns.rows() == 0) return;
+  const int nv = model_.nv;
+  columns.middleCols(nv, nv) += ahead_ * columns.leftCols(nv);
+  visit_turns(model_, here_.v, ahead_, [&](int i, const Vector3& turn) {
+    const RowMatrixX own = columns.middleCols<3>(i);
+    columns.middleCols<3>(nv + i) += ahead_ * (own * (right_jacobian(turn) - Matrix3::Identity()));
+    columns.middleCols<3>(i) = own * so3_exp(-turn).toRotationMatrix();
+  });
+}
+
 void StepDerivatives::take_to_start(VectorX& columns_bar) const {
   if (!(ahead_ > 0.0)) return;
   const int nv = model_.nv;

@@ -1,6 +1,7 @@
 #include "touchstone/sim/simulator.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <random>
 
 #include "touchstone/base/index.hpp"
@@ -21,6 +22,15 @@ struct SimulatorSnapshot {
   Input input;
 };
 
+struct StepReplay {
+  explicit StepReplay(const StepContext& s) : start(s), end(s.state) {}
+
+  StepMemory start;
+  State end;
+  StepReport report;
+  bool is_known = false;
+};
+
 Simulator::Simulator(const ModelPtr& model, const SimulatorOptions& options)
     : Simulator(model, options, std::make_shared<const CollisionModel>(*require_model(model))) {}
 
@@ -30,6 +40,7 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::share
       error_control_(options.accuracy > 0.0 && options.integrator != Integrator::kEvent
                          ? std::make_unique<ErrorControl>(*s_)
                          : nullptr),
+      replay_(options.substeps > 1 ? std::make_unique<StepReplay>(*s_) : nullptr),
       sensors_(std::make_unique<Sensors>(s_->model)) {}
 
 Simulator::Simulator(Simulator&&) noexcept = default;
@@ -72,7 +83,7 @@ double Simulator::kinetic_energy() { return s_->meter.measure_all(s_->model, s_-
 double Simulator::potential_energy() { return s_->meter.measure_all(s_->model, s_->parameters, s_->state).potential; }
 
 // Equal parts.
-void Simulator::step_in_parts() {
+void Simulator::step_in_parts(const std::function<void(const StepContext&)>* look) {
   const int count = s_->options.substeps;
   StepReport earlier;
   if (count > 1) stage::begin_parts(*s_);
@@ -84,6 +95,7 @@ void Simulator::step_in_parts() {
       rule_->step(*s_);
     }
     s_->report.times.add(s_->settle_times);
+    if (look != nullptr && s_->report.status != StepStatus::kDiverged) (*look)(*s_);
     if (i > 0) s_->report.merge_earlier(earlier);
     if (s_->report.status != StepStatus::kDiverged) continue;
     if (count > 1) stage::move_mocap(*s_, 1.0);
@@ -95,6 +107,10 @@ const StepReport& Simulator::step() {
   if (error_control_ != nullptr) {
     error_control_->step(*s_, *rule_);
   } else {
+    if (replay_ != nullptr) {
+      replay_->start.keep(*s_);
+      replay_->is_known = true;
+    }
     step_in_parts();
   }
   s_->sensors_known = false;
@@ -107,6 +123,27 @@ const StepReport& Simulator::step(int count) {
     if (step().status == StepStatus::kDiverged) break;
   }
   return s_->report;
+}
+
+void Simulator::replay(const std::function<void(const StepContext&)>& look) {
+  if (replay_ == nullptr || !replay_->is_known) throw Error("there is no step of several substeps to make once more");
+  replay_->end = s_->state;
+  replay_->report = s_->report;
+  replay_->start.restore(*s_);
+  s_->lent = {true, true, true};
+  std::exception_ptr error;  // the step is made to its end all the same
+  const std::function<void(const StepContext&)> careful = [&](const StepContext& s) {
+    if (error) return;
+    try {
+      look(s);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  };
+  step_in_parts(&careful);
+  s_->state = replay_->end;
+  s_->report = replay_->report;
+  if (error) std::rethrow_exception(error);
 }
 
 std::string Simulator::describe_worst() const {
@@ -249,6 +286,7 @@ void Simulator::reset(const State& state) {
 
 // What the last step said is no longer true of the state.
 void Simulator::forget_step() {
+  if (replay_ != nullptr) replay_->is_known = false;
   s_->sensors_known = true;
   sensors_->clear();
   s_->contact_forces.clear();

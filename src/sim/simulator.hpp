@@ -33,6 +33,7 @@ struct Data;               // dynamics/data.hpp
 struct LoopReading;        // sim/loop_reading.hpp
 struct SimulatorSnapshot;  // in the source
 struct StepContext;        // sim/step_context.hpp
+struct StepReplay;         // in the source
 
 class Simulator {
  public:
@@ -131,14 +132,20 @@ class Simulator {
   // For the stages one by one (sim/stages.hpp). Callback and substeps are those of step() alone.
   StepContext& context();
 
+  // Makes the last step of several substeps once more and calls `look` after each substep, for whoever needs what lies
+  // between them (diff/step_derivatives.hpp). The same bits as before, but for times in the report; the user's state
+  // stays. Needs input and parameters of that step. Throws Error if there was none.
+  void replay(const std::function<void(const StepContext&)>& look);
+
  private:
-  void step_in_parts();
+  void step_in_parts(const std::function<void(const StepContext&)>* look = nullptr);
   void forget_step();
   int tree_of(int body) const;
 
   std::unique_ptr<StepContext> s_;
   std::unique_ptr<StepRule> rule_;
   std::unique_ptr<ErrorControl> error_control_;  // if options ask for an accuracy
+  std::unique_ptr<StepReplay> replay_;           // where the last step of several substeps began
   std::unique_ptr<Sensors> sensors_;
   std::unique_ptr<Data> readings_;  // kinematics of loop_joint; made when first asked for
   std::function<void(Simulator&)> callback_;

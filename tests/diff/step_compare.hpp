@@ -69,9 +69,26 @@ class Stepper {
 
   // Modes of all blocks and servos, and what the blocks are: where it differs the step is not smooth.
   std::vector<int> signature() const {
-    const StepContext& s = const_cast<Simulator&>(sim_).context();
-    const StepRecord record = record_step(s);
+    Simulator& sim = const_cast<Simulator&>(sim_);
     std::vector<int> all;
+    if (sim.options().substeps == 1) {
+      add_signature(sim.context(), all);
+    } else {
+      sim.replay([&](const StepContext& s) { add_signature(s, all); });
+    }
+    return all;
+  }
+
+  bool is_solved() const { return sim_.report().status == StepStatus::kOk; }
+
+ private:
+  static void add_signature(const StepContext& s, std::vector<int>& all) {
+    if (s.options.integrator == Integrator::kEvent) {
+      const EventReport& events = s.report.events;
+      all.insert(all.end(), {events.events, events.impacts, events.fallbacks, s.constraints.count()});
+      return;
+    }
+    const StepRecord record = record_step(s);
     for (int b = 0; b < record.constraints.count(); ++b) {
       const Constraint& c = record.constraints.list[static_cast<std::size_t>(b)];
       const int r = record.constraints.blocks.row[static_cast<std::size_t>(b)];
@@ -89,7 +106,7 @@ class Stepper {
       all.push_back(s.constraints.recovery[last] < 0.0 ? 1 : 0);
     }
     for (const ServoMode mode : s.data.servo_mode) all.push_back(static_cast<int>(mode));
-    if (!s.report.recovered) return all;
+    if (!s.report.recovered) return;
     const Constraints& pass = s.pass.rows();
     // Beyond twice the slop the pass moves bodies by another metric.
     for (int b = 0; b < record.constraints.count(); ++b) {
@@ -110,12 +127,8 @@ class Stepper {
       all.push_back(s.pass.impulses()[r] == 0.0 ? 0 : s.pass.impulses()[r] > 0.0 ? 1 : -1);
       all.push_back(pass.bias[r] == 0.0 ? 0 : pass.bias[r] > 0.0 ? 1 : -1);
     }
-    return all;
   }
 
-  bool is_solved() const { return sim_.report().status == StepStatus::kOk; }
-
- private:
   const Model& model_;
   Simulator sim_;
   State start_;
@@ -187,7 +200,7 @@ inline void compare(Stepper& stepper, const Model& model, Figures& figures, cons
   stepper.step();
   if (!stepper.is_solved()) return;
   StepDerivatives d(model);
-  d.compute(stepper.sim().context());
+  d.compute(stepper.sim());
   const State here = stepper.sim().state();
   const std::vector<int> signature = stepper.signature();
   const std::vector<BlockMode>& modes = d.contact().modes();
@@ -236,7 +249,7 @@ inline void compare_parameters(Stepper& stepper, const Model& model, Figures& fi
   stepper.step();
   if (!stepper.is_solved()) return;
   StepDerivatives d(model, theta);
-  d.compute(stepper.sim().context());
+  d.compute(stepper.sim());
   const std::vector<BlockMode>& modes = d.contact().modes();
   const bool slides = std::count(modes.begin(), modes.end(), BlockMode::kSliding) > 0;
   if (d.held().pass || (slides && d.contact().rank() < d.contact().unknowns())) return;

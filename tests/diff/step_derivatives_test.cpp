@@ -248,7 +248,7 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
   StepDerivatives d(*model);
   Simulator fresh(model);
   EXPECT_THROW(d.compute(fresh.context()), Error);
-  for (const auto& change : {+[](SimulatorOptions& o) { o.integrator = Integrator::kVariational; },
+  for (const auto& change : {+[](SimulatorOptions& o) { o.integrator = Integrator::kContactImplicit; },
                              +[](SimulatorOptions& o) { o.solver = "ccp-newton"; }}) {
     SimulatorOptions options;
     change(options);

@@ -275,7 +275,11 @@ SmoothMotion::Guard SmoothMotion::guard() const {
     const bool is_speed = members_[k].mode == Mode::kSlide;
     values[0] += armed_[2 * k] != 0 ? 0.0 : force_noise_;
     values[1] += armed_[2 * k + 1] != 0 ? 0.0 : is_speed ? kSpeedNoise : force_noise_;
-    least.value = std::min({least.value, values[0], values[1]});
+    const int member = static_cast<int>(k);
+    if (values[0] < least.value) least = {.value = values[0], .kind = Kind::kForce, .index = member};
+    if (values[1] < least.value) {
+      least = {.value = values[1], .kind = is_speed ? Kind::kSlip : Kind::kForce, .index = member};
+    }
   }
   const auto floor_of = [&](std::uint64_t owner) {
     for (const PairFloor& f : floors_) {
@@ -290,7 +294,8 @@ SmoothMotion::Guard SmoothMotion::guard() const {
     if (value < least.value) {
       const Vec3 approach = velocity_at(s_.model, survey_.data, contact.body_b, contact.position) -
                             velocity_at(s_.model, survey_.data, contact.body_a, contact.position);
-      least = {value, true, gap - closed_at(floor), dot(contact.normal(), approach)};
+      const auto index = static_cast<int>(&contact - survey_.seen.data());
+      least = {value, Kind::kContact, index, gap - closed_at(floor), dot(contact.normal(), approach)};
     }
   }
   for (int block = 0; block < survey_.c.count(); ++block) {
@@ -298,9 +303,15 @@ SmoothMotion::Guard SmoothMotion::guard() const {
     const int row = survey_.first(block);
     const double floor = floor_of(owner_of(survey_.c.list[at(block)]));
     const double gap = survey_.c.position[at(row)], value = gap - floor;
-    if (value < least.value) least = {value, true, gap - closed_at(floor), survey_.c.velocity[row]};
+    if (value < least.value) least = {value, Kind::kLimit, block, gap - closed_at(floor), survey_.c.velocity[row]};
   }
   return least;
+}
+
+double SmoothMotion::member_guard(int member) const {
+  double values[2];
+  member_guards(at(member), values);
+  return std::min(values[0], values[1]);
 }
 
 bool SmoothMotion::any_near() const {
@@ -308,16 +319,16 @@ bool SmoothMotion::any_near() const {
                      [&](const Contact& contact) { return !is_closed(contact) && !is_ignored(contact); });
 }
 
-bool SmoothMotion::any_stops(double speed) const {
+int SmoothMotion::stopping_member(double speed) const {
   for (std::size_t k = 0; k < members_.size(); ++k) {
     const bool slides = members_[k].mode == Mode::kSlide && members_[k].type == BlockType::kCoulomb && blocks_[k] >= 0;
     if (!slides || slip_speed(survey_, blocks_[k]) > speed) continue;
     double along = 0.0;
     for (int row = survey_.first(blocks_[k]); row < survey_.normal(blocks_[k]); ++row)
       along += survey_.slip(row) * forces_.row_acceleration(survey_, row);
-    if (along < 0.0) return true;
+    if (along < 0.0) return static_cast<int>(k);
   }
-  return false;
+  return -1;
 }
 
 double SmoothMotion::turning_time() const {

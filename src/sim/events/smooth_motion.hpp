@@ -5,6 +5,7 @@
 // forces.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "touchstone/sim/events/knot_step.hpp"
@@ -25,6 +26,8 @@ class SmoothMotion final : public OdeSystem {
   // Where a step begins, and how far it may look for contacts.
   void begin(const State& state, double reach);
   const VectorX& start() const { return y_; }
+  const State& base() const { return base_; }
+  double reach() const { return reach_; }
   bool rate(const VectorX& y, VectorX& dy) override;
   bool make_step(double h, VectorX& end, int& iterations) override;
   // The state of some y, and its work.
@@ -38,18 +41,28 @@ class SmoothMotion final : public OdeSystem {
   // times `patience`, may pass it by as much.
   void arm(double patience);
   // After rate: below zero if something has happened since arm.
+  enum class Kind : std::uint8_t {
+    kForce,    // of a member: a contact opens or begins to slip
+    kSlip,     // of a member, which stops
+    kContact,  // that closes
+    kLimit,
+  };
   struct Guard {
     double value = 0.0;
-    bool is_gap = false;            // of a contact or limit that closes
-    double gap = 0.0, speed = 0.0;  // then how far below its floor it is: m; and how fast: m/s
+    Kind kind = Kind::kForce;
+    int index = -1;                 // of the member, in survey().seen, or of the block
+    double gap = 0.0, speed = 0.0;  // of what closes: how far below its floor it is, m; and how fast, m/s
+    bool is_gap() const { return kind == Kind::kContact || kind == Kind::kLimit; }
   };
   Guard guard() const;
+  // Of a member, whatever it was when armed: the lesser of its two.
+  double member_guard(int member) const;
   // Whether anything open is near enough to close in the reach of the step.
   bool any_near() const;
 
-  // After rate: whether a contact slides slower than this, m/s, and slows down. Its direction turns without end as it
-  // stops.
-  bool any_stops(double speed) const;
+  // After rate: a member whose contact slides slower than this, m/s, and slows down, -1: none. Its direction turns
+  // without end as it stops.
+  int stopping_member(double speed) const;
 
   // After rate: the least time in which a slip turns by a radian, s. Longer steps would not see it, as a slip that has
   // turned back keeps its direction until that is an event.

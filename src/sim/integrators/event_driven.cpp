@@ -5,6 +5,7 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/sim/assemble.hpp"
+#include "touchstone/sim/events/event_watcher.hpp"
 #include "touchstone/sim/events/impacts.hpp"
 #include "touchstone/sim/events/mode_choice.hpp"
 #include "touchstone/sim/events/root.hpp"
@@ -93,7 +94,12 @@ bool EventDriven::make_parts(StepContext& s) {
     w.touching.resting_speed = resting_speed_of(account, s.options.events.max_events);
     if (!w.knows_modes && !find_modes(s)) return false;
     if (!advance(s)) return fail(s, EventFallback::kNoSmoothMotion);
-    if (w.motion.any_stops(w.touching.resting_speed)) w.knows_modes = false;
+    const int stopping = w.motion.stopping_member(w.touching.resting_speed);
+    if (stopping < 0) continue;
+    if (watcher_ != nullptr && w.knows_modes) {
+      watcher_->event(w.motion, {.kind = SmoothMotion::Kind::kSlip, .index = stopping});
+    }
+    w.knows_modes = false;
   }
   return true;
 }
@@ -106,6 +112,7 @@ bool EventDriven::find_modes(StepContext& s) {
     if (!w.touching.is_rigid()) return fail(s, EventFallback::kCompliant);
     if (Impacts::are_due(w.touching)) {
       if (!w.impacts.solve(s, w.touching, w.solver, w.v)) return fail(s, EventFallback::kNoImpact);
+      if (watcher_ != nullptr) watcher_->impact(w.touching, w.v);
       jump(s);
       continue;
     }
@@ -117,6 +124,7 @@ bool EventDriven::find_modes(StepContext& s) {
     }
     // Painleve's paradox, or none of the modes that were tried.
     if (!w.impacts.solve_without_collision(s, w.touching, w.solver, w.v)) return fail(s, EventFallback::kNoModes);
+    if (watcher_ != nullptr) watcher_->impact_without_collision();
     jump(s);
   }
   return fail(s, EventFallback::kNoImpact);
@@ -152,6 +160,7 @@ void EventDriven::rest(StepContext& s) {
     }
   }
   w.state.v += w.forces.least_change(s.model, survey, w.rows, w.residual);
+  if (watcher_ != nullptr) watcher_->rest(survey, w.rows, w.state.v);
   survey.state.v = w.state.v;
   survey.update_velocity(s.model);
 }
@@ -204,7 +213,7 @@ double EventDriven::find_event(StepContext& s) {
           find_root(s.options.events.root, before, now, noise, [&](double x) { return guard_at(x).value; });
       const SmoothMotion::Guard guard = guard_at(found);
       // Gaps that began at zero are looked for a little deeper: back to where they close.
-      const bool is_fast = guard.is_gap && guard.speed < -1e-6;
+      const bool is_fast = guard.is_gap() && guard.speed < -1e-6;
       return is_fast ? std::clamp(found - guard.gap / guard.speed / w.ode.size(), 0.0, 1.0) : found;
     }
     before = now;
@@ -217,6 +226,7 @@ bool EventDriven::advance(StepContext& s) {
   const double left = s.h - w.done;
   w.motion.begin(w.state, left);
   if (!w.motion.rate(w.motion.start(), w.rate)) return false;
+  if (watcher_ != nullptr) watcher_->begin_motion(w.motion);
   const bool is_adaptive = w.ode.has_error() && s.next_part > 0.0;
   double size = is_adaptive ? std::min(left, s.next_part) : left;
   if (w.ode.has_error()) size = std::min(size, 0.5 * w.motion.turning_time());
@@ -225,6 +235,7 @@ bool EventDriven::advance(StepContext& s) {
   if (!w.motion.rate(w.motion.start(), w.v)) return false;
   const double share = find_event(s);
   const bool is_event = share <= 1.0;
+  const double whole = size;
   ++s.report.events.smooth_steps;
   if (share < 1.0) {
     size *= share;
@@ -233,8 +244,13 @@ bool EventDriven::advance(StepContext& s) {
   } else if (!w.motion.rate(w.ode.end(), w.v)) {
     return false;
   }
+  const SmoothMotion::Guard guard = is_event && watcher_ != nullptr ? w.motion.guard() : SmoothMotion::Guard();
   w.motion.read(w.ode.end(), w.state);
   w.motion.correct(w.state);
+  if (watcher_ != nullptr) {
+    watcher_->end_motion(size, whole, w.state);
+    if (is_event) watcher_->event(w.motion, guard);
+  }
   const SmoothMotion::Work work = w.motion.work(w.ode.end());
   w.done_work.constraints += work.constraints;
   w.done_work.actuators += work.actuators;

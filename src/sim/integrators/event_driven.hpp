@@ -18,11 +18,15 @@
 
 namespace touchstone {
 
+class EventWatcher;  // sim/events/event_watcher.hpp
+
 class EventDriven : public StepRule {
  public:
   explicit EventDriven(const Model& model);
   ~EventDriven() override;
   void step(StepContext& s) override;
+  // Who is told what happens in steps; null: nobody.
+  void set_watcher(EventWatcher* watcher) { watcher_ = watcher; }
 
  private:
   struct Work;
@@ -45,6 +49,7 @@ class EventDriven : public StepRule {
   void fall_back(StepContext& s);
 
   SemiImplicitEuler fallback_;
+  EventWatcher* watcher_ = nullptr;
   std::unique_ptr<Work> work_;
 };
 

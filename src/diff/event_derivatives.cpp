@@ -1,0 +1,333 @@
+#include "touchstone/diff/event_derivatives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
+#include "touchstone/dynamics/algorithms.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/model/configuration.hpp"
+
+namespace touchstone {
+namespace {
+
+constexpr double kColumnWay = 1e-5;   // m, m/s, rad, rad/s: largest entry by which a column is moved
+constexpr double kLeastRate = 1e-12;  // of a guard: below it the moment of an event has no derivative
+constexpr double kShareOfSize = 1e-3, kLeastTime = 1e-6;  // s: by which the size of a motion is moved
+
+// Central differences with Richardson's extrapolation: ways, and weights of what they are divided by.
+constexpr std::pair<double, double> kDifferences[] = {{1.0, -1.0 / 6.0}, {0.5, 4.0 / 6.0}};
+
+[[noreturn]] void refuse_event_step(const char* what) {
+  throw Error("derivatives of a step of the integrator 'event' are not available: {}", what);
+}
+
+// The simulator keeps them.
+std::shared_ptr<const CollisionModel> borrowed(const CollisionModel& shapes) {
+  return {std::shared_ptr<const CollisionModel>(), &shapes};
+}
+
+}  // namespace
+
+struct EventDerivatives::Work {
+  Work(const StepContext& step, const StepParameters& parameters)
+      : theta(parameters),
+        s(step.model_ptr, step.options, borrowed(step.detector.shapes())),
+        rule(step.model),
+        near(s),
+        forces(s.model),
+        solver(s),
+        impacts(s),
+        data(s.model) {}
+
+  const StepParameters& theta;
+  VectorX theta_values;
+  StepContext s;  // beside that of the simulator
+  EventDriven rule;
+  MatrixX X;              // 2 nv x columns
+  MatrixX before_event;   // the same, where an event has not been left yet
+  VectorX time_of_event;  // columns: dtau
+  bool is_at_event = false;
+  bool has_seen = false;  // an event that divides a motion
+  VectorX guard;          // columns, and one for time: its derivative
+  VectorX rate;           // 2 nv: of where the last smooth motion ended, by its size
+  MatrixX seen;           // 2 nv x columns: of the state in which an event was found, at a fixed time, ..
+  VectorX seen_rate;      // and by time
+
+  std::optional<SmoothMotion> motion;  // as it began
+  Survey near;
+  ModeForces forces;
+  EventSolver solver;
+  Impacts impacts;
+  Data data;
+  State moved, found;
+  VectorX v;
+};
+
+EventDerivatives::EventDerivatives() = default;
+EventDerivatives::~EventDerivatives() = default;
+
+template <typename Use>
+void EventDerivatives::move_along(const State& start, int column, double way, const Use& use) {
+  Work& w = *work_;
+  StepContext& s = w.s;
+  const int nv = s.model.nv, na = s.model.na, nu = s.model.nu;
+  w.moved = start;
+  integrate(s.model, start.q, w.X.col(column).head(nv), way, w.moved.q);
+  w.moved.v += way * w.X.col(column).tail(nv);
+  const int k = column - 2 * nv, u = k - na, parameter = u - nu;
+  if (k >= 0 && k < na) w.moved.activation[k] += way;
+  const double control = u >= 0 && u < nu ? s.input.control[u] : 0.0;
+  if (u >= 0 && u < nu) s.input.control[u] += way;
+  const auto set_theta = [&](double value) {
+    if (parameter < 0 || parameter >= w.theta.size()) return;
+    w.v = w.theta_values;
+    w.v[parameter] += value;
+    w.theta.write(w.v, s.parameters);
+  };
+  set_theta(way);
+  use(w.moved);
+  if (u >= 0 && u < nu) s.input.control[u] = control;
+  set_theta(0.0);
+}
+
+template <typename Map>
+void EventDerivatives::take_through(const State& start, const State& end, const Map& map) {
+  Work& w = *work_;
+  StepContext& s = w.s;
+  const int nv = s.model.nv;
+  const CollisionDetector detector = s.detector;  // the step itself goes on from here
+  const StepReport report = s.report;
+  VectorX apart(2 * nv), sum(2 * nv);
+  for (int column = 0; column < w.X.cols(); ++column) {
+    const double largest = std::max(1.0, w.X.col(column).cwiseAbs().maxCoeff());
+    sum.setZero();
+    for (const auto& [share, weight] : kDifferences) {
+      const double way = share * kColumnWay;
+      for (const double sign : {1.0, -1.0}) {
+        move_along(start, column, sign * way / largest, [&](State& state) {
+          if (!map(state)) refuse_event_step("the motion near by is another one");
+          difference(s.model, end.q, state.q, apart.head(nv));
+          apart.tail(nv) = state.v - end.v;
+        });
+        sum += (sign * weight * largest / way) * apart;
+      }
+    }
+    w.X.col(column) = sum;
+  }
+  s.detector = detector;
+  s.report = report;
+}
+
+void EventDerivatives::compute(const StepContext& step, const StepParameters& theta, MatrixX& A, MatrixX& B,
+                               MatrixX& C) {
+  const Model& model = step.model;
+  const int nv = model.nv, na = model.na, nu = model.nu, nx = 2 * nv + na;
+  work_ = std::make_unique<Work>(step, theta);
+  Work& w = *work_;
+  w.s.parameters = step.parameters;
+  w.s.input = step.input;
+  w.s.state = step.before;
+  w.s.h = step.h;
+  w.theta_values = theta.read(step.parameters);
+  w.X.setIdentity(2 * nv, nx + nu + theta.size());
+  w.rule.set_watcher(this);
+  w.rule.step(w.s);
+  if (w.s.report.status == StepStatus::kDiverged) refuse_event_step("the step has diverged");
+  if (w.s.report.events.fallbacks > 0) {
+    throw Error(
+        "derivatives of a step of the integrator 'event' are not available where part of it is made by time "
+        "stepping ({})",
+        to_string(w.s.report.events.why));
+  }
+  const MatrixX& X = w.is_at_event ? w.before_event : w.X;
+  A.topRows(2 * nv) = X.leftCols(nx);
+  B.topRows(2 * nv) = X.middleCols(nx, nu);
+  C.topRows(2 * nv) = X.rightCols(theta.size());
+}
+
+void EventDerivatives::begin_motion(const SmoothMotion& motion) { work_->motion.emplace(motion); }
+
+// The last smooth motion, from another state or with another size.
+bool EventDerivatives::repeat_motion(double size, State& state) const {
+  SmoothMotion motion(*work_->motion);
+  OdeStep ode(work_->s.options.events.rule);
+  VectorX rate;
+  motion.begin(state, motion.reach());
+  if (!motion.rate(motion.start(), rate) || !ode.make(motion, motion.start(), rate, size)) return false;
+  motion.read(ode.end(), state);
+  motion.correct(state);
+  return true;
+}
+
+// A state between the ends of a motion that lasts longer.
+bool EventDerivatives::look_ahead(double size, double whole, State& state) const {
+  SmoothMotion motion(*work_->motion);
+  OdeStep ode(work_->s.options.events.rule);
+  VectorX rate, y;
+  motion.begin(state, motion.reach());
+  if (!motion.rate(motion.start(), rate) || !ode.make(motion, motion.start(), rate, whole)) return false;
+  ode.interpolate(size / whole, y);
+  motion.read(y, state);
+  return true;
+}
+
+template <typename Map>
+void EventDerivatives::find_rate(const State& start, const State& end, double size, const Map& map, VectorX& rate) {
+  Work& w = *work_;
+  const int nv = w.s.model.nv;
+  const CollisionDetector detector = w.s.detector;
+  const double longest = std::max(kShareOfSize * size, kLeastTime);
+  VectorX apart(2 * nv);
+  rate.setZero(2 * nv);
+  for (const auto& [share, weight] : kDifferences) {
+    for (const double sign : {1.0, -1.0}) {
+      State state = start;
+      if (!map(size + sign * share * longest, state)) refuse_event_step("the motion near by is another one");
+      difference(w.s.model, end.q, state.q, apart.head(nv));
+      apart.tail(nv) = state.v - end.v;
+      rate += (sign * weight / (share * longest)) * apart;
+    }
+  }
+  w.s.detector = detector;
+}
+
+// The moment of an event is that in which the guard is zero between the ends of the whole motion: there states differ
+// from those of a motion that ends at it by the error of the rule, and so do derivatives.
+void EventDerivatives::look_for_event(const State& start, double size, double whole) {
+  Work& w = *work_;
+  w.found = start;
+  if (!look_ahead(size, whole, w.found)) refuse_event_step("the motion near by is another one");
+  take_through(start, w.found, [&](State& state) { return look_ahead(size, whole, state); });
+  w.seen.swap(w.X);
+  find_rate(
+      start, w.found, size, [&](double s, State& state) { return look_ahead(s, whole, state); }, w.seen_rate);
+  if (!w.is_at_event) return;
+  // What begins later by dtau ends at the same time, as a whole and at this moment.
+  VectorX by_whole;
+  find_rate(
+      start, w.found, whole, [&](double s, State& state) { return look_ahead(size, s, state); }, by_whole);
+  w.seen.noalias() -= (w.seen_rate + by_whole) * w.time_of_event.transpose();
+}
+
+// What begins later by dtau is shorter by that.
+void EventDerivatives::end_motion(double size, double whole, const State& end) {
+  Work& w = *work_;
+  const State start = w.motion->base();
+  w.has_seen = size < whole;
+  if (w.has_seen) {
+    const MatrixX X = w.X;
+    look_for_event(start, size, whole);
+    w.X = X;
+  }
+  take_through(start, end, [&](State& state) { return repeat_motion(size, state); });
+  find_rate(
+      start, end, size, [&](double s, State& state) { return repeat_motion(s, state); }, w.rate);
+  if (w.is_at_event) w.X.noalias() -= w.rate * w.time_of_event.transpose();
+  w.is_at_event = false;
+}
+
+void EventDerivatives::event(const SmoothMotion& motion, const SmoothMotion::Guard& guard) {
+  Work& w = *work_;
+  if (w.is_at_event) return;  // seen by another guard before
+  const Eigen::Index columns = w.X.cols();
+  w.before_event = w.X;
+  w.is_at_event = true;
+  w.time_of_event.setZero(columns);
+  // The guard by all columns, and by time.
+  if (w.has_seen) w.X = w.seen;
+  w.X.conservativeResize(Eigen::NoChange, columns + 1);
+  w.X.col(columns) = w.has_seen ? w.seen_rate : w.rate;
+  w.guard.setZero(columns + 1);
+  guard.is_gap() ? differentiate_gap(motion, guard) : differentiate_member(motion, guard.index);
+  const double rate = w.guard[columns];
+  if (guard.is_gap() && !(rate < -kLeastRate)) refuse_event_step("something closes without speed, as it grazes");
+  if (std::abs(rate) > kLeastRate) w.time_of_event = -w.guard.head(columns) / rate;
+  w.X = w.before_event;
+  w.X.noalias() += w.rate * w.time_of_event.transpose();
+}
+
+// The gap changes with q as its row says, and no parameter moves it.
+void EventDerivatives::differentiate_gap(const SmoothMotion& motion, const SmoothMotion::Guard& guard) {
+  Work& w = *work_;
+  const Model& model = w.s.model;
+  const Survey& survey = motion.survey();
+  if (guard.kind == SmoothMotion::Kind::kLimit) {
+    const Eigen::Map<const VectorX> row(survey.J(survey.first(guard.index)), model.nv);
+    w.guard.noalias() = w.X.topRows(model.nv).transpose() * row;
+    return;
+  }
+  Contact contact = survey.seen[at(guard.index)];
+  if (w.has_seen) {  // as it was where the event was found
+    const CollisionDetector detector = w.s.detector;
+    w.near.place(w.s, w.found, motion.reach());
+    for (const Contact& c : w.near.seen) contact = key_of(c) == key_of(contact) ? c : contact;
+    w.s.detector = detector;
+  }
+  forward_kinematics(model, w.s.parameters, w.has_seen ? w.found : survey.state, w.data);
+  for (int column = 0; column < w.X.cols(); ++column) {
+    forward_velocity(model, w.X.col(column).head(model.nv), w.data);
+    w.guard[column] = dot(contact.normal(), velocity_at(model, w.data, contact.body_b, contact.position) -
+                                                velocity_at(model, w.data, contact.body_a, contact.position));
+  }
+}
+
+// The force of a member, or the velocity along its slip.
+void EventDerivatives::differentiate_member(const SmoothMotion& motion, int member) {
+  Work& w = *work_;
+  const State here = w.has_seen ? w.found : motion.survey().state;
+  const CollisionDetector detector = w.s.detector;
+  VectorX rate;
+  for (int column = 0; column < w.X.cols(); ++column) {
+    const double way = kColumnWay / std::max(1.0, w.X.col(column).cwiseAbs().maxCoeff());
+    for (const double sign : {1.0, -1.0}) {
+      move_along(here, column, sign * way, [&](State& state) {
+        SmoothMotion near(*w.motion);
+        near.begin(state, near.reach());
+        if (!near.rate(near.start(), rate)) refuse_event_step("the motion near by is another one");
+        w.guard[column] += sign * near.member_guard(member) / (2.0 * way);
+      });
+    }
+  }
+  w.s.detector = detector;
+}
+
+void EventDerivatives::impact(const Survey& touching, const VectorX& v) {
+  Work& w = *work_;
+  State end = touching.state;
+  end.v = v;
+  take_through(touching.state, end, [&](State& state) {
+    if (!w.near.look(w.s, state, 0.0)) return false;
+    w.near.take_same(w.s, touching);
+    if (w.near.c.rows() != touching.c.rows()) return false;
+    // What touches does so near by: columns keep its gap, but for their curvature.
+    w.near.c.position = touching.c.position;
+    w.near.resting_speed = touching.resting_speed;
+    return w.impacts.solve(w.s, w.near, w.solver, state.v);
+  });
+}
+
+void EventDerivatives::impact_without_collision() {
+  refuse_event_step("it has an impact without collision (Painleve's paradox)");
+}
+
+void EventDerivatives::rest(const Survey& touching, std::span<const int> rows, const VectorX& v) {
+  if (rows.empty()) return;
+  Work& w = *work_;
+  State end = touching.state;
+  end.v = v;
+  std::vector<double> residual(rows.size());
+  take_through(touching.state, end, [&](State& state) {
+    if (!w.near.look(w.s, state, 0.0)) return false;
+    w.near.take_same(w.s, touching);
+    if (w.near.c.rows() != touching.c.rows()) return false;
+    for (std::size_t k = 0; k < rows.size(); ++k) residual[k] = w.near.slip(rows[k]);
+    state.v += w.forces.least_change(w.s.model, w.near, rows, residual);
+    return true;
+  });
+}
+
+}  // namespace touchstone

@@ -1,0 +1,96 @@
+// Derivatives of a step that is made of several substeps, and of one in which something sleeps.
+//
+// x' = f_n(.. f_1(x, u) .., u): A = A_n A_(n-1) .., B = A_n B_(n-1) + B_n, and so on. The substeps are made once more
+// (Simulator::replay) and each is multiplied to what came before it, so that memory does not grow with their number.
+// Their impulses are not remembered: products (vjp, jvp) are those of the matrices.
+//
+// An island that sleeps stays where it is, at rest, whatever it was before: q' = q, v' = 0, activations stay. That is
+// the derivative of the step as it was; anything that really moved it would have woken it up.
+#include <algorithm>
+#include <functional>
+
+#include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
+#include "touchstone/diff/step_derivatives.hpp"
+#include "touchstone/sim/integrators/loop_velocity.hpp"
+#include "touchstone/sim/simulator.hpp"
+
+namespace touchstone {
+
+void StepDerivatives::compute(Simulator& sim) {
+  const SimulatorOptions& options = sim.options();
+  if (options.substeps == 1) return compute(sim.context());
+  if (options.integrator == Integrator::kMoreauMidpoint && may_have_loops(model_)) {
+    throw Error(
+        "derivatives of several substeps of the integrator 'midpoint' with loops are not available: they remember more "
+        "velocities than the state; set substeps=1, or use euler");
+  }
+  bool is_first = true;
+  Held held;
+  const auto add_part = [&](const StepContext& step) {
+    compute_part(step);
+    chain(is_first);
+    add_held(held);
+    held = held_;
+    is_first = false;
+  };
+  sim.replay(std::ref(add_part));  // by reference: without memory of its own
+  A.swap(A_chain_);
+  B.swap(B_chain_);
+  C.swap(C_chain_);
+  has_only_matrices_ = true;
+}
+
+void StepDerivatives::linearise(Simulator& sim) {
+  if (sim.options().substeps > 1) return compute(sim);
+  linearise(sim.context());
+}
+
+// A, B and C of this substep after those of the chain. Leaves the product in the chain.
+void StepDerivatives::chain(bool is_first) {
+  if (is_first) {
+    A_chain_ = A;
+    B_chain_ = B;
+    C_chain_ = C;
+    return;
+  }
+  B.noalias() += A * B_chain_;
+  C.noalias() += A * C_chain_;
+  chain_scratch_.noalias() = A * A_chain_;
+  A_chain_.swap(chain_scratch_);
+  B_chain_ = B;
+  C_chain_ = C;
+}
+
+void StepDerivatives::add_held(const Held& earlier) {
+  held_.contacts += earlier.contacts;
+  held_.actuators += earlier.actuators;
+  held_.pass = held_.pass || earlier.pass;
+}
+
+void StepDerivatives::find_sleeping(const StepContext& step) {
+  asleep_.clear();
+  if (step.data.scope.is_whole() && !step.is_resting) return;
+  for (int i = 0; i < model_.nv; ++i) {
+    if (step.is_resting || !step.data.scope.has_tree(model_.dof_tree[at(i)])) asleep_.push_back(i);
+  }
+}
+
+// Rows and the pass are those of what is awake: only forces and activations know sleepers. Columns of their velocities
+// are taken away where columns are of the start.
+void StepDerivatives::hold_sleeping(const StepContext& step) {
+  if (asleep_.empty()) return;
+  for (const int i : asleep_) {
+    main_.force().row(i).setZero();
+    v_next_[i] = 0.0;
+  }
+  const std::vector<int>& awake = step.data.scope.actuators;
+  for (int u = 0; u < model_.nu; ++u) {
+    const int k = model_.activation_index[at(u)];
+    if (k < 0 || (!step.is_resting && std::find(awake.begin(), awake.end(), u) != awake.end())) continue;
+    activation_.row(k).setZero();
+    activation_(k, 2 * model_.nv + k) = 1.0;
+  }
+}
+
+}  // namespace touchstone

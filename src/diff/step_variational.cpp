@@ -1,0 +1,132 @@
+// The part of the variational midpoint rule in the derivatives of a step (sim/integrators/variational.hpp). Without
+// constraints it goes to v1, moving by w (variational_derivatives.hpp); impulses of rows at q_p = q + (h/2) v change
+// that to
+//     A (v' - v1) = J' lambda,     q' = q moved by h (w + (v' - v1)/2).
+// What the rows and the impulses change by is found by columns of q_p, as for Moreau's rule, and taken to the start
+// before v1 and w come in, which are functions of the start: `shift_` is dv1, `drift_` the part of w in q'.
+#include <algorithm>
+
+#include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
+#include "touchstone/diff/contact_law.hpp"
+#include "touchstone/diff/step_derivatives.hpp"
+#include "touchstone/dynamics/algorithms.hpp"
+#include "touchstone/dynamics/forces.hpp"
+#include "touchstone/sim/integrators/loop_velocity.hpp"
+
+namespace touchstone {
+
+void StepDerivatives::require_variational(const StepContext& step) const {
+  const auto refuse = [](const char* what) {
+    throw Error("derivatives of a step of the integrator 'variational' are not available {}", what);
+  };
+  if (step.report.warnings.variational_fallback) refuse("where its equation was not solved: take a smaller step");
+  if (may_have_loops(model_)) refuse("with equalities and loop joints; use euler or midpoint");
+  if (ntheta_ > 0) refuse("by parameters; use euler or midpoint");
+  if (contact_law_of(step).raisim) refuse("with RaiSim's law; use a solver of the NCP, CCP or LCP");
+  const bool compensated = model_.options.springs_enabled || model_.options.dampers_enabled;
+  if (compensated && !step.parameters.body_gravity_compensation.isZero(0.0)) refuse("with gravity compensation");
+  for (int t = 0; t < model_.ntendon; ++t) {
+    if (step.data.tendon_block_gain[t] > 0.0) refuse("with springs or dampers of tendons that join branches");
+  }
+}
+
+// The step without constraints, once more.
+void StepDerivatives::solve_variational(const StepContext& step) {
+  if (!free_step_) free_step_.emplace(model_);
+  if (!free_data_) free_data_.emplace(step.data);
+  *free_data_ = step.data;
+  if (!free_step_->solve(model_, step.parameters, step.before, step.input, step.h, false, *free_data_)) {
+    throw Error(
+        "derivatives of a step of the integrator 'variational' are not available where its equation was not "
+        "solved: take a smaller step");
+  }
+  end_velocity_ = 2.0 * free_step_->velocity() - step.before.v;
+}
+
+// What dampers, actuators and the user do: their impulse, and what that changes by.
+void StepDerivatives::linearise_forces(const StepContext& step) {
+  const int nv = model_.nv;
+  const double h = step.h;
+  weightless_ = step.parameters;
+  weightless_.gravity.setZero();
+  std::fill(external_.begin(), external_.end(), Force());
+  add_external(step);
+  rnea_derivatives(model_, weightless_, here_.q, zero_, zero_, data_, dynamics_, external_, Kinematics::kKnown);
+  main_.force().leftCols(nv) -= h * dynamics_.dtau_dq;
+  add_actuators(step);
+  take_matrix_to_start(main_.force());
+  impulse_by_ = main_.force();
+  main_.force().setZero();
+
+  impulse_by_end_.setZero(nv, nv);
+  for (int u = 0; u < model_.nu; ++u) {
+    if (step.data.servo_mode[at(u)] != ServoMode::kImplicit || !model_.options.actuation_enabled) continue;
+    const auto m = step.data.actuator_moment.col(u);
+    impulse_by_end_ -= step.data.servo_gain[u] * m * m.transpose();
+  }
+  impulse_by_.middleCols(nv, nv) -= impulse_by_end_;  // gains act on the change of the velocity
+  if (model_.options.dampers_enabled) {
+    impulse_by_end_.diagonal() -= h * step.parameters.dof_damping;
+    for (int t = 0; t < model_.ntendon; ++t) {
+      const double d = step.parameters.tendon_damping[t];
+      for (const Tendon::Term& a : model_.tendons[at(t)].terms) {
+        for (const Tendon::Term& b : model_.tendons[at(t)].terms) {
+          impulse_by_end_(model_.joint_dof[at(a.joint)], model_.joint_dof[at(b.joint)]) -=
+              h * d * a.coefficient * b.coefficient;
+        }
+      }
+    }
+  }
+  damper_impulse(model_, step.parameters, step.data, end_velocity_, h, impulse_, false);
+  actuator_impulse(model_, step.data, step.before.v, end_velocity_, h, by_q_);
+  impulse_ += by_q_ + h * step.input.applied_force;
+  by_q_.setZero();
+  add_applied_wrenches(model_, step.parameters, step.input.applied_wrench, step.data, by_q_);
+  impulse_ += h * by_q_;
+}
+
+// Forces of the momentum balance; in the place of what `begin` does for other rules.
+void StepDerivatives::begin_variational(const StepContext& step) {
+  const int nv = model_.nv;
+  solve_variational(step);
+  by_q_.resize(nv);
+  impulse_.resize(nv);
+  linearise_forces(step);
+  const VectorX &w = free_step_->velocity(), &v1 = free_data_->v_free;
+  if (!variational_) variational_.emplace(model_);
+  if (!variational_->compute(model_, step.parameters, step.before, step.h, w, v1, impulse_, impulse_by_,
+                             impulse_by_end_)) {
+    throw Error("derivatives of a step of the integrator 'variational': its equation has none");
+  }
+  shift_ = variational_->dv1;
+  drift_ = step.h * (variational_->dw - 0.5 * variational_->dv1);
+  std::fill(external_.begin(), external_.end(), Force());
+  add_impulse_wrenches(step);
+  a_ = (step.v_next - v1) / step.h;
+  rnea_derivatives(model_, weightless_, here_.q, zero_, a_, data_, dynamics_, external_, Kinematics::kKnown);
+  main_.force().leftCols(nv) -= step.h * dynamics_.dtau_dq;
+  old_V_S_.resize(V_S_.size());
+  velocity_derivatives(model_, step.before.v, data_, old_V_S_);
+}
+
+void StepDerivatives::take_rows_to_start() {
+  take_matrix_to_start(main_.force());
+  take_matrix_to_start(main_.rows());
+  main_.rows().noalias() += main_.J() * shift_;
+}
+
+void StepDerivatives::finish_variational(const StepContext& step) {
+  if (has_pass_) {
+    take_matrix_to_start(pass_.force());
+    take_matrix_to_start(pass_.rows());
+  }
+  for (const int i : asleep_) {
+    shift_.row(i).setZero();
+    drift_.row(i).setZero();
+  }
+  way_ = step.h * (free_step_->velocity() + 0.5 * (step.v_next - free_data_->v_free));
+  ahead_ = 0.0;
+}
+
+}  // namespace touchstone

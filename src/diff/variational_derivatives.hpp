@@ -1,0 +1,62 @@
+// Derivatives of the variational midpoint rule without constraints (dynamics/variational.hpp): of the velocity w that
+// moves the configuration and of v1, by q0, v0 and whatever else its forces depend on.
+//
+// With z the cross product with x = h w/2 on rotations, the rule solves
+//     E = (z/sinh z) P(q_m, w) - exp(-z) p0 - (1 + exp(z))^-1 I = 0,     p1 = exp(-z) (exp(-z) p0 + I),
+// P and p0 momenta, I the impulse of all forces, half of it at each side. By the implicit function theorem
+// dw = -E_w^-1 dE at constant w. The impulse is h (dT/dq - gravity + springs) at q_m and a part of other forces that
+// the caller knows: its changes by all columns at constant w, and by the velocity 2 w - v0 at the end.
+//
+// Gradients of the kinetic energy T are differentiated as its first ones (kinetic_gradient): let H and I be momentum
+// and inertia of what a dof k carries, V the velocity before it, X_k = V x S_k. Along k what it carries turns with it,
+// and seen from there only V changes, by X_k:
+//     d(S_i H)/dq_k = S_i I X_k,    d(X_i H)/dq_k = (X_k x S_i) H + X_i I X_k             i carried by k
+//     d(S_i H)/dq_k = S_i F_k,      d(X_i H)/dq_k = X_i F_k,   F_k = S_k x* H + I X_k     i carries k
+#pragma once
+
+#include <vector>
+
+#include "touchstone/diff/dynamics_derivatives.hpp"
+
+namespace touchstone {
+
+// p = M v with armature, and dT/dq.
+struct KineticDerivatives {
+  explicit KineticDerivatives(const Model& model);
+  // After forward_kinematics.
+  void compute(const Model& model, const Parameters& parameters, const VectorX& v, Data& data);
+
+  VectorX momentum, gradient;
+  MatrixX momentum_by_q, momentum_by_v, gradient_by_q, gradient_by_v;
+
+ private:
+  std::vector<Motion> V_S_;
+};
+
+class VariationalDerivatives {
+ public:
+  explicit VariationalDerivatives(const Model& model);
+
+  // What the rule was solved for: `impulse` is that of forces which are not conservative, `impulse_by` (nv x columns of
+  // [q0, v0, ..]) what it changes by at constant w, `impulse_by_end` (nv x nv) by the velocity at the end. False if an
+  // equation has no derivative.
+  [[nodiscard]] bool compute(const Model& model, const Parameters& parameters, const State& start, double h,
+                             const VectorX& w, const VectorX& v1, const VectorX& impulse, const MatrixX& impulse_by,
+                             const MatrixX& impulse_by_end);
+
+  MatrixX dw, dv1;  // nv x columns
+
+ private:
+  void add_springs(const Model& model, const Parameters& parameters, double h, VectorX& impulse);
+
+  Data data_;
+  State at_;
+  KineticDerivatives start_, middle_, end_;
+  InverseDynamicsDerivatives gravity_;
+  VectorX zero_, gravity_force_, scratch_;
+  MatrixX by_middle_, E_w_, E_x_, impulse_w_, impulse_x_, p1_, middle_by_w_;
+  RowMatrixX rows_;
+  std::vector<int> rotations_;  // the first of three dofs of each
+};
+
+}  // namespace touchstone

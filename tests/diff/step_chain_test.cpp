@@ -1,0 +1,234 @@
+// Derivatives of steps that are made of substeps, and of steps in which something sleeps.
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "diff/step_compare.hpp"
+#include "diff/step_scenes.hpp"
+#include "support/allocation_guard.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/io/mjcf.hpp"
+
+namespace touchstone::test {
+namespace {
+
+SimulatorOptions in_parts(int substeps, Stabilisation method = Stabilisation::kBaumgarte) {
+  SimulatorOptions options = exact_options(method);
+  options.substeps = substeps;
+  return options;
+}
+
+const char* const kSlider =
+    R"(<mujoco><option timestep="0.01"/><worldbody><body><joint name="s" type="slide" axis="1 0 0" damping="3" stiffness="50"/>
+       <geom type="sphere" size="0.1" mass="2"/></body></worldbody><actuator><motor joint="s" gear="4"/></actuator></mujoco>)";
+
+// Backward Euler's spring and damper, four times: (m + h c + h^2 k) (v' - v) = -h k q - h (c + h k) v + 4 h u.
+TEST(SubstepDerivatives, OfASlider) {
+  const ModelPtr model = load_mjcf_string(kSlider);
+  Simulator sim(model, in_parts(4));
+  sim.input().control[0] = 0.3;
+  sim.step();
+  StepDerivatives d(*model);
+  d.compute(sim);
+  const double h = 0.0025, m = 2.0, k = 50.0, c = 3.0, inertia = m + h * c + h * h * k;
+  MatrixX part(2, 2), A = MatrixX::Identity(2, 2);
+  VectorX B = VectorX::Zero(2), by_control(2);
+  part.row(1) << -h * k / inertia, 1.0 - h * (c + h * k) / inertia;
+  part.row(0) << 1.0 + h * part(1, 0), h * part(1, 1);
+  by_control << h * h * 4.0 / inertia, h * 4.0 / inertia;
+  for (int i = 0; i < 4; ++i) {
+    A = (part * A).eval();
+    B = (part * B + by_control).eval();
+  }
+  EXPECT_LT((d.A - A).cwiseAbs().maxCoeff(), 1e-12);
+  EXPECT_LT((d.B - B).cwiseAbs().maxCoeff(), 1e-12);
+  expect_products(d, "slider");
+}
+
+TEST(SubstepDerivatives, OfRandomRobots) {
+  std::mt19937_64 random(31);
+  Figures figures;
+  for (int i = 0; i < 16; ++i) {
+    const bool is_bound = i % 2 == 1;
+    RandomModelOptions options;
+    options.bodies = is_bound ? 5 : 8;
+    options.damping = true;
+    const ModelPtr model = is_bound ? random_bound_model(random, options) : random_model(random, options);
+    State state = random_state(*model, random);
+    if (is_bound) state.v *= 0.3;
+    SimulatorOptions chosen = in_parts(2 + i % 4);
+    if (i % 4 == 0) chosen.integrator = Integrator::kMoreauMidpoint;
+    Stepper stepper(model, state, chosen);
+    if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
+    compare(stepper, *model, figures, fmt::format("model {}", i), {1e-4, 1e-5});
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
+  EXPECT_GE(figures.steps, 8);
+}
+
+TEST(SubstepDerivatives, OfParameters) {
+  std::mt19937_64 random(32);
+  Figures figures;
+  for (int i = 0; i < 6; ++i) {
+    RandomModelOptions options;
+    options.bodies = 4;
+    options.damping = true;
+    const ModelPtr model = i % 2 == 0 ? random_model(random, options) : random_bound_model(random, options);
+    State state = random_state(*model, random);
+    state.v *= 0.3;
+    Stepper stepper(model, state, in_parts(3));
+    if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
+    compare_parameters(stepper, *model, figures, fmt::format("model {}", i), {1e-4, 1e-5});
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.steps, 2);
+  EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
+}
+
+class SubstepDerivativesOf : public testing::TestWithParam<Scene> {};
+
+TEST_P(SubstepDerivativesOf, Contacts) {
+  const Scene& scene = GetParam();
+  const ModelPtr model = load_mjcf_string(scene.xml);
+  Figures figures;
+  std::optional<Simulator> sim;
+  for (int k = 0; k < 6; ++k) {
+    const SimulatorOptions options = in_parts(3, k < 3 ? Stabilisation::kBaumgarte : Stabilisation::kPosition);
+    if (k % 3 == 0) sim.emplace(model, options);
+    if (model->nu > 0) sim->input().control.setConstant(scene.push);
+    sim->step(37);
+    Stepper stepper(model, sim->state(), options);
+    if (model->nu > 0) stepper.control().setConstant(scene.push);
+    compare(stepper, *model, figures, fmt::format("{} {}", scene.name, k), {1e-3, 1e-4, 1e-5, 1e-6});
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.kept, figures.columns / 3) << figures.kept << " of " << figures.columns;
+  EXPECT_GE(figures.steps, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, SubstepDerivativesOf, testing::ValuesIn(kScenes),
+                         [](const auto& scene) { return std::string(scene.param.name); });
+
+// Whoever asks for derivatives does not change the motion.
+TEST(SubstepDerivatives, LeaveTheSimulatorAsItWas) {
+  const ModelPtr model = load_mjcf_string(kScenes[10].xml);
+  Simulator asked(model, in_parts(3, Stabilisation::kPosition)), other(model, in_parts(3, Stabilisation::kPosition));
+  StepDerivatives d(*model);
+  for (int i = 0; i < 60; ++i) {
+    asked.step();
+    other.step();
+    d.compute(asked);
+    ASSERT_EQ(asked.state().q, other.state().q) << i;
+    ASSERT_EQ(asked.state().v, other.state().v) << i;
+    ASSERT_EQ(asked.report().time, other.report().time);
+    ASSERT_EQ(asked.impulses(), other.impulses());
+  }
+}
+
+TEST(SubstepDerivatives, AllocateNothingWhenWarm) {
+  if (!AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
+  const ModelPtr model = load_mjcf_string(kScenes[0].xml);
+  Simulator sim(model, in_parts(3));
+  sim.step(100);
+  StepDerivatives d(*model);
+  for (int i = 0; i < 3; ++i) d.compute(sim);
+  const AllocationGuard guard;
+  d.compute(sim);
+  EXPECT_EQ(guard.allocations(), 0u);
+}
+
+TEST(SubstepDerivatives, Refuse) {
+  const ModelPtr slider = load_mjcf_string(kSlider);
+  Simulator sim(slider, in_parts(2));
+  StepDerivatives d(*slider);
+  EXPECT_THROW(d.compute(sim), Error);  // no step yet
+  sim.step();
+  EXPECT_THROW(d.compute(sim.context()), Error);  // one of them alone is no step
+  sim.reset();
+  EXPECT_THROW(d.compute(sim), Error);
+  const ModelPtr bound = load_mjcf_string(kScenes[12].xml);
+  SimulatorOptions options = in_parts(2);
+  options.integrator = Integrator::kMoreauMidpoint;
+  Simulator looped(bound, options);
+  looped.step();
+  StepDerivatives e(*bound);
+  EXPECT_THROW(e.compute(looped), Error);
+}
+
+// --- sleep ---
+
+const char* const kSleeper =
+    R"(<mujoco><worldbody><geom type="plane" size="5 5 1"/>
+       <body name="swing" pos="2 0 1"><joint type="hinge" axis="0 1 0" damping="0.1"/><joint type="hinge" axis="1 0 0"/>
+       <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03" mass="0.5"/></body>
+       <body name="box" pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1"/></body></worldbody></mujoco>)";
+
+SimulatorOptions with_sleep(Integrator integrator, int substeps) {
+  SimulatorOptions options = exact_options();
+  options.integrator = integrator;
+  options.substeps = substeps;
+  options.sleep.mode = SleepMode::kOn;
+  return options;
+}
+
+// What is awake has the derivatives that it has without the sleeper; that one stays.
+TEST(SleepDerivatives, OfABoxBesideASwing) {
+  const ModelPtr model = load_mjcf_string(kSleeper);
+  for (const Integrator integrator : {Integrator::kSemiImplicitEuler, Integrator::kMoreauMidpoint}) {
+    for (const int substeps : {1, 3}) {
+      Simulator sim(model, with_sleep(integrator, substeps));
+      for (int i = 0; i < 4000 && !sim.is_asleep(model->body("box")); ++i) sim.step();
+      ASSERT_TRUE(sim.is_asleep(model->body("box")));
+      sim.step();
+      ASSERT_FALSE(sim.is_asleep(model->body("swing")));
+      const State before = substeps == 1 ? sim.context().before : State(*model);
+      StepDerivatives d(*model);
+      d.compute(sim);
+      expect_products(d, "sleeper");
+      const int nv = model->nv;
+      MatrixX expected = MatrixX::Zero(2 * nv, 2 * nv);
+      expected.block(2, 2, 6, 6).setIdentity();
+      for (const int first : {2, nv + 2}) {
+        EXPECT_EQ(d.A.middleRows(first, 6), expected.middleRows(first, 6));
+        EXPECT_EQ(d.A.middleCols(first, 6), expected.middleCols(first, 6));
+      }
+      if (substeps > 1) continue;
+      SimulatorOptions options = with_sleep(integrator, 1);
+      options.sleep.mode = SleepMode::kOff;
+      Simulator other(model, options);
+      other.reset(before);
+      other.step();
+      StepDerivatives e(*model);
+      e.compute(other);
+      for (const int row : {0, 1, nv, nv + 1}) {
+        for (const int column : {0, 1, nv, nv + 1}) EXPECT_NEAR(d.A(row, column), e.A(row, column), 1e-12);
+      }
+      EXPECT_LT(std::abs(d.A(nv, 0)), 1.0);
+      EXPECT_GT(std::abs(d.A(nv, 0)), 1e-6);
+    }
+  }
+}
+
+TEST(SleepDerivatives, OfAWorldAsleep) {
+  const ModelPtr model = load_mjcf_string(
+      R"(<mujoco><worldbody><geom type="plane" size="5 5 1"/><body name="box" pos="0 0 0.1"><joint type="slide" axis="0 0 1" name="z"/>
+         <geom type="box" size="0.1 0.1 0.1"/></body></worldbody>
+         <actuator><general joint="z" dyntype="filter" dynprm="0.1" gainprm="0.1"/></actuator></mujoco>)");
+  Simulator sim(model, with_sleep(Integrator::kSemiImplicitEuler, 1));
+  for (int i = 0; i < 4000 && !sim.is_asleep(1); ++i) sim.step();
+  ASSERT_TRUE(sim.is_asleep(1));
+  sim.step(2);
+  StepDerivatives d(*model);
+  d.compute(sim);
+  MatrixX expected = MatrixX::Identity(3, 3);
+  expected(1, 1) = 0.0;
+  EXPECT_EQ(d.A, expected);
+  EXPECT_TRUE(d.B.isZero(0.0));
+  expect_products(d, "asleep");
+}
+
+}  // namespace
+}  // namespace touchstone::test

@@ -1,0 +1,150 @@
+// Derivatives of steps of the variational midpoint rule.
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "diff/step_compare.hpp"
+#include "diff/step_scenes.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/dynamics/variational.hpp"
+#include "touchstone/io/mjcf.hpp"
+
+namespace touchstone::test {
+namespace {
+
+SimulatorOptions variational(Stabilisation method = Stabilisation::kBaumgarte) {
+  SimulatorOptions options = exact_options(method);
+  options.integrator = Integrator::kVariational;
+  return options;
+}
+
+// A slider with the spring k and the damper c, forces at the middle: m w = m v - (h/2) (k (q + (h/2) w) + c (2 w - v)),
+// q' = q + h w, m v' = m v - h (..).
+TEST(VariationalDerivatives, OfASlider) {
+  const ModelPtr model = load_mjcf_string(
+      R"(<mujoco><option timestep="0.01"/><worldbody><body><joint name="s" type="slide" axis="1 0 0" damping="3" stiffness="50"/>
+         <geom type="sphere" size="0.1" mass="2"/></body></worldbody><actuator><motor joint="s" gear="4"/></actuator></mujoco>)");
+  Simulator sim(model, variational());
+  sim.step();
+  StepDerivatives d(*model);
+  d.compute(sim);
+  const double h = 0.01, m = 2.0, k = 50.0, c = 3.0, E = m + 0.25 * h * h * k + h * c;
+  const double w_q = -0.5 * h * k / E, w_v = (m + 0.5 * h * c) / E, w_u = 0.5 * h * 4.0 / E;
+  EXPECT_NEAR(d.A(0, 0), 1.0 + h * w_q, 1e-12);
+  EXPECT_NEAR(d.A(0, 1), h * w_v, 1e-12);
+  EXPECT_NEAR(d.B(0, 0), h * w_u, 1e-12);
+  EXPECT_NEAR(d.A(1, 0), 2.0 * w_q, 1e-12);  // v' = 2 w - v
+  EXPECT_NEAR(d.A(1, 1), 2.0 * w_v - 1.0, 1e-12);
+  EXPECT_NEAR(d.B(1, 0), 2.0 * w_u, 1e-12);
+}
+
+// Momentum and gradient of the kinetic energy, of all kinds of joints.
+TEST(VariationalDerivatives, OfKineticEnergy) {
+  std::mt19937_64 random(41);
+  for (int i = 0; i < 60; ++i) {
+    RandomModelOptions options;
+    options.bodies = 1 + i % 8;
+    const ModelPtr model = random_model(random, options);
+    const State state = random_state(*model, random);
+    const Parameters& parameters = model->defaults;
+    const int nv = model->nv;
+    if (nv == 0) continue;
+    Data data(*model);
+    State at = state;
+    KineticDerivatives d(*model);
+    forward_kinematics(*model, parameters, at, data);
+    d.compute(*model, parameters, state.v, data);
+    const auto both = [&](const VectorX& q, const VectorX& v) -> VectorX {
+      at.q = q;
+      forward_kinematics(*model, parameters, at, data);
+      forward_velocity(*model, v, data);
+      VectorX momentum(nv), gradient(nv), result(2 * nv);
+      kinetic_gradient(*model, parameters, v, data, momentum, gradient);
+      result << momentum, gradient;
+      return result;
+    };
+    VectorX own(2 * nv);
+    own << d.momentum, d.gradient;
+    const double scale = 1.0 + both(state.q, state.v).cwiseAbs().maxCoeff();
+    EXPECT_LT((own - both(state.q, state.v)).cwiseAbs().maxCoeff(), 1e-12 * scale) << i;
+    MatrixX by_q(2 * nv, nv), by_v(2 * nv, nv);
+    by_q << d.momentum_by_q, d.gradient_by_q;
+    by_v << d.momentum_by_v, d.gradient_by_v;
+    const MatrixX q_expected = by_configuration(*model, state.q, [&](const VectorX& q) { return both(q, state.v); });
+    const MatrixX v_expected = by_vector(state.v, [&](const VectorX& v) { return both(state.q, v); });
+    ASSERT_LT((by_q - q_expected).cwiseAbs().maxCoeff(), 1e-8 * (1.0 + q_expected.cwiseAbs().maxCoeff())) << i;
+    ASSERT_LT((by_v - v_expected).cwiseAbs().maxCoeff(), 1e-8 * (1.0 + v_expected.cwiseAbs().maxCoeff())) << i;
+  }
+}
+
+bool has_loops(const Model& model) { return !model.equalities.empty() || !model.loop_joints.empty(); }
+
+TEST(VariationalDerivatives, OfRandomRobots) {
+  std::mt19937_64 random(43);
+  Figures figures;
+  for (int i = 0; i < 60; ++i) {
+    const bool is_bound = i % 2 == 1;
+    RandomModelOptions options;
+    options.bodies = is_bound ? 5 : 8;
+    options.damping = true;
+    const ModelPtr model = is_bound ? random_bound_model(random, options) : random_model(random, options);
+    State state = random_state(*model, random);
+    if (is_bound) state.v *= 0.3;
+    if (has_loops(*model)) continue;
+    Stepper stepper(model, state, variational());
+    if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
+    stepper.step();
+    if (stepper.sim().report().warnings.variational_fallback) continue;
+    compare(stepper, *model, figures, fmt::format("model {}", i), {1e-4, 1e-5});
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
+  EXPECT_GE(figures.steps, 12);
+}
+
+class VariationalDerivativesOf : public testing::TestWithParam<Scene> {};
+
+TEST_P(VariationalDerivativesOf, Contacts) {
+  const Scene& scene = GetParam();
+  const ModelPtr model = load_mjcf_string(scene.xml);
+  if (has_loops(*model)) GTEST_SKIP() << "loops are refused";
+  Figures figures;
+  std::optional<Simulator> sim;
+  for (int k = 0; k < 8; ++k) {
+    const SimulatorOptions options = variational(k < 4 ? Stabilisation::kBaumgarte : Stabilisation::kPosition);
+    if (k % 4 == 0) sim.emplace(model, options);
+    if (model->nu > 0) sim->input().control.setConstant(scene.push);
+    sim->step(37);
+    State state = sim->state();
+    if (k % 2 == 1 && model->joints[0].type == JointType::kFree) state.q[2] -= 5e-4 * k;
+    Stepper stepper(model, state, options);
+    if (model->nu > 0) stepper.control().setConstant(scene.push);
+    compare(stepper, *model, figures, fmt::format("{} {}", scene.name, k), {1e-4, 1e-5, 1e-6});
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.modes[scene.mode], 1);
+  EXPECT_GE(figures.kept, figures.columns / 3) << figures.kept << " of " << figures.columns;
+  EXPECT_GE(figures.steps, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, VariationalDerivativesOf, testing::ValuesIn(kScenes),
+                         [](const auto& scene) { return std::string(scene.param.name); });
+
+TEST(VariationalDerivatives, RefuseLoopsAndParameters) {
+  const ModelPtr bound = load_mjcf_string(kScenes[12].xml);
+  Simulator sim(bound, variational());
+  sim.step();
+  StepDerivatives d(*bound);
+  EXPECT_THROW(d.compute(sim), Error);
+  const ModelPtr ball = load_mjcf_string(kScenes[0].xml);
+  Simulator other(ball, variational());
+  other.step();
+  StepDerivatives by_gravity(*ball, {.gravity = true});
+  EXPECT_THROW(by_gravity.compute(other), Error);
+}
+
+}  // namespace
+}  // namespace touchstone::test
