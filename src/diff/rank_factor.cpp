@@ -14,6 +14,20 @@ namespace {
 // Of a matrix whose diagonal is one: what rounding may make of two entries that are the same.
 constexpr double kSame = 1e-14;
 
+// y <- (C C')^-1 y with the Cholesky factor C: for one small vector, where Eigen's solver for blocks has much to set
+// up.
+void divide(const Growing<MatrixX>& factor, Growing<VectorX>::View& y) {
+  const Growing<MatrixX>::ConstView C = factor.view();
+  const Eigen::Index n = y.size();
+  for (Eigen::Index k = 0; k < n; ++k) {
+    y[k] /= C(k, k);
+    y.tail(n - k - 1) -= y[k] * C.col(k).tail(n - k - 1);
+  }
+  for (Eigen::Index k = n - 1; k >= 0; --k) {
+    y[k] = (y[k] - C.col(k).tail(n - k - 1).dot(y.tail(n - k - 1))) / C(k, k);
+  }
+}
+
 }  // namespace
 
 void RankFactor::scale() {
@@ -133,13 +147,9 @@ void RankFactor::solve(VectorRef x, const Matrix& first, const Matrix& first_gra
   x = x.cwiseProduct(scale_.view());
   if (rank_ < K_.rows()) {
     y.noalias() = A.transpose() * x;
-    const auto divide = [&](const Matrix& gram) {
-      gram.view().triangularView<Eigen::Lower>().solveInPlace(y);
-      gram.view().transpose().triangularView<Eigen::Upper>().solveInPlace(y);
-    };
-    divide(first_gram);
+    divide(first_gram, y);
     y = y.cwiseQuotient(pivots);
-    divide(second_gram);
+    divide(second_gram, y);
     x.noalias() = B * y;
   } else {
     for (Eigen::Index k = 0; k < rank_; ++k) {
