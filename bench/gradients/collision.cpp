@@ -220,12 +220,23 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-std::vector<Problem> make_problems(const std::vector<ConvexShape>& shapes, int targets, Random& random) {
+// `touchable`: targets are the nearest points in another pose. Points of two faces touch only where the faces lie on
+// each other, and then the nearest points are not determined.
+std::vector<Problem> make_problems(const std::vector<ConvexShape>& shapes, int targets, Random& random,
+                                   bool touchable = false) {
   std::vector<Problem> problems;
+  QueryWorkspace workspace;
+  const auto random_pose = [&] { return Pose(Transform{0.5 * random_unit(random), random_rotation(random)}); };
   for (std::size_t k = 0; k + 1 < shapes.size(); k += 2) {
     for (int t = 0; t < targets; ++t) {
       Problem p{&shapes[k], &shapes[k + 1], point_on(shapes[k], random), point_on(shapes[k + 1], random), {}};
-      p.start = Pose(Transform{0.5 * random_unit(random), random_rotation(random)});
+      if (touchable) {
+        const Pose X = random_pose();
+        const ContactResult c = collide(*p.A, Pose(), *p.B, X, workspace);
+        p.goal_A = c.point_A.eigen();
+        p.goal_B = transpose_times(X.R, c.point_B - X.p).eigen();
+      }
+      p.start = random_pose();
       problems.push_back(p);
     }
   }
@@ -337,6 +348,7 @@ int main(int argc, char** argv) {
   }
   Json result;
   result["rough"] = compare(make_problems(rough, targets, random), methods);
+  result["touchable"] = compare(make_problems(rough, targets, random, true), methods);
   const std::vector<Problem> of_things = make_problems(things, std::max(1, pairs * targets / 40), random);
   result["things"] = compare(of_things, methods);
   result["noise"] = compare(of_things, noises);

@@ -1,5 +1,5 @@
 """Gradients: estimators of the derivatives of collision (Montaut et al. 2023), and times of derivatives of dynamics and
-of steps, beside Pinocchio and MuJoCo in the same run. One page."""
+of steps, beside Pinocchio, MuJoCo and Drake in the same run. One page."""
 
 import argparse
 import json
@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from environment import interpreter_with
 from look import LOOK, META
 from plots import plot
 
@@ -128,6 +129,19 @@ def pinocchio_times(models):
     return result, f"Pinocchio {pin.__version__}"
 
 
+def drake_times(models):
+    """In an environment of its own, which bench convex shares; nothing where that cannot be made."""
+    python, reason = interpreter_with(ROOT / "bench" / "convex" / "requirements.txt", ROOT / "build" / "venv-drake")
+    if python is None:
+        return {}, f"Drake is not here ({reason})."
+    run = [str(python), str(Path(__file__).parent / "drake_times.py"), *(f"{k}={v}" for k, v in models.items())]
+    result = subprocess.run(run, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        return {}, f"Drake did not run ({(result.stderr.strip().splitlines() or ['no message'])[-1]})."
+    version = (ROOT / "bench" / "convex" / "requirements.txt").read_text().strip().split("==")[-1]
+    return json.loads(result.stdout), f"Drake {version}"
+
+
 def own_times(program):
     run = [str(program), "--benchmark_format=json", "--benchmark_min_time=0.2", "--benchmark_repetitions=3"]
     result = subprocess.run(run, capture_output=True, text=True, check=False)
@@ -147,6 +161,7 @@ def steps(data):
     rows = []
     for name, own in data["own"].items():
         mujoco, pinocchio = data["mujoco"].get(name, {}), data["pinocchio"].get(name, {})
+        drake = data["drake"].get(name, {})
         shown = lambda value: "" if value is None else f"{value:.1f}"  # noqa: E731
         rows.append(
             [
@@ -158,11 +173,14 @@ def steps(data):
                 shown(own["jacobians"]),
                 shown(mujoco.get("step")),
                 shown(mujoco.get("jacobians")),
+                shown(drake.get("step")),
+                drake.get("error", shown(drake.get("jacobians"))),
                 shown(own["inverse_dynamics"]),
                 shown(pinocchio.get("inverse_dynamics")),
             ]
         )
     head = ["model", "dofs", "rows", "step", "one gradient", "A and B", "MuJoCo: step", "MuJoCo: mjd_transitionFD"]
+    head += ["Drake: step", "Drake: AutoDiffXd"]
     return table([*head, "dtau/dq, dv", "Pinocchio: dtau/dq, dv"], rows)
 
 
@@ -195,9 +213,13 @@ pose in which given points of two shapes touch, by 50 iterations of Gauss-Newton
 paper shortens the step), with the derivatives of the witness points by one of the estimators. {count} problems,
 ellipsoids of twelve vertices. "exact" is the derivative by features: what finite differences approach, without their
 noise. The noise of first-order estimators is the paper's, on the separation: an angle of noise over distance, at most
-0.5 rad (Gumbel: a height, at most 2 cm). The order of the estimators is the paper's; costs end higher than there.</p>
+0.5 rad (Gumbel: a height, at most 2 cm).</p>
 {costs(c["rough"], paper=True)}
 {curves("Median (Fig. 4)", c["rough"], "median")}{curves("Worst tenth (D9)", c["rough"], "d9")}
+<p>The same with targets that are the nearest points in another pose. Points inside two faces touch only where the faces
+lie on each other, a set of poses without volume in which the nearest points are not determined: without it no cost is
+below half the squared distance of the targets to an edge each, or to a vertex.</p>
+{costs(c["touchable"], paper=True)}
 <h2>Hulls of household things</h2>
 <p>{things} problems with convex hulls of about {c["vertices"]} vertices and the sizes of cans, boxes, fruit and bottles
 (superellipsoids, in place of the YCB meshes).</p>
@@ -208,9 +230,11 @@ noise. The noise of first-order estimators is the paper's, on the separation: an
 In brackets the paper's, on its machine and meshes.</p>
 {times(c["times"])}
 <h2>Derivatives of dynamics and steps</h2>
-<p>Microseconds. "One gradient" is linearise and vjp. MuJoCo and Pinocchio are called from Python in the same run
+<p>Microseconds. "One gradient" is linearise and vjp. MuJoCo, Pinocchio and Drake are called from Python in the same run
 ({escape(data["versions"])}; an empty call of Pinocchio takes {data["call"]:.1f} us), MuJoCo at a state of its
-own after 1,000 steps, with central differences. The arm moves freely, the robots stand on the ground.</p>
+own after 1,000 steps, with central differences. Drake's step is that of a discrete MultibodyPlant with TAMSI (SAP has
+no AutoDiffXd), differentiated by all of the state and the controls; what it says where it cannot. The arm moves freely,
+the robots stand on the ground.</p>
 {steps(data)}
 </body></html>
 """
@@ -244,7 +268,8 @@ def main():
         models = {name: file for name, file in models.items() if file.exists()}
         data["mujoco"], first = mujoco_times(models)
         data["pinocchio"], second = pinocchio_times(models)
-    data["versions"] = f"{first}, {second}"
+        data["drake"], third = drake_times(models)
+    data["versions"] = f"{first}, {second}, {third}"
     data["call"] = min((t["call"] for t in data["pinocchio"].values() if "call" in t), default=float("nan"))
     folder = options.out / "gradients"
     folder.mkdir(parents=True, exist_ok=True)

@@ -29,74 +29,112 @@ void ContactDerivatives::prepare(const Blocks& blocks, const ContactLaw& law, co
   if (is_smoothed()) {
     smoothed_.prepare(blocks, G, lambda, u, law.width);
   } else {
-    solve_system(G);
+    factor_system(G);
   }
 }
 
-// K = Z' G D + E, its inverse, and dlambda/dw = -D K^-1 Z'. An unknown has entries in the rows of one block alone.
-void ContactDerivatives::solve_system(const ConstMatrixRef& G) {
+// K = Z' G D + E. An unknown has entries in the rows of one block alone.
+void ContactDerivatives::factor_system(const ConstMatrixRef& G) {
   const int n = unknowns();
-  Growing<MatrixX>::View K = K_.resize(n, n), inverse = inverse_.resize(n, n);
-  Growing<MatrixX>::View half = half_.set_zero(nrow_, n), jacobian = jacobian_.set_zero(nrow_, nrow_);
+  Growing<MatrixX>::View K = factor_.begin(n);
+  Growing<VectorX>::View moved = seen_.resize(nrow_, 1);
+  bool moves_as_tested = true;  // D = Z
   for (int c = 0; c < n; ++c) {
     const Column& column = columns_[at(c)];
+    moved.setZero();
     for (int r = 0; r < column.size; ++r) {
-      if (column.d[r] != 0.0) half.col(c) += column.d[r] * G.col(column.row + r);
+      moves_as_tested = moves_as_tested && column.d[r] == column.z[r];
+      if (column.d[r] != 0.0) moved += column.d[r] * G.col(column.row + r);
     }
-  }
-  for (int c = 0; c < n; ++c) {
-    const Column& column = columns_[at(c)];
-    K.row(c).setZero();
-    for (int r = 0; r < column.size; ++r) {
-      if (column.z[r] != 0.0) K.row(c) += column.z[r] * half.row(column.row + r);
-    }
+    test(moved, K.col(c));
     K(c, c) += column.E;
   }
-  factor_.invert(K, inverse);
-  half.setZero();
-  for (int c = 0; c < n; ++c) {
-    const Column& column = columns_[at(c)];
-    for (int r = 0; r < column.size; ++r) {
-      if (column.d[r] != 0.0) half.row(column.row + r) -= column.d[r] * inverse.row(c);
-    }
+  factor_.factor(moves_as_tested);
+}
+
+// -D K^-1 Z' dw.
+void ContactDerivatives::apply(const ConstVectorRef& dw, VectorRef dlambda) const {
+  if (is_smoothed()) {
+    dlambda.noalias() = smoothed_.jacobian() * dw;
+    return;
   }
-  for (int c = 0; c < n; ++c) {
-    const Column& column = columns_[at(c)];
-    for (int r = 0; r < column.size; ++r) {
-      if (column.z[r] != 0.0) jacobian.col(column.row + r) += column.z[r] * half.col(c);
-    }
+  Growing<VectorX>::View x = unknown_.resize(unknowns(), 1);
+  test(dw, x);
+  factor_.solve(x);
+  dlambda.setZero();
+  subtract_motion(x, dlambda);
+}
+
+// -Z K^-T D' lambda_bar.
+void ContactDerivatives::apply_transposed(const ConstVectorRef& lambda_bar, VectorRef w_bar) const {
+  if (is_smoothed()) {
+    w_bar.noalias() = smoothed_.jacobian().transpose() * lambda_bar;
+    return;
   }
+  Growing<VectorX>::View x = unknown_.resize(unknowns(), 1);
+  for (int c = 0; c < unknowns(); ++c) {
+    const Column& column = columns_[at(c)];
+    x[c] = 0.0;
+    for (int r = 0; r < column.size; ++r) x[c] += column.d[r] * lambda_bar[column.row + r];
+  }
+  factor_.solve_transposed(x);
+  w_bar.setZero();
+  for (int c = 0; c < unknowns(); ++c) {
+    const Column& column = columns_[at(c)];
+    for (int r = 0; r < column.size; ++r) w_bar[column.row + r] -= column.z[r] * x[c];
+  }
+}
+
+// x = Z' dw.
+void ContactDerivatives::test(const ConstVectorRef& dw, VectorRef x) const {
+  for (int c = 0; c < unknowns(); ++c) {
+    const Column& column = columns_[at(c)];
+    x[c] = 0.0;
+    for (int r = 0; r < column.size; ++r) x[c] += column.z[r] * dw[column.row + r];
+  }
+}
+
+// dlambda -= D x.
+void ContactDerivatives::subtract_motion(const ConstVectorRef& x, VectorRef dlambda) const {
+  for (int c = 0; c < unknowns(); ++c) {
+    const Column& column = columns_[at(c)];
+    for (int r = 0; r < column.size; ++r) dlambda[column.row + r] -= column.d[r] * x[c];
+  }
+}
+
+MatrixX ContactDerivatives::jacobian() const {
+  MatrixX result(nrow_, nrow_);
+  for (int r = 0; r < nrow_; ++r) apply(VectorX::Unit(nrow_, r), result.col(r));
+  return result;
 }
 
 void ContactDerivatives::jvp(const ConstMatrixRef& dw, MatrixX& dlambda) const {
   require_size("dw", dw.rows(), nrow_);
-  dlambda.noalias() = jacobian() * dw;
+  dlambda.resize(nrow_, dw.cols());
+  for (Eigen::Index k = 0; k < dw.cols(); ++k) apply(dw.col(k), dlambda.col(k));
 }
 
-// dlambda = direct + D x with Z' (G direct) + tests + K x = 0.
-void ContactDerivatives::jvp_direct(const VectorX& direct, const VectorX& tests, VectorX& dlambda) const {
-  const VectorX w = G_.view() * direct;
-  VectorX right = tests;
+// dlambda = direct - D x with Z' (G direct) + tests = K x; `tests` is lost.
+void ContactDerivatives::jvp_direct(const ConstVectorRef& direct, VectorRef tests, VectorX& dlambda) const {
+  Growing<VectorX>::View w = seen_.resize(nrow_, 1);
+  w.noalias() = G_.view() * direct;
   for (int c = 0; c < unknowns(); ++c) {
     const Column& column = columns_[at(c)];
-    for (int r = 0; r < column.size; ++r) right[c] += column.z[r] * w[column.row + r];
+    for (int r = 0; r < column.size; ++r) tests[c] += column.z[r] * w[column.row + r];
   }
-  const VectorX x = -(inverse_.view() * right);
+  factor_.solve(tests);
   dlambda = direct;
-  for (int c = 0; c < unknowns(); ++c) {
-    const Column& column = columns_[at(c)];
-    for (int r = 0; r < column.size; ++r) dlambda[column.row + r] += column.d[r] * x[c];
-  }
+  subtract_motion(tests, dlambda);
 }
 
-void ContactDerivatives::jvp_friction(const VectorX& dmu, VectorX& dlambda) const {
+void ContactDerivatives::jvp_friction(const ConstVectorRef& dmu, VectorX& dlambda) const {
   require_size("dmu", dmu.size(), nrow_);
   if (is_smoothed()) {
-    dlambda = jacobian() * smoothed_.friction_change(dmu);
+    dlambda = smoothed_.jacobian() * smoothed_.friction_change(dmu);
     return;
   }
-  const VectorX direct = by_mu_.view().cwiseProduct(dmu);
-  VectorX tests = VectorX::Zero(unknowns());
+  Growing<VectorX>::View direct = direct_.resize(nrow_, 1), tests = unknown_.set_zero(unknowns(), 1);
+  direct = by_mu_.view().cwiseProduct(dmu);
   for (int c = 0; c < unknowns(); ++c) {
     const Column& column = columns_[at(c)];
     for (int r = 0; r < column.size; ++r) tests[c] += column.by_mu[r] * dmu[column.row + r];
@@ -104,40 +142,32 @@ void ContactDerivatives::jvp_friction(const VectorX& dmu, VectorX& dlambda) cons
   jvp_direct(direct, tests, dlambda);
 }
 
-void ContactDerivatives::jvp_bounds(const VectorX& dlo, const VectorX& dhi, VectorX& dlambda) const {
+void ContactDerivatives::jvp_bounds(const ConstVectorRef& dlo, const ConstVectorRef& dhi, VectorX& dlambda) const {
   require_size("dlo", dlo.size(), nrow_);
   require_size("dhi", dhi.size(), nrow_);
   if (is_smoothed()) {
-    dlambda = jacobian() * smoothed_.bounds_change(dlo, dhi);
+    dlambda = smoothed_.jacobian() * smoothed_.bounds_change(dlo, dhi);
     return;
   }
+  Growing<VectorX>::View direct = direct_.resize(nrow_, 1), tests = unknown_.set_zero(unknowns(), 1);
   const auto side = at_bound_.view().array();
-  const VectorX direct = (side < 0.0).select(dlo.array(), (side > 0.0).select(dhi.array(), 0.0));
-  jvp_direct(direct, VectorX::Zero(unknowns()), dlambda);
+  direct = (side < 0.0).select(dlo.array(), (side > 0.0).select(dhi.array(), 0.0));
+  jvp_direct(direct, tests, dlambda);
 }
 
 void ContactDerivatives::vjp(const VectorX& lambda_bar, Gradients& out) const {
   require_size("lambda_bar", lambda_bar.size(), nrow_);
+  out.w.resize(nrow_);
+  apply_transposed(lambda_bar, out.w);
   if (is_smoothed()) {
-    out.w = jacobian().transpose() * lambda_bar;
     out.mu = smoothed_.friction_gradient(out.w);
     return;
   }
-  VectorX y = VectorX::Zero(unknowns());
-  for (int c = 0; c < unknowns(); ++c) {
-    const Column& column = columns_[at(c)];
-    for (int r = 0; r < column.size; ++r) y[c] += column.d[r] * lambda_bar[column.row + r];
-  }
-  const VectorX x_bar = -inverse_.view().transpose() * y;
-  out.w.setZero(nrow_);
-  for (int c = 0; c < unknowns(); ++c) {
-    const Column& column = columns_[at(c)];
-    for (int r = 0; r < column.size; ++r) out.w[column.row + r] += column.z[r] * x_bar[c];
-  }
   out.mu = by_mu_.view().cwiseProduct(lambda_bar + G_.view().transpose() * out.w);
+  const Growing<VectorX>::View x = unknown_.view();  // of apply_transposed
   for (int c = 0; c < unknowns(); ++c) {
     const Column& column = columns_[at(c)];
-    for (int r = 0; r < column.size; ++r) out.mu[column.row + r] += column.by_mu[r] * x_bar[c];
+    for (int r = 0; r < column.size; ++r) out.mu[column.row + r] -= column.by_mu[r] * x[c];
   }
 }
 

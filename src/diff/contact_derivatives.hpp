@@ -44,14 +44,17 @@ class ContactDerivatives {
   bool is_smoothed() const { return law_.width > 0.0; }
   const SmoothedContact& smoothed() const { return smoothed_; }
 
+  // dlambda (nrow) of a change dw (nrow), and the reverse: one solve each.
+  void apply(const ConstVectorRef& dw, VectorRef dlambda) const;
+  void apply_transposed(const ConstVectorRef& lambda_bar, VectorRef w_bar) const;
   // dlambda (nrow x k) of changes dw (nrow x k).
   void jvp(const ConstMatrixRef& dw, MatrixX& dlambda) const;
   // Of a change of the friction coefficients (nrow; only those of tangential rows count).
-  void jvp_friction(const VectorX& dmu, VectorX& dlambda) const;
+  void jvp_friction(const ConstVectorRef& dmu, VectorX& dlambda) const;
   // Of a change of the bounds of boxes (nrow each; those of other rows do not count).
-  void jvp_bounds(const VectorX& dlo, const VectorX& dhi, VectorX& dlambda) const;
+  void jvp_bounds(const ConstVectorRef& dlo, const ConstVectorRef& dhi, VectorX& dlambda) const;
   // dlambda/dw (nrow x nrow).
-  Growing<MatrixX>::ConstView jacobian() const { return is_smoothed() ? smoothed_.jacobian() : jacobian_.view(); }
+  MatrixX jacobian() const;
 
   // Gradients of a number whose gradient by lambda is given. By g and b it is that by w; by G see
   // add_mobility_gradient; by R its diagonal.
@@ -95,8 +98,10 @@ class ContactDerivatives {
   static TangentBasis orthogonal_to(const Tangents& t);
 
   VectorX impulses() const;
-  void solve_system(const ConstMatrixRef& G);
-  void jvp_direct(const VectorX& direct, const VectorX& tests, VectorX& dlambda) const;
+  void factor_system(const ConstMatrixRef& G);
+  void test(const ConstVectorRef& dw, VectorRef x) const;
+  void subtract_motion(const ConstVectorRef& x, VectorRef dlambda) const;
+  void jvp_direct(const ConstVectorRef& direct, VectorRef tests, VectorX& dlambda) const;
 
   std::vector<BlockMode> modes_;
   std::vector<Column> columns_;
@@ -105,10 +110,11 @@ class ContactDerivatives {
   int nrow_ = 0;
   Growing<VectorX> lambda_, u_, mu_;
   Growing<VectorX> by_mu_;  // nrow: of an impulse by its friction, at fixed unknowns
-  Growing<MatrixX> G_, K_, inverse_, half_, jacobian_;
+  Growing<MatrixX> G_;
   Growing<VectorX> at_bound_;  // nrow: -1 at the lower one, 1 at the upper one
   RankFactor factor_;
   SmoothedContact smoothed_;
+  mutable Growing<VectorX> unknown_, seen_, direct_;  // scratch: unknowns, nrow, nrow
 };
 
 }  // namespace touchstone

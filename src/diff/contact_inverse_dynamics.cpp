@@ -36,7 +36,7 @@ VectorX multiply(const Model& model, const VectorX& L, const VectorX& D_inverse,
 
 MatrixX jacobian(const Model& model, const Constraints& c) {
   RowMatrixX J(c.rows(), model.nv);
-  fill_jacobian(model, c, J);
+  fill_rows(model, c, c.J, J);
   return J;
 }
 

@@ -25,6 +25,11 @@ class Growing {
     result.setZero();
     return result;
   }
+  // The same numbers as fewer columns of a matrix that is stored by columns.
+  void shrink(Eigen::Index rows, Eigen::Index cols) {
+    rows_ = rows;
+    cols_ = cols;
+  }
   View view() { return View(memory_.data(), rows_, cols_); }
   ConstView view() const { return ConstView(memory_.data(), rows_, cols_); }
   Eigen::Index rows() const { return rows_; }

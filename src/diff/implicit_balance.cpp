@@ -1,11 +1,18 @@
 #include "touchstone/diff/implicit_balance.hpp"
 
+#include <Eigen/Cholesky>
+
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 
 namespace touchstone {
+namespace {
 
-void fill_jacobian(const Model& model, const Constraints& c, RowMatrixRef J) {
+Eigen::Map<RowMatrixX> as_matrix(Growing<VectorX>::View& rows) { return {rows.data(), rows.size(), 1}; }
+
+}  // namespace
+
+void fill_rows(const Model& model, const Constraints& c, const AlignedVector& from, RowMatrixRef J) {
   J.setZero();
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
@@ -13,8 +20,8 @@ void fill_jacobian(const Model& model, const Constraints& c, RowMatrixRef J) {
     for (int k = constraint.first_part; k < constraint.first_part + constraint.part_count; ++k) {
       const TreePart& part = c.parts[at(k)];
       const int* dofs = c.dofs(model, part);
-      for (int i = part.first; i < part.count; ++i) {
-        const double* values = c.J.data() + part.start + at(stride * i);
+      for (int i = 0; i < part.count; ++i) {
+        const double* values = from.data() + part.start + at(stride * i);
         for (int r = 0; r < rows; ++r) J(first + r, dofs[i]) = values[r];
       }
     }
@@ -22,37 +29,58 @@ void fill_jacobian(const Model& model, const Constraints& c, RowMatrixRef J) {
 }
 
 void ImplicitBalance::begin(const Model& model, const Constraints& c, int columns) {
-  fill_jacobian(model, c, J_.resize(c.rows(), model.nv));
+  fill_rows(model, c, c.J, J_.resize(c.rows(), model.nv));
   force_.set_zero(model.nv, columns);
   rows_.set_zero(c.rows(), columns);
   set_law_changes(columns, 0);
   dense_inverse_ = nullptr;
 }
 
-Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, const VectorX& L,
+Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, const Constraints& c, const VectorX& L,
                                                            const VectorX& D_inverse) {
   factor_.L = L;
   factor_.D_inverse = D_inverse;
   const Eigen::Index nrow = J_.rows();
-  View inverse_Jt = inverse_Jt_.resize(model.nv, nrow);
   Growing<MatrixX>::View G = G_.resize(nrow, nrow);
   if (nrow > 0) {
     if (dense_inverse_ != nullptr) {
-      inverse_Jt.noalias() = *dense_inverse_ * J().transpose();
+      form_inverse_rows(model);
+      G.noalias() = J() * inverse_Jt_.view();
     } else {
-      inverse_Jt = J().transpose();
-      touchstone::solve_columns(model, L, D_inverse, inverse_Jt);
+      View whitened = whitened_.resize(nrow, model.nv);
+      fill_rows(model, c, c.Y, whitened);
+      G.noalias() = whitened * whitened.transpose();
     }
-    G.noalias() = J() * inverse_Jt;
   }
   return static_cast<const Growing<MatrixX>&>(G_).view();
+}
+
+void ImplicitBalance::form_inverse_rows(const Model& model) {
+  View inverse_Jt = inverse_Jt_.resize(model.nv, J_.rows());
+  if (J_.rows() == 0) return;
+  if (dense_inverse_ != nullptr) {
+    inverse_Jt.noalias() = *dense_inverse_ * J().transpose();
+  } else {
+    inverse_Jt = J().transpose();
+    touchstone::solve_columns(model, factor_.L, factor_.D_inverse, inverse_Jt);
+  }
+}
+
+void ImplicitBalance::solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed) const {
+  if (dense_inverse_ == nullptr) {
+    solve(model, scope, factor_, x);
+  } else if (transposed) {
+    x = (dense_inverse_->transpose() * x).eval();
+  } else {
+    x = (*dense_inverse_ * x).eval();
+  }
 }
 
 void ImplicitBalance::close(const Model& model, const Constraints& c, const ContactLaw& law, const VectorX& L,
                             const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& x,
                             double share) {
   const int nrow = c.rows();
-  form_mobility(model, L, D_inverse);
+  form_mobility(model, c, L, D_inverse);
   Growing<MatrixX>::View G = G_.view();
   Growing<VectorX>::View u = u_.resize(nrow, 1);
   if (nrow > 0) {
@@ -61,17 +89,49 @@ void ImplicitBalance::close(const Model& model, const Constraints& c, const Cont
     u += c.bias.head(nrow) + c.compliance.head(nrow).cwiseProduct(lambda);
   }
   contact_.prepare(c.blocks, law, G, lambda, u, share);
-  // Impulses of redundant rows are large where velocities are not: one product serves all directions alike.
-  response_.resize(model.nv, nrow).noalias() = inverse_Jt_.view() * contact_.jacobian();
+  laws_ = nullptr;
+}
+
+// A^-1 J' dlambda/dw, dof by dof.
+void ImplicitBalance::form_response(const Model& model) {
+  form_inverse_rows(model);
+  View response = response_.resize(model.nv, J_.rows());
+  for (int i = 0; i < model.nv; ++i) {
+    contact_.apply_transposed(inverse_Jt_.view().row(i).transpose(), response.row(i).transpose());
+  }
+}
+
+// A + J' W J, with A = L' D L of the tree.
+void ImplicitBalance::set_hessian(const Model& model) {
+  hessian_.setZero(model.nv, model.nv);
+  for (int k = 0; k < model.nv; ++k) {
+    const double* row = factor_.L.data() + model.row_start[at(k)];
+    const int* dof = model.row_dof.data() + model.row_start[at(k)];
+    const int last = model.row_length[at(k)] - 1;
+    const auto entry = [&](int j) { return j == last ? 1.0 : row[j]; };
+    for (int i = 0; i <= last; ++i) {
+      const double scaled = entry(i) / factor_.D_inverse[k];
+      for (int j = 0; j <= last; ++j) hessian_(dof[i], dof[j]) += scaled * entry(j);
+    }
+  }
+  if (J_.rows() == 0) return;
+  View weighted = seen_.resize(J_.rows(), model.nv);
+  weighted = J();
+  laws_->multiply_hessian(weighted);
+  hessian_.noalias() += J().transpose() * weighted;
 }
 
 void ImplicitBalance::close_laws(const Model& model, const LawDerivatives& laws) {
-  const Eigen::Index nrow = J_.rows();
-  response_.resize(model.nv, nrow);
-  if (nrow == 0) return;
-  response_.view().noalias() = inverse_Jt_.view() * laws.jacobian();
-  seen_.resize(nrow, law_.cols()) = law_.view();
-  law_.view().noalias() = laws.settled() * seen_.view();
+  laws_ = &laws;
+  set_hessian(model);
+  Eigen::Ref<RowMatrixX> matrix = hessian_;
+  const Eigen::LLT<Eigen::Ref<RowMatrixX>> in_place(matrix);
+}
+
+template <typename Right>
+void ImplicitBalance::solve_hessian(Right&& right) const {
+  hessian_.triangularView<Eigen::Lower>().solveInPlace(right);
+  hessian_.transpose().triangularView<Eigen::Upper>().solveInPlace(right);
 }
 
 ImplicitBalance::View ImplicitBalance::set_law_changes(int first, int count) {
@@ -79,8 +139,22 @@ ImplicitBalance::View ImplicitBalance::set_law_changes(int first, int count) {
   return law_.set_zero(J_.rows(), count);
 }
 
-// dx = A^-1 (force + J' law) + response (rows + J A^-1 force): the response is A^-1 J' dlambda/dw.
+// dx = A^-1 (force + J' law) + response (rows + J A^-1 force): the response is A^-1 J' dlambda/dw. With laws it is
+// H^-1 (force - J' W rows + J' law).
 void ImplicitBalance::columns(const Model& model, const Growing<RowMatrixX>* more, RowMatrixX& dx) {
+  if (laws_ != nullptr) {
+    dx = force();
+    if (J_.rows() > 0) {
+      View seen = seen_.resize(J_.rows(), dx.cols());
+      seen = rows();
+      if (more != nullptr) seen += more->view();
+      laws_->multiply_hessian(seen);
+      dx.noalias() -= J().transpose() * seen;
+      if (law_.cols() > 0) dx.middleCols(first_law_, law_.cols()).noalias() += J().transpose() * law_.view();
+    }
+    solve_hessian(dx);
+    return;
+  }
   if (dense_inverse_ != nullptr) {
     dx.noalias() = *dense_inverse_ * force();
   } else {
@@ -88,6 +162,7 @@ void ImplicitBalance::columns(const Model& model, const Growing<RowMatrixX>* mor
     touchstone::solve_columns(model, factor_.L, factor_.D_inverse, dx);
   }
   if (J_.rows() == 0) return;
+  form_response(model);
   View seen = seen_.resize(J_.rows(), dx.cols());
   seen = rows();
   if (more != nullptr) seen += more->view();
@@ -96,23 +171,27 @@ void ImplicitBalance::columns(const Model& model, const Growing<RowMatrixX>* mor
   if (law_.cols() > 0) dx.middleCols(first_law_, law_.cols()).noalias() += inverse_Jt_.view() * law_.view();
 }
 
+// With y = A^-1 x_bar: impulses see J y, and answer by rows_bar.
 void ImplicitBalance::reverse(const Model& model, const Scope& scope, const VectorX& x_bar, VectorX& columns_bar) {
   solved_ = x_bar;
+  laws_ != nullptr ? solve_hessian(solved_) : solve_mass(model, scope, solved_, true);
   const int nrow = static_cast<int>(J_.rows());
   Growing<VectorX>::View lambda_bar = lambda_bar_.resize(nrow, 1), rows_bar = rows_bar_.resize(nrow, 1);
   if (nrow > 0) {
-    rows_bar.noalias() = response_.view().transpose() * x_bar;
-    solved_.noalias() += J().transpose() * rows_bar;
+    lambda_bar.noalias() = J() * solved_;
+    if (laws_ != nullptr) {
+      rows_bar = -lambda_bar;
+      laws_->multiply_hessian(as_matrix(rows_bar));
+    } else {
+      contact_.apply_transposed(lambda_bar, rows_bar);
+      pulled_.noalias() = J().transpose() * rows_bar;
+      solve_mass(model, scope, pulled_, true);
+      solved_ += pulled_;
+    }
     columns_bar.noalias() += rows().transpose() * rows_bar;
     if (law_.cols() > 0) {
-      lambda_bar.noalias() = inverse_Jt_.view().transpose() * x_bar;
       columns_bar.segment(first_law_, law_.cols()).noalias() += law_.view().transpose() * lambda_bar;
     }
-  }
-  if (dense_inverse_ != nullptr) {
-    solved_ = (dense_inverse_->transpose() * solved_).eval();
-  } else {
-    solve(model, scope, factor_, solved_);
   }
   columns_bar.noalias() += force().transpose() * solved_;
 }
@@ -120,21 +199,25 @@ void ImplicitBalance::reverse(const Model& model, const Scope& scope, const Vect
 void ImplicitBalance::forward(const Model& model, const Scope& scope, const VectorX& direction, const VectorX& more,
                               VectorX& dx) {
   dx.noalias() = force() * direction;
-  if (dense_inverse_ != nullptr) {
-    dx = (*dense_inverse_ * dx).eval();
-  } else {
-    solve(model, scope, factor_, dx);
-  }
+  if (laws_ == nullptr) solve_mass(model, scope, dx, false);
   const int nrow = static_cast<int>(J_.rows());
-  if (nrow == 0) return;
-  Growing<VectorX>::View seen = rows_bar_.resize(nrow, 1), impulses = lambda_bar_.resize(nrow, 1);
-  seen.noalias() = rows() * direction;
-  if (more.size() > 0) seen += more.head(nrow);
-  seen.noalias() += J() * dx;
-  dx.noalias() += response_.view() * seen;
-  if (law_.cols() == 0) return;
-  impulses.noalias() = law_.view() * direction.segment(first_law_, law_.cols());
-  dx.noalias() += inverse_Jt_.view() * impulses;
+  if (nrow > 0) {
+    Growing<VectorX>::View seen = rows_bar_.resize(nrow, 1), impulses = lambda_bar_.resize(nrow, 1);
+    seen.noalias() = rows() * direction;
+    if (more.size() > 0) seen += more.head(nrow);
+    if (laws_ != nullptr) {
+      impulses = -seen;
+      laws_->multiply_hessian(as_matrix(impulses));
+    } else {
+      seen.noalias() += J() * dx;
+      contact_.apply(seen, impulses);
+    }
+    if (law_.cols() > 0) impulses.noalias() += law_.view() * direction.segment(first_law_, law_.cols());
+    pulled_.noalias() = J().transpose() * impulses;
+    if (laws_ == nullptr) solve_mass(model, scope, pulled_, false);
+    dx += pulled_;
+  }
+  if (laws_ != nullptr) solve_hessian(dx);
 }
 
 }  // namespace touchstone

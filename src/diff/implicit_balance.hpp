@@ -10,8 +10,8 @@
 
 namespace touchstone {
 
-// The rows of constraints as a dense matrix, nrow x nv.
-void fill_jacobian(const Model& model, const Constraints& constraints, RowMatrixRef J);
+// The rows of constraints as a dense matrix, nrow x nv: J, or with constraints.Y as `values` the whitened ones.
+void fill_rows(const Model& model, const Constraints& constraints, const AlignedVector& values, RowMatrixRef J);
 
 class ImplicitBalance {
  public:
@@ -23,19 +23,24 @@ class ImplicitBalance {
   View force() { return force_.view(); }  // nv x columns
   View rows() { return rows_.view(); }    // nrow x columns
   ConstView J() const { return J_.view(); }
-  ConstView inverse_Jt() const { return inverse_Jt_.view(); }  // nv x nrow: A^-1 J', after form_mobility
-  // With the factor of A. `share`: as in block_mode.
+  // nv x nrow: A^-1 J', after form_inverse_rows.
+  ConstView inverse_Jt() const { return inverse_Jt_.view(); }
+  void form_inverse_rows(const Model& model);
+  // With the factor of A, and the rows Y that are whitened by it. `share`: as in block_mode.
   void close(const Model& model, const Constraints& constraints, const ContactLaw& law, const VectorX& L,
              const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& x, double share);
-  // The same where impulses obey compliant laws: in `law_changes` is what the caller has found them to change by at
-  // fixed velocities (set_law_changes), and becomes what they change by. After form_mobility.
+  // The same where impulses obey compliant laws: `law_changes` are at fixed velocities. Factors the Hessian A + J' W J
+  // that Newton's method on the velocities has (Castro et al. 2025, (29)); no system of the rows is formed. After
+  // form_mobility; `laws` must stay.
   void close_laws(const Model& model, const LawDerivatives& laws);
   // The inverse of A (nv x nv) where that has no tree factor; null: it has. The caller keeps it. After begin.
   void set_inverse(const MatrixX* inverse) { dense_inverse_ = inverse; }
   // J A^-1 J'.
-  Growing<MatrixX>::ConstView form_mobility(const Model& model, const VectorX& L, const VectorX& D_inverse);
+  Growing<MatrixX>::ConstView form_mobility(const Model& model, const Constraints& constraints, const VectorX& L,
+                                            const VectorX& D_inverse);
   const ContactDerivatives& contact() const { return contact_; }
-  // The law of an impulse itself changes: of the columns from `first`, by dlambda at fixed data (nrow x count).
+  // The law of an impulse itself changes: of the columns from `first`, by dlambda at fixed data (nrow x count); of
+  // compliant laws at fixed velocities.
   View set_law_changes(int first, int count);
   View law_changes() { return law_.view(); }
 
@@ -49,13 +54,22 @@ class ImplicitBalance {
   void forward(const Model& model, const Scope& scope, const VectorX& direction, const VectorX& more, VectorX& dx);
 
  private:
+  void solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed) const;
+  void form_response(const Model& model);
+  void set_hessian(const Model& model);
+  template <typename Right>
+  void solve_hessian(Right&& right) const;
+
   Growing<RowMatrixX> J_, force_, rows_, inverse_Jt_, response_, seen_, law_;
+  Growing<RowMatrixX> whitened_;  // nrow x nv
   Growing<MatrixX> G_;
   Growing<VectorX> u_, rows_bar_, lambda_bar_;
-  VectorX solved_;
+  VectorX solved_, pulled_;  // nv
   TreeFactor factor_;
   ContactDerivatives contact_;
   const MatrixX* dense_inverse_ = nullptr;
+  const LawDerivatives* laws_ = nullptr;  // null: none
+  RowMatrixX hessian_;                    // nv x nv, of laws: its Cholesky factor
   int first_law_ = 0;
 };
 

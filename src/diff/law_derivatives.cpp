@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <Eigen/LU>
-
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 
@@ -16,10 +14,7 @@ namespace {
 constexpr double kWay = 1e-10, kLogWay = 1e-5;
 constexpr double kShares[] = {1.0, -1.0, 0.5, -0.5};  // of a difference: where it is evaluated
 
-VectorX slope(const VectorX (&ends)[4], int row, int size, double way) {
-  const auto end = [&](int k) { return ends[k].segment(row, size); };
-  return (4.0 * (end(2) - end(3)) / way - (end(0) - end(1)) / (2.0 * way)) / 3.0;
-}
+constexpr int kHessian = kMaxBlockSize * kMaxBlockSize;
 
 }  // namespace
 
@@ -36,6 +31,12 @@ void LawDerivatives::set_problem(const Constraints& c, double h, const ConstMatr
   problem_.dual.G_dense.diagonal() += problem_.R;
   problem_.dual.g.setZero(nrow);
   problem_.dual.symmetric = true;
+}
+
+// From the ends of two differences, of which the second is half as long.
+void LawDerivatives::set_slope(int row, int size, double way, VectorX& rates) const {
+  const auto end = [&](int k) { return ends_[k].segment(row, size); };
+  rates.segment(row, size) = (4.0 * (end(2) - end(3)) / way - (end(0) - end(1)) / (2.0 * way)) / 3.0;
 }
 
 void LawDerivatives::evaluate(const ConstVectorRef& velocity, VectorX& impulses) const {
@@ -59,19 +60,61 @@ void LawDerivatives::prepare(const Constraints& c, CompliantModel model, double 
     set_mobility_rates(model, G, velocity);
   }
   prepare_laws(model);
-  Growing<MatrixX>::View W = W_.set_zero(nrow, nrow), system = system_.resize(nrow, nrow);
+  hessian_.resize(std::max(hessian_.size(), at(problem_.nblock()) * kHessian));
+  for (int block = 0; block < problem_.nblock(); ++block) {
+    double gamma[kMaxBlockSize];
+    laws_.evaluate(block, velocity.data() + c.blocks.row[at(block)], gamma, hessian_.data() + at(block) * kHessian);
+  }
+}
+
+void LawDerivatives::multiply_hessian(RowMatrixRef rows) const {
+  for (int block = 0; block < problem_.nblock(); ++block) {
+    const int row = problem_.blocks.row[at(block)], size = problem_.blocks.size(block);
+    const double* W = hessian_.data() + at(block) * kHessian;
+    for (Eigen::Index c = 0; c < rows.cols(); ++c) {
+      double before[kMaxBlockSize];
+      for (int r = 0; r < size; ++r) before[r] = rows(row + r, c);
+      for (int r = 0; r < size; ++r) {
+        double sum = 0.0;
+        for (int k = 0; k < size; ++k) sum += W[k * size + r] * before[k];
+        rows(row + r, c) = sum;
+      }
+    }
+  }
+}
+
+// By the first two tangents of contacts, whose friction is one number, and by the bounds of boxes.
+void LawDerivatives::prepare_frictions(const Constraints& c, CompliantModel model, const ConstVectorRef& velocity) {
+  const int nrow = c.rows();
+  by_friction_.setZero(nrow);
+  by_bound_.setZero(nrow);
+  for (int end = 0; end < 4; ++end) {
+    const double way = kShares[end] * kLogWay;
+    for (int block = 0; block < problem_.nblock(); ++block) {
+      const int row = c.blocks.row[at(block)], size = c.blocks.size(block);
+      const BlockType type = c.blocks.type[at(block)];
+      for (int r = row; r < row + 2 && type == BlockType::kCoulomb && size >= 3; ++r) {
+        problem_.blocks.mu[at(r)] = c.blocks.mu[at(r)] + way;
+      }
+      for (int r = row; r < row + size && type == BlockType::kBox; ++r) {
+        problem_.blocks.lo[at(r)] = c.blocks.lo[at(r)] * (1.0 + way);
+        problem_.blocks.hi[at(r)] = c.blocks.hi[at(r)] * (1.0 + way);
+      }
+    }
+    prepare_laws(model);
+    evaluate(velocity, ends_[end]);
+  }
+  problem_.blocks = c.blocks;
+  prepare_laws(model);
   for (int block = 0; block < problem_.nblock(); ++block) {
     const int row = c.blocks.row[at(block)], size = c.blocks.size(block);
-    double gamma[kMaxBlockSize], hessian[kMaxBlockSize * kMaxBlockSize];
-    laws_.evaluate(block, velocity.data() + row, gamma, hessian);
-    W.block(row, row, size, size) = Eigen::Map<const MatrixX>(hessian, size, size);
+    if (c.blocks.type[at(block)] == BlockType::kCoulomb) set_slope(row, size, kLogWay, by_friction_);
+    if (c.blocks.type[at(block)] != BlockType::kBox) continue;
+    set_slope(row, size, kLogWay, by_bound_);
+    for (int r = row; r < row + size; ++r) {
+      if (c.blocks.hi[at(r)] > 0.0) by_bound_[r] /= c.blocks.hi[at(r)];
+    }
   }
-  system.noalias() = W * G;
-  system.diagonal().array() += 1.0;
-  Growing<MatrixX>::View settled = settled_.resize(nrow, nrow), jacobian = jacobian_.resize(nrow, nrow);
-  if (nrow == 0) return;
-  settled = system.partialPivLu().inverse();
-  jacobian.noalias() = -settled * W;
 }
 
 void LawDerivatives::prepare_laws(CompliantModel model) {
@@ -91,7 +134,7 @@ void LawDerivatives::set_physics_rates(const Constraints& c, CompliantModel mode
   for (int block = 0; block < problem_.nblock(); ++block) {
     if (c.blocks.type[at(block)] != BlockType::kCoulomb) continue;
     const int row = c.blocks.row[at(block)], size = c.blocks.size(block);
-    rates.segment(row, size) = slope(ends_, row, size, kWay);
+    set_slope(row, size, kWay, rates);
   }
 }
 
@@ -106,8 +149,7 @@ void LawDerivatives::set_mobility_rates(CompliantModel model, const ConstMatrixR
     evaluate(velocity, ends_[end]);
   }
   set(1.0);
-  const int nrow = problem_.nrow();
-  by_mobility_ = slope(ends_, 0, nrow, kLogWay);
+  set_slope(0, problem_.nrow(), kLogWay, by_mobility_);
 }
 
 }  // namespace touchstone

@@ -143,7 +143,7 @@ void SmoothedContact::turn_to_slips(Eigen::Ref<MatrixX> M) const {
 // (G + Lambda)^-1 with rows that must not move left out.
 void SmoothedContact::invert() {
   const int nrow = blocks_.rows();
-  Growing<MatrixX>::View K = K_.resize(nrow, nrow), inverse = inverse_.resize(nrow, nrow);
+  Growing<MatrixX>::View K = factor_.begin(nrow), inverse = inverse_.resize(nrow, nrow);
   K = G_.view();
   // Contacts that slide are steep by 1 / m along their slip: that direction becomes a row of its own, and each row is
   // scaled to one, or the others would look like zero.
@@ -178,7 +178,8 @@ void SmoothedContact::invert() {
     step_[r] = 1.0 / K.row(r).cwiseAbs().maxCoeff();
     K.row(r) *= step_[r];
   }
-  factor_.invert(K, inverse);
+  factor_.factor(false);
+  factor_.form_inverse(inverse);
   for (int r = 0; r < nrow; ++r) inverse.col(r) *= step_[r];
   turn_to_slips(inverse);
   scale_to_cones(inverse);

@@ -61,7 +61,7 @@ class SmoothedContact {
   int iterations_ = 0;
   VectorX z_, impulses_, velocity_, residual_, c_, step_, way_;
   VectorX trial_z_, trial_impulses_, trial_velocity_, trial_residual_;
-  Growing<MatrixX> G_, K_, inverse_, jacobian_;
+  Growing<MatrixX> G_, inverse_, jacobian_;
   std::vector<double> slopes_;  // nblock x kMaxBlockSize^2
   RankFactor factor_;
 };

@@ -133,15 +133,11 @@ void StepDerivatives::linearise_part(const StepContext& step) {
   find_sleeping(step);
   const CatalogueEntry& entry = find_solver(step.options.solver);
   const bool has_laws = step.rules.contact_laws && entry.law;
-  if (has_laws && !(theta_.frictions.empty() && theta_.joint_frictions.empty())) {
-    throw Error("derivatives by friction are not available for compliant laws (solver '{}')", step.options.solver);
-  }
   ContactLaw law = has_laws ? ContactLaw() : contact_law_of(step);
   if (has_laws && smoothing_ > 0.0) {
     throw Error("compliant laws are smooth as they are: set no smoothing for the solver '{}'", step.options.solver);
   }
   law.width = smoothing_;
-  require_known(law);
   contact_motion_.set_tangents_matter(law.model == ContactModel::kLcp);
   const Constraints& c = step.constraints;
   begin(step);

@@ -10,8 +10,8 @@
 // Everything between is differentiated analytically: dynamics, springs, dampers, servos, the impulses of all
 // constraints where each block stays in its mode (contact_derivatives.hpp), the motion of contact points and normals,
 // the integration on the manifold and the position pass. What is held fixed is listed in docs/derivatives.md and
-// counted in `held`. A warm call allocates nothing (little with theta, compliant laws,
-// and midpoint with loops).
+// counted in `held`. A warm call allocates nothing (little with midpoint and loops, with theta
+// of inertias, and with smoothing and theta of friction).
 #pragma once
 
 #include <optional>
@@ -150,8 +150,8 @@ class StepDerivatives {
   void add_law_rates(const StepContext& step, CompliantModel model);
   void add_mobility_rates(const StepContext& step, int block);
   void add_coupling_rates(const StepContext& step);
-  void require_known(const ContactLaw& law) const;
-  void add_mobility(const StepContext& step, int block, int row, const double* weights, VectorX& by_q);
+  void begin_mobility();
+  void add_mobility(const StepContext& step, int block, int row, const double* weights);
   void add_gap_rate(const StepContext& step, StabilisedKind kind, int row);
   void add_ball_limit(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);
   void add_coupling(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);
@@ -169,7 +169,11 @@ class StepDerivatives {
   int add_inertia(const StepContext& step, const VectorX& v, const VectorX& a, double scale, bool is_pass, int column);
   void add_spin_inertia(const StepContext& step, int body, int column);
   int add_gains(const StepContext& step, int u, int column);
+  double gain_rate(const StepContext& step, int u, int k) const;
+  void add_mobility_parameters(const StepContext& step);
   int add_frictions(const StepContext& step, int column);
+  void set_friction_change(const StepContext& step, int shape);
+  void set_bound_change(const StepContext& step, int dof);
 
   void form(const StepContext& step);
   // step_chain.cpp
@@ -215,7 +219,9 @@ class StepDerivatives {
   ContactMotion contact_motion_;
   LawDerivatives laws_;
   InverseDynamicsDerivatives mobility_;  // of A^-1 J'
-  VectorX by_q_, direction_;
+  VectorX by_q_, by_theta_, direction_, pulled_;
+  VectorX change_, opposite_, law_change_;  // nrow: of friction or of bounds, minus that, and of impulses
+  Eigen::MatrixX3d by_gravity_;
   VectorX gradient_, value_rate_;  // nv: of a side of a coupling
   std::optional<Data> drift_data_;
   State drift_state_;

@@ -13,8 +13,13 @@ void StepDerivatives::add_law_rates(const StepContext& step, CompliantModel mode
   const Constraints& c = step.constraints;
   const int nv = model_.nv;
   row_velocity_.resize(c.rows(), 1).noalias() = main_.J() * step.v_next;
-  laws_.prepare(c, model, step.h, main_.form_mobility(model_, step.data.L, step.data.D_inverse), row_velocity_.view());
-  ImplicitBalance::View changes = main_.set_law_changes(0, 2 * nv);
+  laws_.prepare(c, model, step.h, main_.form_mobility(model_, c, step.data.L, step.data.D_inverse),
+                row_velocity_.view());
+  main_.form_inverse_rows(model_);
+  if (!theta_.frictions.empty() || !theta_.joint_frictions.empty()) {
+    laws_.prepare_frictions(c, model, row_velocity_.view());
+  }
+  ImplicitBalance::View changes = main_.set_law_changes(0, ntheta_ > 0 ? columns_ : 2 * nv);
   for (int block = 0; block < c.count(); ++block) {
     if (c.list[at(block)].kind != ConstraintKind::kContact) continue;
     const int normal = c.blocks.row[at(block + 1)] - 1;
@@ -35,13 +40,18 @@ void StepDerivatives::add_mobility_rates(const StepContext& step, int block) {
   const int first = c.blocks.row[at(block)], size = c.blocks.size(block), nv = model_.nv;
   if (laws_.by_mobility().segment(first, size).isZero(0.0)) return;
   ImplicitBalance::View changes = main_.law_changes();
+  const auto add = [&](int row) {
+    const double rate = laws_.by_mobility()[row];
+    changes.row(row).head(nv) += rate * by_q_.transpose();
+    if (ntheta_ > 0) changes.row(row).tail(ntheta_) += rate * by_theta_.transpose();
+  };
   double weights[kMaxBlockSize] = {};
   if (c.blocks.type[at(block)] != BlockType::kCoulomb) {
     for (int r = 0; r < size; ++r) {
-      by_q_.setZero(nv);
+      begin_mobility();
       weights[r] = 1.0 / main_.J().row(first + r).dot(main_.inverse_Jt().col(first + r));
-      add_mobility(step, block, r, weights, by_q_);
-      changes.row(first + r).head(nv) += laws_.by_mobility()[first + r] * by_q_.transpose();
+      add_mobility(step, block, r, weights);
+      add(first + r);
       weights[r] = 0.0;
     }
     return;
@@ -56,21 +66,20 @@ void StepDerivatives::add_mobility_rates(const StepContext& step, int block) {
       squares += W(a, b) * W(a, b);
     }
   }
-  by_q_.setZero(nv);
+  begin_mobility();
   for (int b = 0; b <= tangents; ++b) {
     std::fill(weights, weights + size, 0.0);
     for (int a = 0; a <= tangents; ++a) weights[row_of(a)] = W(a, b) / squares;
-    add_mobility(step, block, row_of(b), weights, by_q_);
+    add_mobility(step, block, row_of(b), weights);
   }
-  for (int r = first; r < first + size; ++r) {
-    changes.row(r).head(nv) += laws_.by_mobility()[r] * by_q_.transpose();
-  }
+  for (int r = first; r < first + size; ++r) add(r);
 }
 
 // Sliding as RaiSim has it depends on the mobility of the contact: dw_t = alpha d(G_nt / G_nn). After close.
 void StepDerivatives::add_coupling_rates(const StepContext& step) {
   const std::vector<ContactDerivatives::Coupling>& couplings = main_.contact().couplings();
   if (couplings.empty()) return;
+  main_.form_inverse_rows(model_);
   const Constraints& c = step.constraints;
   weightless_ = step.parameters;
   weightless_.gravity.setZero();
@@ -79,41 +88,39 @@ void StepDerivatives::add_coupling_rates(const StepContext& step) {
     const int block = static_cast<int>(found - c.blocks.row.begin()), normal = coupling.size - 1;
     for (int r = 0; r < normal; ++r) {
       double weights[kMaxBlockSize] = {};
-      by_q_.setZero(model_.nv);
+      begin_mobility();
       weights[r] = 0.5 / coupling.G_nn;  // of G_rn and G_nr
       weights[normal] = -coupling.ratio[r] / coupling.G_nn;
-      add_mobility(step, block, normal, weights, by_q_);
+      add_mobility(step, block, normal, weights);
       weights[r] = 0.0;
       weights[normal] = 0.5 / coupling.G_nn;
-      add_mobility(step, block, r, weights, by_q_);
-      main_.rows().row(coupling.row + r).head(model_.nv) += coupling.alpha * by_q_.transpose();
+      add_mobility(step, block, r, weights);
+      auto row = main_.rows().row(coupling.row + r);
+      row.head(model_.nv) += coupling.alpha * by_q_.transpose();
+      if (ntheta_ > 0) row.tail(ntheta_) += coupling.alpha * by_theta_.transpose();
     }
   }
 }
 
-// The mobility of contacts also depends on inertias, and that is not differentiated.
-void StepDerivatives::require_known(const ContactLaw& law) const {
-  if (!law.raisim ||
-      (theta_.inertias.empty() && theta_.armatures.empty() && theta_.dampings.empty() && theta_.gains.empty())) {
-    return;
-  }
-  throw Error(
-      "derivatives by inertias, armatures, dampings and gains are not available for RaiSim's law: "
-      "take another solver, or gravity and frictions alone");
+void StepDerivatives::begin_mobility() {
+  by_q_.setZero(model_.nv);
+  by_theta_.setZero(ntheta_);
 }
 
 // Adds sum_a weights_a dW_ab of row b, W_ab = J_a A^-1 J_b', where the sum over b is symmetric:
-// 2 dJ_a y_b - y_a' dM y_b with y = A^-1 J'. Rows that are none of a pair of bodies are taken to be constant.
-void StepDerivatives::add_mobility(const StepContext& step, int block, int row, const double* weights, VectorX& by_q) {
+// 2 dJ_a y_b - y_a' dA y_b with y = A^-1 J'. Rows that are none of a pair of bodies are taken to be constant.
+void StepDerivatives::add_mobility(const StepContext& step, int block, int row, const double* weights) {
   const Constraints& c = step.constraints;
   const Constraint& constraint = c.list[at(block)];
   const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
   direction_ = main_.inverse_Jt().col(first + row);
   rnea_derivatives(model_, weightless_, here_.q, zero_, direction_, data_, mobility_, {}, Kinematics::kKnown);
+  pulled_.setZero(model_.nv);
   for (int a = 0; a < size; ++a) {
-    if (weights[a] == 0.0) continue;
-    by_q.noalias() -= weights[a] * (mobility_.dtau_dq.transpose() * main_.inverse_Jt().col(first + a));
+    if (weights[a] != 0.0) pulled_ += weights[a] * main_.inverse_Jt().col(first + a);
   }
+  by_q_.noalias() -= mobility_.dtau_dq.transpose() * pulled_;
+  if (ntheta_ > 0) add_mobility_parameters(step);
   PairWrench wrench;
   if (!find_pair(step, constraint, step.lambda.data() + first, wrench)) return;
   set_motion(step, constraint, wrench);
@@ -121,7 +128,7 @@ void StepDerivatives::add_mobility(const StepContext& step, int block, int row, 
   for (int k = 0; k < motion_.count; ++k) {
     double values[kMaxBlockSize] = {};
     row_rate(step, constraint, V_S_, k, values);
-    for (int a = 0; a < size; ++a) by_q[motion_.dofs[at(k)]] += 2.0 * weights[a] * values[a];
+    for (int a = 0; a < size; ++a) by_q_[motion_.dofs[at(k)]] += 2.0 * weights[a] * values[a];
   }
 }
 

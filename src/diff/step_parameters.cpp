@@ -107,10 +107,10 @@ void StepDerivatives::add_parameters(const StepContext& step) {
   ImplicitBalance::View force = main_.force();
   int column = nx_ + model_.nu;
   if (theta_.gravity) {
-    Eigen::MatrixX3d by_gravity(model_.nv, 3);
+    by_gravity_.resize(model_.nv, 3);
     rnea_derivatives(model_, step.parameters, here_.q, bias_velocity_, a_, data_, dynamics_, {}, Kinematics::kKnown);
-    dtau_dgravity(model_, data_, by_gravity);
-    force.middleCols(column, 3) -= h * by_gravity;
+    dtau_dgravity(model_, data_, by_gravity_);
+    force.middleCols(column, 3) -= h * by_gravity_;
     for (int b = 1; b < model_.nbody; ++b) {  // compensation
       const bool compensated = model_.options.springs_enabled || model_.options.dampers_enabled;
       const double share = compensated ? step.parameters.body_gravity_compensation[b] : 0.0;
@@ -219,34 +219,98 @@ void StepDerivatives::add_spin_inertia(const StepContext& step, int body, int co
   }
 }
 
+// By how much the friction of each row changes with that of a shape.
+void StepDerivatives::set_friction_change(const StepContext& step, int shape) {
+  const Constraints& c = step.constraints;
+  change_.setZero(c.rows());
+  for (int block = 0; block < c.count(); ++block) {
+    if (c.list[at(block)].kind != ConstraintKind::kContact || c.blocks.size(block) < 3) continue;
+    const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
+    const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
+    change_.segment(first, size).setConstant(friction_share(step, contact, shape));
+    if (!step.rules.contact_laws) change_.segment(first + 2, size - 2).setZero();
+  }
+}
+
+// By how much the bound of each row changes with the dry friction of a dof.
+void StepDerivatives::set_bound_change(const StepContext& step, int dof) {
+  const Constraints& c = step.constraints;
+  change_.setZero(c.rows());
+  for (int block = 0; block < c.count(); ++block) {
+    if (c.list[at(block)].kind != ConstraintKind::kJointFriction || c.list[at(block)].index != dof) continue;
+    change_[c.blocks.row[at(block)]] = step.h;
+  }
+}
+
 // The laws of impulses: friction of contacts and of joints.
 int StepDerivatives::add_frictions(const StepContext& step, int column) {
   if (theta_.frictions.empty() && theta_.joint_frictions.empty()) return column;
-  const Constraints& c = step.constraints;
-  const int nrow = c.rows(), first = nx_ + model_.nu;
-  ImplicitBalance::View law = main_.set_law_changes(first, ntheta_);
-  VectorX change, dlambda;
+  const int first = nx_ + model_.nu;
+  const bool has_laws = step.rules.contact_laws;
+  if (!has_laws) main_.set_law_changes(first, ntheta_);
+  ImplicitBalance::View law = main_.law_changes();
+  const Eigen::Index skipped = has_laws ? 0 : first;
   for (const int shape : theta_.frictions) {
-    change.setZero(nrow);
-    for (int block = 0; block < c.count(); ++block) {
-      if (c.list[at(block)].kind != ConstraintKind::kContact || c.blocks.size(block) < 3) continue;
-      const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
-      change.segment<2>(c.blocks.row[at(block)]).setConstant(friction_share(step, contact, shape));
+    set_friction_change(step, shape);
+    if (has_laws) {
+      law.col(column++) += laws_.by_friction().cwiseProduct(change_);
+      continue;
     }
-    main_.contact().jvp_friction(change, dlambda);
-    law.col(column++ - first) = dlambda;
+    main_.contact().jvp_friction(change_, law_change_);
+    law.col(column++ - skipped) = law_change_;
   }
   int last = first + ntheta_ - static_cast<int>(theta_.joint_frictions.size());
   for (const int dof : theta_.joint_frictions) {
-    change.setZero(nrow);
-    for (int block = 0; block < c.count(); ++block) {
-      if (c.list[at(block)].kind != ConstraintKind::kJointFriction || c.list[at(block)].index != dof) continue;
-      change[c.blocks.row[at(block)]] = step.h;
+    set_bound_change(step, dof);
+    if (has_laws) {
+      law.col(last++) += laws_.by_bound().cwiseProduct(change_);
+      continue;
     }
-    main_.contact().jvp_bounds(-change, change, dlambda);
-    law.col(last++ - first) = dlambda;
+    opposite_ = -change_;
+    main_.contact().jvp_bounds(opposite_, change_, law_change_);
+    law.col(last++ - skipped) = law_change_;
   }
   return column;
+}
+
+// What parameters do to A: adds -pulled' dA direction (step_laws.cpp, add_mobility).
+void StepDerivatives::add_mobility_parameters(const StepContext& step) {
+  int column = theta_.gravity ? 3 : 0;
+  if (!theta_.inertias.empty()) {
+    regressor_.resize(model_.nv, static_cast<Eigen::Index>(kInertialParameters) * model_.nbody);
+    regressor(model_, weightless_, here_.q, zero_, direction_, data_, regressor_);
+  }
+  for (const int b : theta_.inertias) {
+    by_theta_.segment<kInertialParameters>(column).noalias() -=
+        regressor_.middleCols<kInertialParameters>(static_cast<Eigen::Index>(kInertialParameters) * b).transpose() *
+        pulled_;
+    column += kInertialParameters;
+  }
+  column += static_cast<int>(theta_.frictions.size());
+  for (const int u : theta_.gains) {
+    const auto m = step.data.actuator_moment.col(u);
+    const bool in_A = model_.options.actuation_enabled && step.data.servo_mode[at(u)] == ServoMode::kImplicit;
+    const double both = in_A ? m.dot(pulled_) * m.dot(direction_) : 0.0;
+    for (int k = 0; k < kGains; ++k, ++column) by_theta_[column] -= both * gain_rate(step, u, k);
+  }
+  for (const int i : theta_.dampings) {
+    if (model_.options.dampers_enabled) by_theta_[column] -= step.h * pulled_[i] * direction_[i];
+    ++column;
+  }
+  for (const int i : theta_.armatures) by_theta_[column++] -= pulled_[i] * direction_[i];
+}
+
+// How the gain that an implicit servo has in A changes with the k-th of its numbers.
+double StepDerivatives::gain_rate(const StepContext& step, int u, int k) const {
+  const Actuator& actuator = model_.actuators[at(u)];
+  const bool affine = actuator.gain_type == ActuatorGain::kAffine, biased = actuator.bias_type == ActuatorBias::kAffine;
+  const int power = k % 3;  // of 1, length, velocity
+  if (power == 0 || !(k < 3 ? affine : biased)) return 0.0;
+  if (step.data.servo_mode[at(u)] == ServoMode::kExplicit) return 0.0;
+  const ServoGains gains = servo_gains(model_, step.parameters, step.data, u);
+  if (!((power == 1 ? gains.kp : gains.kd) > 0.0)) return 0.0;
+  const double factor = k < 3 ? step.data.actuator_signal[u] : 1.0;
+  return -factor * (power == 1 ? step.h * step.h : step.h);
 }
 
 // Gains and biases [1, length, velocity] of an actuator's force. Implicit ones act at the end of the step, as h m v'
@@ -259,17 +323,14 @@ int StepDerivatives::add_gains(const StepContext& step, int u, int column) {
   const bool at_limit = mode == ServoMode::kExplicit && data.actuator_force[u] != data.actuator_law[u];
   if (!model_.options.actuation_enabled || mode == ServoMode::kShared || at_limit) return column + kGains;
   const auto m = data.actuator_moment.col(u);
-  const ServoGains gains = servo_gains(model_, step.parameters, data, u);
-  const bool is_implicit = mode != ServoMode::kExplicit;
   const bool affine = actuator.gain_type == ActuatorGain::kAffine, biased = actuator.bias_type == ActuatorBias::kAffine;
   for (int k = 0; k < kGains; ++k, ++column) {
     const int power = k % 3;  // of 1, length, velocity
     const double factor = k < 3 ? signal : 1.0;
     if (k < 3 ? power > 0 && !affine : !biased) continue;
-    const bool in_gain = is_implicit && ((power == 1 && gains.kp > 0.0) || (power == 2 && gains.kd > 0.0));
+    const double by_gain = gain_rate(step, u, k);
     double by_force = factor * (power == 0 ? 1.0 : power == 1 ? data.actuator_length[u] : data.actuator_velocity[u]);
-    if (in_gain && power == 1) by_force += factor * h * data.actuator_velocity[u];
-    const double by_gain = in_gain ? -factor * (power == 1 ? h * h : h) : 0.0;
+    if (by_gain != 0.0 && power == 1) by_force += factor * h * data.actuator_velocity[u];
     if (mode == ServoMode::kBounded) {
       const int row = servo_row(step, u);
       const double total = data.servo_block[at(u)].gain;

@@ -256,14 +256,6 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
     sim.step();
     EXPECT_THROW(d.compute(sim.context()), Error);
   }
-  StepParameters frictions;
-  frictions.joint_frictions = {0};
-  StepDerivatives by_friction(*model, frictions);
-  SimulatorOptions compliant;
-  compliant.solver = "sap";
-  Simulator sim(model, compliant);
-  sim.step();
-  EXPECT_THROW(by_friction.compute(sim.context()), Error);
 }
 
 }  // namespace
