@@ -26,6 +26,7 @@ struct ModelSizes {
   int contact_rows = 3;   // the most rows of a contact: 3, with torsional friction 4, with rolling friction 6
   int cones = 0;          // above 0: there are pairs with other friction than one coefficient of sliding
   int iterated = 0;       // pairs of shapes that take an iteration (convex.hpp)
+  int fields = 0;         // height fields; pairs with one are among the iterated
 };
 
 // Numbers of the impulse of a block from step to step: force and, with rows of it, torque.
@@ -48,7 +49,17 @@ struct ModelSettings {
 
 constexpr int kFreeDofs = 6;  // of a free joint
 enum JointKind { kFreeJoint, kBallJoint, kHingeJoint, kSlideJoint, kScrewJoint };
-enum ShapeKind { kPlaneShape, kSphereShape, kCapsuleShape, kBoxShape, kEllipsoidShape, kCylinderShape, kHullShape };
+enum ShapeKind {
+  kPlaneShape,
+  kSphereShape,
+  kCapsuleShape,
+  kBoxShape,
+  kEllipsoidShape,
+  kCylinderShape,
+  kHullShape,
+  kFieldShape,
+  kTriangleShape,  // of a height field, while it is looked at; no shape of a model
+};
 enum EqualityKind { kConnectEquality, kWeldEquality, kJointEquality };
 enum ActuatorFlag {
   kControlLimited = 1,
@@ -65,6 +76,9 @@ constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 1
 // Second coefficient of sliding by the first, torsional and two rolling coefficients (m), length of the rotational
 // rows.
 constexpr int kConeNumbers = 5;
+
+constexpr int kFieldInts = 3;     // of a height field: rows, columns, place of its heights
+constexpr int kFieldNumbers = 4;  // half extents x and y, lowest and highest point, m
 
 // Every array, for memory, files and copies alike.
 #define TOUCHSTONE_MODEL_INTS(X)                                                                   \
@@ -125,6 +139,8 @@ constexpr int kConeNumbers = 5;
   X(hull_loop)              /* vertices around a face, counted in their hull */                    \
   X(hull_vertex_face_start) /* vertices of all hulls + 1, in hull_vertex_face */                   \
   X(hull_vertex_face)       /* faces at a vertex */                                                \
+  X(shape_field)            /* -1: none */                                                         \
+  X(field_grid)             /* kFieldInts */                                                       \
   X(pair_a)                 /* pairs: shapes; bodies are those of the shapes */                    \
   X(pair_b)                                                                                        \
   X(pair_dimension) /* 1, 3, 4 or 6 */                                                             \
@@ -168,6 +184,8 @@ constexpr int kConeNumbers = 5;
   X(shape_size)       /* 3: radius; radius, half length; half sizes */        \
   X(hull_vertex)      /* 3 */                                                 \
   X(hull_face_normal) /* 3: outward */                                        \
+  X(field_size)       /* kFieldNumbers */                                     \
+  X(field_height)     /* rows x columns of each field, m */                   \
   X(shape_radius)     /* of a ball around its origin; infinite for a plane */ \
   X(pair_friction)                                                            \
   X(pair_restitution)                                                         \

@@ -55,6 +55,8 @@ struct CollideStage {
       .contacts = Use::kKept,
       .counts = Use::kKept,
       .reach = Use::kKept,
+      .batches = Use::kKept,
+      .surface_points = Use::kKept,
   };
 };
 // Equalities, where a model has any: of their own, since that takes less fast memory than rows and sweeps do.

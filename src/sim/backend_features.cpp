@@ -166,6 +166,8 @@ int backend_shape(ShapeType type) {
       return gpu::kCylinderShape;
     case ShapeType::kMesh:
       return gpu::kHullShape;
+    case ShapeType::kHeightField:
+      return gpu::kFieldShape;
     default:
       return -1;
   }

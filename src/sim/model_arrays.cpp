@@ -320,6 +320,12 @@ double ball_radius(const Shape& shape) {
       for (const Vector3& v : shape.mesh->vertices) radius = std::max(radius, v.norm());
       return radius;
     }
+    case ShapeType::kHeightField: {
+      const HeightField& field = *shape.height_field;
+      double height = field.base;
+      for (const double value : field.values) height = std::max(height, std::abs(field.elevation * value));
+      return Vector3(field.radius_x, field.radius_y, height).norm();
+    }
     default:
       return 0.0;
   }
@@ -370,6 +376,19 @@ void fill_hull(const Polytope& hull, gpu::ModelArrays& a) {
   a.hull_face_start.push_back(first_face + faces);
 }
 
+void fill_field(const HeightField& field, gpu::ModelArrays& a) {
+  a.field_grid.insert(a.field_grid.end(), {field.rows, field.columns, static_cast<int>(a.field_height.size())});
+  double lowest = -field.base, highest = -std::numeric_limits<double>::infinity();
+  for (const double value : field.values) {
+    const double height = field.elevation * value;
+    a.field_height.push_back(height);
+    lowest = std::min(lowest, height);
+    highest = std::max(highest, height);
+  }
+  a.field_size.insert(a.field_size.end(), {field.radius_x, field.radius_y, lowest, highest});
+  ++a.sizes.fields;
+}
+
 bool is_cone(const ContactMaterial& material) {
   return material.dimension > 3 || (material.dimension == 3 && material.friction[0] != material.friction[1]);
 }
@@ -392,6 +411,12 @@ void fill_pairs(const Model& model, const std::vector<BackendPair>& pairs, const
     if (is_new) fill_hull(*ConvexShape::make(shape).polytope(), a);
     return place->second;
   };
+  std::map<const HeightField*, int> fields;
+  const auto field_of = [&](const Shape& shape) {
+    const auto [place, is_new] = fields.try_emplace(shape.height_field.get(), a.sizes.fields);
+    if (is_new) fill_field(*shape.height_field, a);
+    return place->second;
+  };
   const auto shape_of = [&](int element) {
     int& known = index[at(element)];
     if (known >= 0) return known;
@@ -404,6 +429,7 @@ void fill_pairs(const Model& model, const std::vector<BackendPair>& pairs, const
     push(a.shape_size, shape.shape.size);
     a.shape_radius.push_back(ball_radius(shape.shape));
     a.shape_hull.push_back(shape.shape.type == ShapeType::kMesh ? hull_of(shape.shape) : -1);
+    a.shape_field.push_back(shape.shape.type == ShapeType::kHeightField ? field_of(shape.shape) : -1);
     return known;
   };
   const auto mobility = [&](int element) {
