@@ -160,14 +160,13 @@ TOUCHSTONE_LANE bool collide_field(const Team& team, const ModelView& m, Scratch
   for (int start = 0; start < groups; start += team.size()) {
     const int group = start + team.lane();
     Manifold found;
-    bool fits = true;
     if (group < groups) {
-      fits = reduce_group(s, batches, group, near.core_margin, memory.patch);
-      if (fits) place_group(m, s, pair, X_field, memory.patch, core.radius, reach, found);
+      reduce_group(s, batches, group, near.core_margin, memory.patch);
+      place_group(m, s, pair, X_field, memory.patch, core.radius, reach, found);
     }
     int total = 0;
     const int before = team.count_before(found.count, total);
-    if (team.any(!fits) || s.contact_count + total > s.pool.contacts) return false;
+    if (s.contact_count + total > s.pool.contacts) return false;
     for (int i = 0; i < found.count; ++i)
       s.contacts[s.contact_count + before + i] = make_contact(m, pair, found.points[i], found.normal);
     s.contact_count += total;
