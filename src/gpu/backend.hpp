@@ -11,7 +11,7 @@
 
 namespace touchstone::gpu {
 
-constexpr int kBackendVersion = 2;  // of everything below, and of what it is given
+constexpr int kBackendVersion = 3;  // of everything below, and of what it is given
 constexpr const char* kBackendEntry = "touchstone_backend_table";
 
 // What went wrong in a call; empty: nothing.
@@ -26,6 +26,7 @@ struct BackendTable {
   void* (*make)(const char* arrays, std::size_t bytes, int worlds, const BatchOptions*, BackendFault*) = nullptr;
   void (*destroy)(void* batch) = nullptr;
   void (*step)(void* batch, int count, BackendFault*) = nullptr;
+  void (*observe)(void* batch, BackendFault*) = nullptr;
   void (*tiers)(void* batch, int* second_and_third, BackendFault*) = nullptr;
   void (*write)(void* batch, int field, const double* values, BackendFault*) = nullptr;
   void (*read_doubles)(void* batch, int field, double* values, BackendFault*) = nullptr;
@@ -71,6 +72,7 @@ BackendTable make_backend_table() {
   };
   t.destroy = [](void* b) { delete static_cast<WorldBatch*>(b); };
   t.step = [](void* b, int count, BackendFault* f) { guarded(f, [&] { batch_behind(b).step(count); }); };
+  t.observe = [](void* b, BackendFault* f) { guarded(f, [&] { batch_behind(b).observe(); }); };
   t.tiers = [](void* b, int* counts, BackendFault* f) {
     guarded(f, [&] {
       const TierCounts tiers = batch_behind(b).tiers();

@@ -91,6 +91,7 @@ ModelView view_of(const ModelArrays& arrays) {
   TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
   TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
+  use_own_wrench(arrays, view);
   return view;
 }
 

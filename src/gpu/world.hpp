@@ -44,6 +44,7 @@ struct WorldState {
   double *since_pass = nullptr, *reach = nullptr;  // s: since the last position pass; m: how much farther the next step
                                                    // looks for contacts
   WarmStart warm;
+  double* sensors = nullptr;  // sensor_numbers, of the last step
 };
 
 // A state that was put together may be deep in violations: a pass at once, that may move things as fast as it can.

@@ -17,6 +17,7 @@
 #include "touchstone/sim/constraints/loop.hpp"
 #include "touchstone/sim/detection/material.hpp"
 #include "touchstone/sim/reference_weights.hpp"
+#include "touchstone/sim/sensor_arrays.hpp"
 
 namespace touchstone {
 namespace {
@@ -111,6 +112,27 @@ void fill_bodies(const Model& model, gpu::ModelArrays& a) {
     if (!has_joint) a.body_first_joint[at(b)] = a.body_first_joint[at(b + 1)];
   }
   fill_levels(model, a);
+}
+
+// As in MuJoCo, without springs and dampers there is no gravity compensation either.
+void fill_compensation(const Model& model, gpu::ModelArrays& a) {
+  const bool enabled = model.options.springs_enabled || model.options.dampers_enabled;
+  a.body_compensation.assign(at(model.nbody), 0.0);
+  for (int b = 1; b < model.nbody && enabled; ++b)
+    a.body_compensation[at(b)] = model.defaults.body_gravity_compensation[b];
+  const bool any =
+      std::any_of(a.body_compensation.begin(), a.body_compensation.end(), [](double x) { return x != 0.0; });
+  a.zero_wrench.assign(any ? at(6 * model.nbody) : 0, 0.0);
+}
+
+void fill_mocap(const Model& model, gpu::ModelArrays& a) {
+  a.sizes.mocaps = model.nmocap;
+  a.mocap_body = model.mocap_body;
+  for (const int body : model.mocap_body) {
+    const Transform& X = model.bodies[at(body)].pose;
+    push(a.mocap_pose, X.position);
+    a.mocap_pose.insert(a.mocap_pose.end(), {X.rotation.w(), X.rotation.x(), X.rotation.y(), X.rotation.z()});
+  }
 }
 
 void fill_joints(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
@@ -225,6 +247,36 @@ void fill_tendons(const Model& model, const ReferenceWeights& weights, gpu::Mode
   a.sizes.tendon_limits = static_cast<int>(a.tendon_margin.size());
 }
 
+void fill_tendon_springs(const Model& model, gpu::ModelArrays& a) {
+  const Parameters& p = model.defaults;
+  a.spring_start.push_back(0);
+  for (int t = 0; t < model.ntendon; ++t) {
+    const double stiffness = model.options.springs_enabled ? p.tendon_stiffness[t] : 0.0;
+    const double damping = model.options.dampers_enabled ? p.tendon_damping[t] : 0.0;
+    if (stiffness == 0.0 && damping == 0.0) continue;
+    for (const Tendon::Term& term : model.tendons[at(t)].terms) {
+      a.spring_dof.push_back(model.joint_dof[at(term.joint)]);
+      a.spring_q.push_back(model.joint_q[at(term.joint)]);
+      a.spring_coefficient.push_back(term.coefficient);
+    }
+    a.spring_start.push_back(static_cast<int>(a.spring_dof.size()));
+    a.spring_numbers.insert(a.spring_numbers.end(), {stiffness, damping});
+    push(a.spring_numbers, p.tendon_spring_length[at(t)]);
+    ++a.sizes.tendon_springs;
+  }
+}
+
+// What the actuator's own limits and that of the joint, which no other actuator moves, leave for its force.
+Vector2 force_range(const Model& model, const Actuator& actuator) {
+  const Joint& joint = model.joints[at(actuator.target)];
+  Vector2 range = actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity);
+  if (!joint.actuator_force_limited || actuator.gear[0] == 0.0)
+    return actuator.force_limited ? range : actuator.force_range;
+  const Vector2 shared = joint.actuator_force_range / actuator.gear[0];
+  const double low = shared.minCoeff(), high = shared.maxCoeff();
+  return {std::clamp(range[0], low, high), std::clamp(range[1], low, high)};
+}
+
 // What rotations of two bodies against each other are measured in.
 double rotation_length(const Model& model, const ReferenceWeights& weights, int a, int b) {
   const bool moves_a = model.body_last_dof[at(a)] >= 0, moves_b = model.body_last_dof[at(b)] >= 0;
@@ -274,12 +326,13 @@ void fill_actuators(const Model& model, const ReferenceWeights& weights, gpu::Mo
     const Actuator& actuator = model.actuators[at(u)];
     const int dof = model.joint_dof[at(actuator.target)];
     const double gear = model.options.actuation_enabled ? actuator.gear[0] : 0.0;
+    const bool shares = model.joints[at(actuator.target)].actuator_force_limited && actuator.gear[0] != 0.0;
     a.actuator_dof.push_back(dof);
     a.actuator_q.push_back(model.joint_q[at(actuator.target)]);
     a.actuator_activation.push_back(model.activation_index[at(u)]);
     a.actuator_dynamics.push_back(static_cast<int>(actuator.dynamics));
     a.actuator_flags.push_back((actuator.control_limited ? gpu::kControlLimited : 0) |
-                               (actuator.force_limited ? gpu::kForceLimited : 0) |
+                               (actuator.force_limited || shares ? gpu::kForceLimited : 0) |
                                (actuator.activation_limited ? gpu::kActivationLimited : 0) |
                                (actuator.early_activation ? gpu::kEarlyActivation : 0) |
                                (actuator.gain_type == ActuatorGain::kAffine ? gpu::kAffineGain : 0) |
@@ -288,7 +341,7 @@ void fill_actuators(const Model& model, const ReferenceWeights& weights, gpu::Mo
     a.actuator_gain.insert(a.actuator_gain.end(), p.actuator_gain[at(u)].begin(), p.actuator_gain[at(u)].end());
     a.actuator_bias.insert(a.actuator_bias.end(), p.actuator_bias[at(u)].begin(), p.actuator_bias[at(u)].end());
     push(a.actuator_control_range, actuator.control_range);
-    push(a.actuator_force_range, actuator.force_range);
+    push(a.actuator_force_range, force_range(model, actuator));
     push(a.actuator_activation_range, actuator.activation_range);
     a.actuator_time_constant.push_back(actuator.time_constant);
     a.actuator_row_length.push_back(gear != 0.0 ? weights.dof_length[dof] / std::abs(gear) : 1.0);
@@ -498,12 +551,16 @@ gpu::ModelArrays make_model_arrays(const Model& model, const SimulatorOptions& o
   gpu::ModelArrays a;
   fill_settings(model, options, a.settings);
   fill_bodies(model, a);
+  fill_compensation(model, a);
+  fill_mocap(model, a);
   fill_joints(model, weights, a);
   fill_dofs(model, a);
   fill_tendons(model, weights, a);
+  fill_tendon_springs(model, a);
   fill_equalities(model, weights, a);
   fill_actuators(model, weights, a);
   fill_pairs(model, pairs, weights, a);
+  fill_sensors(model, options, a);
   a.sizes.friction_rows = count_friction_rows(a);
   a.sizes.single_rows = count_single_rows(a);
   return a;
