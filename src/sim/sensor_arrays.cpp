@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/sim/array_parts.hpp"
 #include "touchstone/sim/backend_features.hpp"
 
 namespace touchstone {
@@ -98,12 +99,6 @@ std::string why_not(const Model& model, const Sensor& sensor) {
   return "";
 }
 
-void push(std::vector<double>& to, const Transform& X) {
-  const Matrix3 R = X.rotation.normalized().toRotationMatrix();
-  to.insert(to.end(), R.data(), R.data() + 9);
-  to.insert(to.end(), X.position.data(), X.position.data() + 3);
-}
-
 }  // namespace
 
 std::vector<std::string> unsupported_sensors(const Model& model, const SimulatorOptions& options) {
@@ -141,7 +136,7 @@ void fill_sensors(const Model& model, const SimulatorOptions& options, gpu::Mode
         sensor.type == SensorType::kTouch ? backend_shape(model.sites[at(sensor.object)].shape.type) : -1);
     push(a.sensor_pose, object.pose);
     push(a.sensor_pose, reference.pose);
-    a.sensor_size.insert(a.sensor_size.end(), size.data(), size.data() + 3);
+    push(a.sensor_size, size);
     a.sensor_cutoff.push_back(is_turn ? 0.0 : sensor.cutoff);
     a.sensor_start.push_back(a.sensor_start.back() + sensor_dimension(sensor.type));
   }
