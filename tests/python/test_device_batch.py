@@ -87,7 +87,7 @@ def test_sensors_are_those_of_a_simulator_on_a_height_field() -> None:
     model = ts.load_string(SENSED)
     options = {"stabilisation": "baumgarte", "tolerance": 1e-9}
     batch = ts.Batch(model, 2, device="lanes", most_sweeps=5000, **options)
-    sim = ts.Simulator(model, stabilisation="baumgarte")
+    sim = ts.Simulator(model, **options)
     touched = 0
     for k in range(300):
         control = 0.2 * np.sin(0.1 * k)
@@ -97,7 +97,7 @@ def test_sensors_are_those_of_a_simulator_on_a_height_field() -> None:
         sim.step()
         batch.step()
         row = batch.observe()[1]
-        np.testing.assert_allclose(row, sim.sensors, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(row, sim.sensors, rtol=1e-4, atol=1e-3)
         touched += row[batch.sensor_columns["touch"]][0] > 0
     assert touched > 50
     assert batch.sensors.shape == (2, 14)
