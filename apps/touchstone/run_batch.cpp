@@ -122,6 +122,15 @@ void BatchRun::follow(const Simulator& sim) {
       batch_->set_parameter(gpu::WorldParameter::kAppliedWrench, pushed ? all_wrench_.data() : nullptr);
       if (!pushed) all_wrench_.clear();
     }
+    if (!sim.state().mocap.empty()) {
+      VectorX poses(7 * std::ssize(sim.state().mocap));
+      for (Eigen::Index k = 0; k < poses.size() / 7; ++k) {
+        const Transform& X = sim.state().mocap[static_cast<std::size_t>(k)];
+        poses.segment<7>(7 * k) << X.position, X.rotation.w(), X.rotation.vec();
+      }
+      repeat(poses, request_.worlds, all_control_);
+      batch_->set_parameter(gpu::WorldParameter::kMocapPose, all_control_.data());
+    }
     const Stopwatch watch;
     batch_->step(1);
     batch_->synchronize();

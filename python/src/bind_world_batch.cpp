@@ -17,6 +17,7 @@
 #include "touchstone/gpu/backend.hpp"
 #include "touchstone/sim/model_arrays.hpp"
 #include "touchstone/sim/option_fields.hpp"
+#include "touchstone/sim/sensor_arrays.hpp"
 
 namespace touchstone::python {
 namespace {
@@ -25,6 +26,7 @@ struct PyWorldBatch {
   ModelPtr model;
   gpu::ModelArrays arrays;
   std::unique_ptr<gpu::WorldBatch> batch;
+  std::vector<std::string> unread_sensors;  // why there are none
   bool on_gpu = false;
   std::atomic<bool> busy{false};
 };
@@ -45,6 +47,7 @@ constexpr Field kFields[] = {
     {"applied_force", gpu::BatchField::kAppliedForce},
     {"natv", gpu::BatchField::kNatv},
     {"time", gpu::BatchField::kTime},
+    {"sensors", gpu::BatchField::kSensors},
     {"status", gpu::BatchField::kStatus},
     {"contact_count", gpu::BatchField::kContacts},
     {"sweeps", gpu::BatchField::kSweeps},
@@ -68,6 +71,8 @@ constexpr Parameter kParameters[] = {
     {"actuator_force_range", gpu::WorldParameter::kActuatorForceRange, 2},
     {"friction", gpu::WorldParameter::kPairFriction, 1},
     {"restitution", gpu::WorldParameter::kPairRestitution, 1},
+    {"shape_size", gpu::WorldParameter::kShapeSize, 3},
+    {"mocap", gpu::WorldParameter::kMocapPose, 7},
     {"gravity", gpu::WorldParameter::kGravityVector, 1},
     {"applied_wrench", gpu::WorldParameter::kAppliedWrench, 6},
 };
@@ -92,9 +97,16 @@ int width_of(const gpu::ModelSizes& n, gpu::BatchField field) {
       return n.na;
     case gpu::BatchField::kControl:
       return n.nu;
+    case gpu::BatchField::kSensors:
+      return n.sensor_numbers;
     default:
       return 0;  // one number a world
   }
+}
+
+// Whether a world has a row of the field, be it empty.
+bool is_matrix(gpu::BatchField field) {
+  return field <= gpu::BatchField::kAppliedForce || field == gpu::BatchField::kSensors;
 }
 
 // Runs native code of the batch; its errors name the batch's methods.
@@ -140,6 +152,7 @@ void construct(PyWorldBatch* self, const PyModel& model, int worlds, const std::
   try {
     self->model = model.ptr;
     self->arrays = make_model_arrays(*model.ptr, o);
+    self->unread_sensors = unsupported_sensors(*model.ptr, o);
     self->on_gpu = !library.empty();
     run([&] {
       self->batch = library.empty()
@@ -158,7 +171,7 @@ nb::object tensor(Handle handle, const std::string& name) {
   const gpu::BatchField field = find(kFields, name, "field").field;
   const int width = width_of(self.batch->sizes(), field);
   const std::size_t shape[2] = {static_cast<std::size_t>(self.batch->worlds()), static_cast<std::size_t>(width)};
-  const std::size_t dimensions = width > 0 || field <= gpu::BatchField::kAppliedForce ? 2 : 1;
+  const std::size_t dimensions = is_matrix(field) ? 2 : 1;
   void* data = run([&] { return self.batch->data(field); });
   const int device = self.on_gpu ? nb::device::cuda::value : nb::device::cpu::value;
   const bool counts = field >= gpu::BatchField::kStatus;
@@ -207,7 +220,7 @@ nb::object copy_of(Handle handle, const std::string& name) {
   const gpu::BatchField field = find(kFields, name, "field").field;
   const auto worlds = static_cast<std::size_t>(self.batch->worlds());
   const auto columns = static_cast<std::size_t>(width_of(self.batch->sizes(), field));
-  const bool matrix = field <= gpu::BatchField::kAppliedForce;
+  const bool matrix = is_matrix(field);
   const std::size_t shape[2] = {worlds, columns}, size = matrix ? worlds * columns : worlds;
   const auto make = [&]<typename T>(T) {
     auto* memory = new T[std::max<std::size_t>(size, 1)];
@@ -288,16 +301,33 @@ void reset_on_device(PyWorldBatch& self, std::uintptr_t mask, std::uintptr_t q, 
   run([&] { self.batch->reset(request); });
 }
 
+const std::string& shape_name(const PyWorldBatch& self, int shape) {
+  return self.model->shapes[static_cast<std::size_t>(self.arrays.shape_element[static_cast<std::size_t>(shape)])].name;
+}
+
 // Which shapes the columns of friction and restitution are of, by their names.
 nb::list pairs(const PyWorldBatch& self) {
   nb::list names;
-  const auto name = [&](int shape) {
-    return self.model->shapes[static_cast<std::size_t>(self.arrays.shape_element[static_cast<std::size_t>(shape)])]
-        .name;
-  };
   for (std::size_t k = 0; k < self.arrays.pair_a.size(); ++k)
-    names.append(nb::make_tuple(name(self.arrays.pair_a[k]), name(self.arrays.pair_b[k])));
+    names.append(nb::make_tuple(shape_name(self, self.arrays.pair_a[k]), shape_name(self, self.arrays.pair_b[k])));
   return names;
+}
+
+// Those of the columns of shape_size.
+nb::list shapes(const PyWorldBatch& self) {
+  nb::list names;
+  for (int k = 0; k < self.arrays.sizes.shapes; ++k) names.append(shape_name(self, k));
+  return names;
+}
+
+// Name, first column and number of columns of each sensor.
+nb::list sensor_columns(const PyWorldBatch& self) {
+  nb::list columns;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(self.arrays.sizes.sensors); ++k) {
+    const int first = self.arrays.sensor_start[k];
+    columns.append(nb::make_tuple(self.model->sensors[k].name, first, self.arrays.sensor_start[k + 1] - first));
+  }
+  return columns;
 }
 
 }  // namespace
@@ -338,6 +368,10 @@ void bind_world_batch(nb::module_& m) {
              const gpu::TierCounts tiers = run([&] { return self.batch->tiers(); });
              return std::pair(tiers.second, tiers.third);
            })
+      .def("observe", [](PyWorldBatch& self) { run([&] { self.batch->observe(); }); })
+      .def("sensor_complaints", [](const PyWorldBatch& self) { return self.unread_sensors; })
+      .def("sensor_columns", &sensor_columns)
+      .def("shapes", &shapes)
       .def("pairs", &pairs);
 }
 

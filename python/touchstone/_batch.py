@@ -172,6 +172,7 @@ class DeviceBatch:
             return np.asarray(self._core.tensor(name))
         widths = {"q": self.model.nq, "v": self.model.nv, "activation": self.model.na, "control": self.model.nu}
         widths["applied_force"] = self.model.nv
+        widths["sensors"] = sum(count for _, _, count in self._core.sensor_columns())
         shape = (self.worlds, widths[name]) if name in widths else (self.worlds,)
         typestr = "<i4" if name in ("status", "contact_count", "sweeps") else "<f8"
         return DeviceArray(self, name, shape, typestr)
@@ -222,6 +223,18 @@ class DeviceBatch:
         self._core.write("applied_force", values)
 
     @property
+    def mocap(self) -> npt.NDArray[np.float64]:
+        """worlds x (7 nmocap): position and quaternion (w first) of each mocap body; a copy.
+
+        Assign to move them; a reset leaves them where they are.
+        """
+        return self.parameter("mocap")
+
+    @mocap.setter
+    def mocap(self, values: npt.ArrayLike) -> None:
+        self.set_parameter("mocap", values)
+
+    @property
     def time(self) -> npt.NDArray[np.float64]:
         """s, one a world; a copy."""
         return self._copy("time")
@@ -257,6 +270,30 @@ class DeviceBatch:
     def tiers(self) -> tuple[int, int]:
         """How many worlds needed the second tier in the last step, and the third."""
         return self._core.tiers()
+
+    # --- sensors ---
+
+    def observe(self) -> Any:
+        """worlds x numbers: sensors of each world's last step, as Simulator.sensors has them after it.
+
+        In the order of the model: positions and velocities of the start of the step, with its accelerations and forces.
+        Ask before q or v are written by hand. Zeros for a world that was reset and has made no step.
+        """
+        complaints = self._core.sensor_complaints()
+        if complaints:
+            raise _core.Error(f"device='{self.device}' cannot read {'; '.join(complaints[:5])} (docs/gpu.md)")
+        self._core.observe()
+        return self._array("sensors")
+
+    @property
+    def sensors(self) -> Any:
+        """The same as observe()."""
+        return self.observe()
+
+    @property
+    def sensor_columns(self) -> dict[str, slice]:
+        """Where the numbers of each sensor are in a row of observe(), by its name."""
+        return {name: slice(first, first + count) for name, first, count in self._core.sensor_columns()}
 
     # --- resets ---
 
@@ -310,8 +347,9 @@ class DeviceBatch:
 
         body_mass, body_com (3 a body), body_inertia (9 a body, about the centre of mass), joint_stiffness, dof_damping,
         dof_armature, dof_friction, actuator_gain (3 each), actuator_bias (3 each), actuator_force_range (2 each),
-        friction and restitution (one for each of `pairs`), gravity (3), applied_wrench (6 a body: force and torque in
-        world axes at its centre of mass).
+        friction and restitution (one for each of `pairs`), shape_size (3 for each of `shapes`, as in the model; planes,
+        hulls and height fields keep theirs, masses and inertias do not follow), mocap (see there), gravity (3),
+        applied_wrench (6 a body: force and torque in world axes at its centre of mass).
         """
         self._core.set_parameter(name, values)
 
@@ -323,6 +361,11 @@ class DeviceBatch:
     def pairs(self) -> list[tuple[str, str]]:
         """Names of the shapes that can touch: the columns of friction and restitution."""
         return list(self._core.pairs())
+
+    @property
+    def shapes(self) -> list[str]:
+        """Names of the shapes that can touch anything: the columns of shape_size."""
+        return list(self._core.shapes())
 
     # --- device ---
 
@@ -371,6 +414,9 @@ class DeviceBatch:
         sim.state.v[:] = self._copy("v")[world]
         if self.model.na:
             sim.state.activation[:] = self._copy("activation")[world]
+        poses = self.mocap[world].reshape(-1, 7) if len(sim.state.mocap_positions) else []
+        for index, pose in enumerate(poses):
+            sim.state.set_mocap(index, _core.Transform(pose[:3], pose[3:]))
         sim.state.time = float(self._copy("time")[world])
 
     def __repr__(self) -> str:

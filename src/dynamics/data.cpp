@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "touchstone/dynamics/tendon_path.hpp"
 #include "touchstone/model/transmission.hpp"
 
 namespace touchstone {
@@ -16,21 +17,6 @@ VectorX scratch_vector(int size) {
 #else
   return VectorX::Constant(size, std::numeric_limits<double>::quiet_NaN());
 #endif
-}
-
-// Whether of any two joints of a tendon one is an ancestor of the other.
-bool is_on_path(const Model& model, const Tendon& tendon) {
-  const auto is_ancestor = [&](int j, int i) {
-    return j <= i && model.row_length[j] <= model.row_length[i] &&
-           model.row_dof[model.row_start[i] + model.row_length[j] - 1] == j;
-  };
-  for (const Tendon::Term& a : tendon.terms) {
-    for (const Tendon::Term& b : tendon.terms) {
-      const int i = model.joint_dof[a.joint], j = model.joint_dof[b.joint];
-      if (!is_ancestor(std::min(i, j), std::max(i, j))) return false;
-    }
-  }
-  return true;
 }
 
 // Whether two actuators pull at the same joint or tendon.

@@ -24,6 +24,9 @@ class BackendBatch final : public WorldBatch {
   void step(int count) override {
     call([&](BackendFault* f) { table_.step(batch_, count, f); });
   }
+  void observe() override {
+    call([&](BackendFault* f) { table_.observe(batch_, f); });
+  }
   TierCounts tiers() const override {
     int counts[2] = {};
     call([&](BackendFault* f) { table_.tiers(batch_, counts, f); });

@@ -26,6 +26,7 @@ struct BackendTable {
   void* (*make)(const char* arrays, std::size_t bytes, int worlds, const BatchOptions*, BackendFault*) = nullptr;
   void (*destroy)(void* batch) = nullptr;
   void (*step)(void* batch, int count, BackendFault*) = nullptr;
+  void (*observe)(void* batch, BackendFault*) = nullptr;
   void (*tiers)(void* batch, int* second_and_third, BackendFault*) = nullptr;
   // `text`: as much as fits of what WorldBatch::kernels says.
   void (*kernels)(void* batch, BackendFault* text) = nullptr;
@@ -73,6 +74,7 @@ BackendTable make_backend_table() {
   };
   t.destroy = [](void* b) { delete static_cast<WorldBatch*>(b); };
   t.step = [](void* b, int count, BackendFault* f) { guarded(f, [&] { batch_behind(b).step(count); }); };
+  t.observe = [](void* b, BackendFault* f) { guarded(f, [&] { batch_behind(b).observe(); }); };
   t.tiers = [](void* b, int* counts, BackendFault* f) {
     guarded(f, [&] {
       const TierCounts tiers = batch_behind(b).tiers();

@@ -52,7 +52,8 @@ struct BatchOptions {
   void validate() const;
 };
 
-// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; certificate and time (s) one each; the rest one int each.
+// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; certificate and time (s) one each; sensor_numbers; the
+// rest one int each.
 enum class BatchField {
   kPosition,
   kVelocity,
@@ -61,6 +62,7 @@ enum class BatchField {
   kAppliedForce,
   kNatv,
   kTime,
+  kSensors,
   kStatus,
   kContacts,
   kSweeps
@@ -95,6 +97,9 @@ class WorldBatch {
   virtual const ModelSizes& sizes() const = 0;
   // `count` steps in every world. A world that diverges, or has too many contacts, stays where it was.
   virtual void step(int count) = 0;
+  // Fills kSensors from the last step of every world, before anything else is written. Zeros for worlds that were
+  // reset; a world that its step left where it was keeps its row.
+  virtual void observe() = 0;
   // Of the last step. Waits for it.
   virtual TierCounts tiers() const = 0;
   // Which kernels compute the steps, in words; starts with "warning: " where compiling them for the model has failed.

@@ -26,7 +26,7 @@ class StoredBatch : public WorldBatch {
         middle_(full_pool(sizes_, options.middle_pool)),
         large_(full_pool(sizes_, options.large_pool)) {
     const ModelSizes& n = sizes_;
-    const int widths[kNumbers] = {n.nq, n.nv, n.na, n.nu, n.nv, 1, 1};
+    const int widths[kNumbers] = {n.nq, n.nv, n.na, n.nu, n.nv, 1, 1, n.sensor_numbers};
     for (int k = 0; k < kNumbers; ++k) numbers_[k] = Array<double>(at(worlds) * at(widths[k]));
     for (Array<int>& counts : counts_) counts = Array<int>(at(worlds));
     warm_count_ = Array<int>(at(worlds));
@@ -53,9 +53,11 @@ class StoredBatch : public WorldBatch {
              warm_count_.data(),
              warm_key_.data(),
              warm_impulse_.data(),
+             numbers_[7].data(),
              {}};
     keep_defaults(arrays);
     settings_ = arrays.settings;
+    shape_type_ = arrays.shape_type;
     forget_steps();
   }
 
@@ -83,17 +85,16 @@ class StoredBatch : public WorldBatch {
   }
   void set_parameter(WorldParameter parameter, const double* values) override {
     synchronize();
-    const auto k = static_cast<std::size_t>(parameter);
-    const double* before = view_.parameters.array[k];
-    if (values == nullptr) {
-      parameters_[k] = Array<double>();
-      view_.parameters.array[k] = nullptr;
-    } else {
-      check_parameter(parameter, values);
-      make_parameter(k).write(values);
+    if (parameter == WorldParameter::kShapeRadius) throw std::runtime_error("radii follow shape_size; set that");
+    if (values != nullptr) check_parameter(parameter, values);
+    const bool changed = put_parameter(parameter, values);
+    bool sized = false;
+    if (parameter == WorldParameter::kShapeSize) {
+      const std::vector<double> radii = radii_of(values);
+      sized = put_parameter(WorldParameter::kShapeRadius, values != nullptr ? radii.data() : nullptr);
     }
     // Captured steps hold addresses, not values.
-    if (view_.parameters.array[k] != before) parameters_changed();
+    if (changed || sized) parameters_changed();
   }
   void parameter(WorldParameter parameter, double* values) const override {
     synchronize();
@@ -104,6 +105,8 @@ class StoredBatch : public WorldBatch {
     }
   }
   double* parameter_data(WorldParameter parameter) override {
+    if (parameter == WorldParameter::kShapeSize || parameter == WorldParameter::kShapeRadius)
+      throw std::runtime_error("bounds of shapes follow their sizes; use set_parameter");
     const auto k = static_cast<std::size_t>(parameter);
     if (view_.parameters.array[k] == nullptr) {
       std::vector<double> all(at(view_.worlds) * defaults_[k].size());
@@ -132,7 +135,7 @@ class StoredBatch : public WorldBatch {
   Array<double> warm_impulse_, pass_[2];  // pass: since_pass and reach
 
  private:
-  static constexpr int kNumbers = 7;
+  static constexpr int kNumbers = 8;
 
   void forget_steps() {
     double since = 0.0, reach = 0.0;
@@ -156,11 +159,35 @@ class StoredBatch : public WorldBatch {
     }
     return parameters_[k];
   }
+  // Returns whether its address is another.
+  bool put_parameter(WorldParameter parameter, const double* values) {
+    const auto k = static_cast<std::size_t>(parameter);
+    const double* before = view_.parameters.array[k];
+    if (values == nullptr) {
+      parameters_[k] = Array<double>();
+      view_.parameters.array[k] = nullptr;
+    } else {
+      make_parameter(k).write(values);
+    }
+    return view_.parameters.array[k] != before;
+  }
+  // Balls around the shapes of all worlds, by their sizes.
+  std::vector<double> radii_of(const double* sizes) const {
+    const std::vector<double>& own = defaults_[static_cast<std::size_t>(WorldParameter::kShapeRadius)];
+    std::vector<double> radii;
+    for (int w = 0; sizes != nullptr && w < view_.worlds; ++w) {
+      for (std::size_t i = 0; i < own.size(); ++i, sizes += 3) {
+        const double known = ball_radius(shape_type_[i], sizes);
+        radii.push_back(known >= 0.0 ? known : own[i]);
+      }
+    }
+    return radii;
+  }
   void check_parameter(WorldParameter parameter, const double* values) const {
     const bool any_sign = parameter == WorldParameter::kBodyCom || parameter == WorldParameter::kBodyInertia ||
                           parameter >= WorldParameter::kGravityVector || parameter == WorldParameter::kActuatorGain ||
                           parameter == WorldParameter::kActuatorBias ||
-                          parameter == WorldParameter::kActuatorForceRange;
+                          parameter == WorldParameter::kActuatorForceRange || parameter == WorldParameter::kMocapPose;
     const std::vector<double>& own = defaults_[static_cast<std::size_t>(parameter)];
     for (int w = 0; w < view_.worlds; ++w) {
       for (std::size_t i = 0; i < own.size(); ++i) {
@@ -170,9 +197,15 @@ class StoredBatch : public WorldBatch {
                                    ", is " + std::to_string(x) + "; " + why);
         };
         if (!std::isfinite(x)) fail("give a finite number");
+        if (parameter == WorldParameter::kMocapPose && i % 7 == 6 &&
+            !(std::hypot(std::hypot(values[-4], values[-3]), std::hypot(values[-2], x)) > 1e-9))
+          fail("its quaternion is zero; give one with a direction");
         if (x < 0.0 && !any_sign) fail("give a number that is not negative");
         if (parameter == WorldParameter::kDofFriction && x > 0.0 && own[i] == 0.0)
           fail("the model has no dry friction at this dof; give the model a small one");
+        if (parameter == WorldParameter::kShapeSize && x != own[i] &&
+            ball_radius(shape_type_[i / 3], &own[i - i % 3]) < 0.0)
+          fail("it is of a plane, a hull or a height field, whose sizes are the model's");
       }
     }
   }
@@ -210,6 +243,7 @@ class StoredBatch : public WorldBatch {
 
   Array<double> numbers_[kNumbers], parameters_[kWorldParameters];
   std::vector<double> defaults_[kWorldParameters];  // of one world
+  std::vector<int> shape_type_;
   Array<int> counts_[3];
 };
 

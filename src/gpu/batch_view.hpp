@@ -16,6 +16,7 @@ struct BatchView {
   int* warm_count = nullptr;
   std::int64_t* warm_key = nullptr;
   double* warm_impulse = nullptr;
+  double* sensors = nullptr;
   WorldParameters parameters;
 
   TOUCHSTONE_BOTH WorldState world(const ModelSizes& n, int w) const {
@@ -34,6 +35,7 @@ struct BatchView {
     state.warm = {warm_count + w, warm_key + at(warm_capacity), warm_impulse + at(impulse_width(n) * warm_capacity)};
     state.since_pass = since_pass + w;
     state.reach = reach + w;
+    state.sensors = sensors + at(n.sensor_numbers);
     return state;
   }
 
@@ -49,6 +51,7 @@ struct BatchView {
     view.status = start.status, view.contacts = start.contacts, view.sweeps = start.sweeps;
     view.since_pass = start.since_pass, view.reach = start.reach;
     view.warm_count = start.warm.count, view.warm_key = start.warm.key, view.warm_impulse = start.warm.impulse;
+    view.sensors = start.sensors;
     for (int k = 0; k < kWorldParameters; ++k) {
       const int width = parameter_width(n, static_cast<WorldParameter>(k));
       if (view.parameters.array[k] != nullptr)

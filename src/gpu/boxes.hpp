@@ -314,8 +314,11 @@ TOUCHSTONE_LANE void box_core(const Core& a, const Core& b, double margin, Manif
   }
 }
 
-// Whether a pair of shapes is known here. Planes against planes never collide.
-inline bool is_known_pair(int a, int b) { return a != kPlaneShape || b != kPlaneShape; }
+// Whether a pair of shapes is known here. Planes against planes never collide; height fields meet convex shapes alone.
+inline bool is_known_pair(int a, int b) {
+  const auto is_ground = [](int type) { return type == kPlaneShape || type == kFieldShape; };
+  return !is_ground(a) || !is_ground(b);
+}
 
 // Points of contact no farther apart than the margin, the normal from A to B.
 TOUCHSTONE_LANE void collide_ordered(const PlacedShape& a, const PlacedShape& b, double margin, Manifold& found) {

@@ -13,7 +13,8 @@ struct ConvexCore {
   int type;
   Vec size;
   double radius;
-  int hull;  // -1: none
+  int hull;                     // -1: none
+  const Vec* corner = nullptr;  // of a triangle
 
   TOUCHSTONE_LANE bool is_round() const { return type == kEllipsoidShape || type == kCylinderShape; }
 };
@@ -54,6 +55,14 @@ TOUCHSTONE_LANE int hull_support(const ModelView& m, int hull, Vec d, int start)
   return best;
 }
 
+TOUCHSTONE_LANE int triangle_support(const Vec* corner, Vec d) {
+  int best = 0;
+  for (int k = 1; k < 3; ++k) {
+    if (dot(d, corner[k]) > dot(d, corner[best])) best = k;
+  }
+  return best;
+}
+
 // The point of the core farthest along d, in its frame; `hint` is where a hull was touched last.
 TOUCHSTONE_LANE Vec core_support(const ModelView& m, const ConvexCore& core, Vec d, int& hint) {
   const Vec h = core.size;
@@ -70,6 +79,7 @@ TOUCHSTONE_LANE Vec core_support(const ModelView& m, const ConvexCore& core, Vec
     hint = hull_support(m, core.hull, d, hint);
     return hull_vertex(m, core.hull, hint);
   }
+  if (core.type == kTriangleShape) return core.corner[triangle_support(core.corner, d)];
   return {d.x < 0.0 ? -h.x : h.x, d.y < 0.0 ? -h.y : h.y, d.z < 0.0 ? -h.z : h.z};
 }
 
@@ -175,6 +185,31 @@ TOUCHSTONE_LANE void hull_feature(const ModelView& m, int hull, Vec d, Feature& 
   set_point(f, feature_name(kVertexFeature, v), p, v);
 }
 
+TOUCHSTONE_LANE void triangle_feature(const Vec* corner, Vec d, Feature& f) {
+  const Vec n = cross(corner[1] - corner[0], corner[2] - corner[0]);
+  const double area = length(n), along = dot(n, d);
+  if (area > 0.0 && fabs(along) >= kFeatureCosine * area) {
+    const bool back = along < 0.0;
+    f.name = feature_name(kFaceFeature, back ? 1 : 0), f.count = 3;
+    f.normal = ((back ? -1.0 : 1.0) / area) * n;
+    for (int k = 0; k < 3; ++k) {
+      f.label[k] = back ? 2 - k : k;
+      f.point[k] = corner[f.label[k]];
+    }
+    return;
+  }
+  const int v = triangle_support(corner, d);
+  int other = -1;
+  double least_slope = kFeatureAngle;
+  for (int k = 1; k < 3; ++k) {
+    const Vec e = corner[(v + k) % 3] - corner[v];
+    const double len = length(e), slope = len > 0.0 ? fabs(dot(e, d)) / len : 2.0;
+    if (slope <= least_slope) least_slope = slope, other = (v + k) % 3;
+  }
+  if (other >= 0) return set_edge(f, corner[v], v, corner[other], other);
+  set_point(f, feature_name(kVertexFeature, v), corner[v], v);
+}
+
 // The feature of a core along the unit vector d, in the frame of the shape.
 TOUCHSTONE_LANE void core_feature(const ModelView& m, const ConvexCore& core, Vec d, Feature& f) {
   f.disk = f.unbounded = false;
@@ -195,6 +230,8 @@ TOUCHSTONE_LANE void core_feature(const ModelView& m, const ConvexCore& core, Ve
       return cylinder_feature(core.size, d, f);
     case kHullShape:
       return hull_feature(m, core.hull, d, f);
+    case kTriangleShape:
+      return triangle_feature(core.corner, d, f);
     default:  // spheres, ellipsoids
       return set_point(f, feature_name(kSmoothFeature, 0), core_support(m, core, d, unused));
   }

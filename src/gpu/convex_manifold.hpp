@@ -29,11 +29,12 @@ struct PatchMemory {
   PatchReduction reduction;
 };
 
-// Half of it is used at a time: on a GPU it is the local memory of every lane.
+// Half of it is used at a time: on a GPU it is the local memory of every lane, so a kernel has one of them.
 union ConvexMemory {
   Epa epa;
   PatchMemory patch;
 };
+struct NoMemory {};
 
 struct ManifoldBuilder {
   ConvexPair pair;
@@ -82,7 +83,8 @@ struct ManifoldBuilder {
     return pair.X_AB.R * contact_frame(transpose_times(pair.X_AB.R, -contact.normal)).a;
   }
 
-  TOUCHSTONE_LANE void build(const Pose& X_A, double extent_a, double extent_b, double margin, Manifold& found) {
+  // The points of the patch on the cores, at most four of them, in `reduction`.
+  TOUCHSTONE_LANE void find_points(double extent_a, double extent_b, double margin) {
     Feature& b = patch.feature[1];
     core_feature(pair.m, pair.a, contact.normal, patch.feature[0]);
     core_feature(pair.m, pair.b, transpose_times(pair.X_AB.R, -contact.normal), b);
@@ -100,6 +102,10 @@ struct ManifoldBuilder {
       has_deepest = has_deepest || patch.point[k].gap() <= contact.distance + kPatchDepthTie * patch.size;
     if (!has_deepest) patch.add(0, 0.0, 0.0, 0.0, contact.distance, patch.feature[0].name, patch.feature[1].name);
     reduction.run(patch, margin + pair.a.radius + pair.b.radius);
+  }
+
+  TOUCHSTONE_LANE void build(const Pose& X_A, double extent_a, double extent_b, double margin, Manifold& found) {
+    find_points(extent_a, extent_b, margin);
     found.normal = X_A.R * contact.normal;
     for (int k = 0; k < reduction.count && k < 4; ++k) {
       const PlacePoint& p = reduction.kept[k];
@@ -128,12 +134,11 @@ TOUCHSTONE_LANE void plane_contact(ConvexPair& pair, CoreContact& found) {
 }
 
 TOUCHSTONE_LANE void collide_convex(const ModelView& m, int shape_a, int shape_b, const PlacedShape& a,
-                                    const PlacedShape& b, double margin, Manifold& found) {
+                                    const PlacedShape& b, double margin, ConvexMemory& memory, Manifold& found) {
   const ConvexCore core_a = convex_core(a, m.shape_hull[shape_a]), core_b = convex_core(b, m.shape_hull[shape_b]);
   const Mat R{transpose_times(a.X.R, b.X.R.a), transpose_times(a.X.R, b.X.R.b), transpose_times(a.X.R, b.X.R.c)};
   const Pose X_AB{R, transpose_times(a.X.R, b.X.p - a.X.p)};
   const double extent_a = core_extent(m, core_a, shape_a), extent_b = core_extent(m, core_b, shape_b);
-  ConvexMemory memory;
   ManifoldBuilder builder{{m, core_a, core_b, X_AB, extent_a + extent_b + length(X_AB.p), 0, 0},
                           {},
                           memory.patch.patch,

@@ -44,6 +44,7 @@ class CpuBatch final : public StoredBatch<HostArray> {
 
   TierCounts tiers() const override { return tiers_; }
   std::string kernels() const override { return "of tables, on a lane of the processor"; }
+  void observe() override {}  // every step has done it: there is one record for all worlds
   void reset(const ResetRequest& request) override {
     const ResetStates to{request.mask, request.q, request.v, request.noise_q, request.noise_v, request.seed};
     for (int w = 0; w < this->view_.worlds; ++w) {
@@ -57,6 +58,7 @@ class CpuBatch final : public StoredBatch<HostArray> {
       tiers_ = {};
       for (int w = 0; w < this->view_.worlds; ++w) {
         step_world(w);
+        if (model_.sizes.sensors > 0) observe_world(w);
         if (model_.settings.pass_interval > 0.0) recover_world(w);
       }
     }
@@ -96,6 +98,12 @@ class CpuBatch final : public StoredBatch<HostArray> {
     PassMemory pass;
     carve_pass(this->sizes_, this->large_, reinterpret_cast<char*>(large_pass_memory_.data()), pass);
     finish_world(team, model, this->options_, world, thorough, pass);
+  }
+  void observe_world(int w) {
+    const Team team;
+    WorldState world = this->view_.world(this->sizes_, w);
+    run_observe(team, world_model(model_, this->view_.parameters, w), world,
+                {this->middle_, this->middle_, nullptr, reinterpret_cast<char*>(record_.data())});
   }
   void recover_world(int w) {
     const Team team;

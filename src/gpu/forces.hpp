@@ -2,7 +2,7 @@
 // act at hinges, slides and screws. Springs, dampers and servos are implicit (dynamics/forces.hpp derives the terms).
 #pragma once
 
-#include "touchstone/gpu/inertia.hpp"
+#include "touchstone/gpu/tendons.hpp"
 
 namespace touchstone::gpu {
 
@@ -115,6 +115,10 @@ TOUCHSTONE_LANE void begin_forces(const Team& team, const ModelView& m, const Wo
   TOUCHSTONE_ROLLED
   for (int j = team.lane(); j < m.sizes.joints; j += team.size()) add_spring(m, s, j);
   team.sync();
+  if constexpr (Team::kGeneral) {
+    if (team.lane() == 0) add_tendon_forces(m, s);
+    team.sync();
+  }
 }
 
 // Force and gain of the actuators at a dof; bounded servos are blocks of the contact problem.
@@ -141,6 +145,10 @@ TOUCHSTONE_LANE bool compute_free_motion(const Team& team, const ModelView& m, S
     s.v_free[i] = h * force;
   }
   team.sync();
+  if constexpr (Team::kGeneral) {
+    if (team.lane() == 0) add_tendon_gains(m, s);
+    team.sync();
+  }
   const bool ok = factorize(team, m, s, s.v_free);
   unwhiten(team, m, s, s.v_free);
   TOUCHSTONE_ROLLED

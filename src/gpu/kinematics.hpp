@@ -181,6 +181,14 @@ TOUCHSTONE_LANE void forward_kinematics(const Team& team, const ModelView& m, Sc
   TOUCHSTONE_ROLLED
   for (int b = 1 + team.lane(); b < m.sizes.bodies; b += team.size()) place_in_parent(m, s, b);
   team.sync();
+  if constexpr (Team::kGeneral) {
+    TOUCHSTONE_ROLLED
+    for (int k = team.lane(); k < m.sizes.mocaps; k += team.size()) {
+      const double* pose = m.mocap_pose + 7 * k;
+      store(Pose{rotation(load_quaternion(pose + 3)), load_vec(pose)}, s.X + 12 * m.mocap_body[k]);
+    }
+    team.sync();
+  }
   TOUCHSTONE_ROLLED
   for (int round = 0; round < m.sizes.jumps; ++round) jump(team, m, s, m.body_jump + round * m.sizes.bodies);
   TOUCHSTONE_ROLLED
@@ -250,7 +258,8 @@ TOUCHSTONE_LANE void compute_bias(const Team& team, const ModelView& m, Scratch<
     Wrench needed = inertial_force(own, load_motion(s.velocity + 6 * b), path_acceleration(m, s, b));
     if (m.applied_wrench != nullptr) {
       const double* applied = m.applied_wrench + 6 * b;
-      const Vec f = load_vec(applied),
+      // A body that gravity is compensated for is pushed up with a share of its weight.
+      const Vec f = load_vec(applied) - (m.body_compensation[b] * m.body_mass[b]) * load_vec(m.settings.gravity),
                 arm = load_pose(s.X + 12 * b) * load_vec(m.body_com + 3 * b) - reference_point(m, s, b);
       needed = needed + Wrench{-(load_vec(applied + 3) + cross(arm, f)), -f};
     }

@@ -10,7 +10,7 @@
 namespace touchstone::gpu {
 namespace {
 
-constexpr char kMagic[8] = {'T', 'S', 'A', 'R', 'R', 'A', 'Y', '4'};
+constexpr char kMagic[8] = {'T', 'S', 'A', 'R', 'R', 'A', 'Y', '5'};
 constexpr std::uint64_t kLargest = 1ull << 28;  // entries of an array
 
 class Writer {
@@ -91,6 +91,7 @@ ModelView view_of(const ModelArrays& arrays) {
   TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
   TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
+  use_own_wrench(arrays, view);
   return view;
 }
 

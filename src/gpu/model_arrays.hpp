@@ -22,19 +22,25 @@ struct ModelSizes {
   int limits = 0;                       // joints with limits
   int tendon_limits = 0;                // fixed tendons with limits
   int equalities = 0, equality_rows = 0;
-  int friction_rows = 0;  // of dry friction, which every step has
-  int single_rows = 0;    // the most rows of limits, dry friction and servos in a step
-  int pair_points = 0;    // the most contacts that all pairs together can have
-  int contact_rows = 3;   // the most rows of a contact: 3, with torsional friction 4, with rolling friction 6
-  int cones = 0;          // above 0: there are pairs with other friction than one coefficient of sliding
-  int iterated = 0;       // pairs of shapes that take an iteration (convex.hpp)
+  int friction_rows = 0;   // of dry friction, which every step has
+  int single_rows = 0;     // the most rows of limits, dry friction and servos in a step
+  int pair_points = 0;     // the most contacts that all pairs together can have
+  int contact_rows = 3;    // the most rows of a contact: 3, with torsional friction 4, with rolling friction 6
+  int cones = 0;           // above 0: there are pairs with other friction than one coefficient of sliding
+  int iterated = 0;        // pairs of shapes that take an iteration (convex.hpp)
+  int tendon_springs = 0;  // fixed tendons with a spring or damper
+  int sensors = 0, sensor_numbers = 0;
+  int mocaps = 0;  // bodies that users move
+  int fields = 0;  // height fields; pairs with one are among the iterated
 };
 
 // Numbers of the impulse of a block from step to step: force and, with rows of it, torque.
 constexpr int impulse_width(const ModelSizes& n) { return n.cones > 0 ? 6 : 3; }
 
 // Whether a model needs a GeneralTeam.
-constexpr bool is_general(const ModelSizes& n) { return n.cones > 0 || n.iterated > 0; }
+constexpr bool is_general(const ModelSizes& n) {
+  return n.cones > 0 || n.iterated > 0 || n.tendon_springs > 0 || n.mocaps > 0;
+}
 
 // What a step does besides the model. Units and meaning as in SimulatorOptions.
 struct ModelSettings {
@@ -50,7 +56,17 @@ struct ModelSettings {
 
 constexpr int kFreeDofs = 6;  // of a free joint
 enum JointKind { kFreeJoint, kBallJoint, kHingeJoint, kSlideJoint, kScrewJoint };
-enum ShapeKind { kPlaneShape, kSphereShape, kCapsuleShape, kBoxShape, kEllipsoidShape, kCylinderShape, kHullShape };
+enum ShapeKind {
+  kPlaneShape,
+  kSphereShape,
+  kCapsuleShape,
+  kBoxShape,
+  kEllipsoidShape,
+  kCylinderShape,
+  kHullShape,
+  kFieldShape,
+  kTriangleShape,  // of a height field, while it is looked at; no shape of a model
+};
 enum EqualityKind { kConnectEquality, kWeldEquality, kJointEquality };
 enum ActuatorFlag {
   kControlLimited = 1,
@@ -60,6 +76,38 @@ enum ActuatorFlag {
   kAffineGain = 16,
   kAffineBias = 32,
 };
+enum SensorKind {
+  kJointPositionSensor,
+  kJointVelocitySensor,
+  kJointActuatorForceSensor,
+  kJointLimitForceSensor,
+  kActuatorPositionSensor,
+  kActuatorVelocitySensor,
+  kActuatorForceSensor,
+  kBallQuaternionSensor,
+  kBallAngularVelocitySensor,
+  kFramePositionSensor,
+  kFrameQuaternionSensor,
+  kFrameXAxisSensor,
+  kFrameYAxisSensor,
+  kFrameZAxisSensor,
+  kFrameLinearVelocitySensor,
+  kFrameAngularVelocitySensor,
+  kFrameLinearAccelerationSensor,
+  kFrameAngularAccelerationSensor,
+  kGyroSensor,
+  kAccelerometerSensor,
+  kVelocimeterSensor,
+  kMagnetometerSensor,
+  kForceSensor,
+  kTorqueSensor,
+  kTouchSensor,
+  kSubtreeComSensor,
+  kSubtreeLinearVelocitySensor,
+  kSubtreeAngularMomentumSensor,
+  kClockSensor,
+};
+enum SensorFlag { kInertialObject = 1, kInertialReference = 2 };  // the frame is at the centre of mass
 enum ActivationKind { kNoActivation, kIntegratorActivation, kFilterActivation, kExactFilterActivation };
 
 constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 12, torque_scale, polynomial 5
@@ -68,6 +116,10 @@ constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 1
 // rows.
 constexpr int kConeNumbers = 5;
 
+constexpr int kSpringNumbers = 4;  // of a tendon: stiffness, damping, band of lengths without a force
+constexpr int kFieldInts = 3;      // of a height field: rows, columns, place of its heights
+constexpr int kFieldNumbers = 4;   // half extents x and y, lowest and highest point, m
+
 // Every array, for memory, files and copies alike.
 #define TOUCHSTONE_MODEL_INTS(X)                                                                   \
   X(body_parent)      /* bodies */                                                                 \
@@ -75,6 +127,7 @@ constexpr int kConeNumbers = 5;
   X(body_first_joint) /* bodies + 1 */                                                             \
   X(body_first_dof)   /* bodies + 1 */                                                             \
   X(body_last_dof)    /* bodies: -1 for what does not move */                                      \
+  X(mocap_body)       /* mocaps */                                                                 \
   X(level_start)      /* levels + 1, in level_body */                                              \
   X(level_body)       /* bodies without the world */                                               \
   X(body_jump)        /* jumps x bodies: the ancestor 1, 2, 4 ... levels up; 0 for the world */    \
@@ -105,6 +158,9 @@ constexpr int kConeNumbers = 5;
   X(tendon_start) /* tendon_limits + 1, in tendon_dof */                                           \
   X(tendon_dof)                                                                                    \
   X(tendon_q)                                                                                      \
+  X(spring_start) /* tendon_springs + 1, in spring_dof */                                          \
+  X(spring_dof)                                                                                    \
+  X(spring_q)                                                                                      \
   X(equality_type)                                                                                 \
   X(equality_a) /* bodies, or joints */                                                            \
   X(equality_b) /* the same; -1: none */                                                           \
@@ -127,18 +183,29 @@ constexpr int kConeNumbers = 5;
   X(hull_loop)              /* vertices around a face, counted in their hull */                    \
   X(hull_vertex_face_start) /* vertices of all hulls + 1, in hull_vertex_face */                   \
   X(hull_vertex_face)       /* faces at a vertex */                                                \
+  X(shape_field)            /* -1: none */                                                         \
+  X(field_grid)             /* kFieldInts */                                                       \
   X(pair_a)                 /* pairs: shapes; bodies are those of the shapes */                    \
   X(pair_b)                                                                                        \
   X(pair_dimension) /* 1, 3, 4 or 6 */                                                             \
-  X(pair_may_lock)  /* 0: whatever the configuration, the pair can open and close */
+  X(pair_may_lock)  /* 0: whatever the configuration, the pair can open and close */               \
+  X(sensor_type)                                                                                   \
+  X(sensor_object)    /* body, joint or actuator */                                                \
+  X(sensor_reference) /* body, or -1 */                                                            \
+  X(sensor_flags)                                                                                  \
+  X(sensor_shape) /* of a touch sensor */                                                          \
+  X(sensor_start) /* sensors + 1, in the row of a world */
 
 #define TOUCHSTONE_MODEL_DOUBLES(X)                                           \
-  X(body_pose) /* 12: in the parent */                                        \
+  X(body_pose)  /* 12: in the parent */                                       \
+  X(mocap_pose) /* 7: position, quaternion */                                 \
   X(body_mass)                                                                \
-  X(body_com)     /* 3 */                                                     \
-  X(body_inertia) /* 9: about the centre of mass, by columns */               \
-  X(joint_axis)   /* 3 */                                                     \
-  X(joint_anchor) /* 3 */                                                     \
+  X(body_com)          /* 3 */                                                \
+  X(body_inertia)      /* 9: about the centre of mass, by columns */          \
+  X(body_compensation) /* share of its weight */                              \
+  X(zero_wrench)       /* 6 bodies, where one is compensated; else none */    \
+  X(joint_axis)        /* 3 */                                                \
+  X(joint_anchor)      /* 3 */                                                \
   X(joint_reference)                                                          \
   X(joint_pitch)                                                              \
   X(joint_stiffness)                                                          \
@@ -154,7 +221,9 @@ constexpr int kConeNumbers = 5;
   X(tendon_coefficient)                                                       \
   X(tendon_range) /* 2 */                                                     \
   X(tendon_margin)                                                            \
-  X(tendon_length)       /* tendon_limits: of the row */                      \
+  X(tendon_length) /* tendon_limits: of the row */                            \
+  X(spring_coefficient)                                                       \
+  X(spring_numbers)      /* kSpringNumbers */                                 \
   X(equality_data)       /* kEqualityNumbers */                               \
   X(equality_compliance) /* equality_rows */                                  \
   X(equality_length)     /* equality_rows */                                  \
@@ -170,13 +239,18 @@ constexpr int kConeNumbers = 5;
   X(shape_size)       /* 3: radius; radius, half length; half sizes */        \
   X(hull_vertex)      /* 3 */                                                 \
   X(hull_face_normal) /* 3: outward */                                        \
+  X(field_size)       /* kFieldNumbers */                                     \
+  X(field_height)     /* rows x columns of each field, m */                   \
   X(shape_radius)     /* of a ball around its origin; infinite for a plane */ \
   X(pair_friction)                                                            \
   X(pair_restitution)                                                         \
   X(pair_margin)   /* at which they are taken to touch */                     \
   X(pair_gap)      /* how much farther contacts are looked for */             \
   X(pair_mobility) /* contacts that can move less than this are left out */   \
-  X(pair_cone)     /* kConeNumbers, where sizes.cones says so */
+  X(pair_cone)     /* kConeNumbers, where sizes.cones says so */              \
+  X(sensor_pose)   /* 24: in the body, and the reference in its body */       \
+  X(sensor_size)   /* 3: of a touch sensor's volume; the magnetic field */    \
+  X(sensor_cutoff) /* 0: none */
 
 #ifndef __CUDACC_RTC__
 struct ModelArrays {
@@ -214,6 +288,11 @@ using ModelView = ModelTables;
 #endif
 
 #ifndef __CUDACC_RTC__
+// Bodies whose weight is compensated are pushed, if by nothing else: that needs an array of wrenches.
+inline void use_own_wrench(const ModelArrays& arrays, ModelTables& view) {
+  view.applied_wrench = arrays.zero_wrench.empty() ? nullptr : view.zero_wrench;
+}
+
 ModelView view_of(const ModelArrays& arrays);
 
 // Throw std::runtime_error that names the file and what is wrong with it.

@@ -25,6 +25,9 @@ TOUCHSTONE_LANE bool stiffen(const Team& team, const ModelView& m, const Scratch
   bool any = false;
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) any = any || dof_stiffness(m, s, i) > 0.0;
+  if constexpr (Team::kGeneral) {
+    for (int t = 0; t < m.sizes.tendon_springs; ++t) any = any || tendon_spring(m, s, t).stiffness > 0.0;
+  }
   if (!team.any(any)) return false;
   Scratch<Real> stiff = s;
   stiff.L = p.L;
@@ -46,6 +49,11 @@ TOUCHSTONE_LANE bool stiffen(const Team& team, const ModelView& m, const Scratch
     p.z[i] = 0.0;
   }
   team.sync();
+  if constexpr (Team::kGeneral) {
+    for (int t = 0; team.lane() == 0 && t < m.sizes.tendon_springs; ++t)
+      add_tendon_gain(m, t, kPassStiffTime * kPassStiffTime * tendon_spring(m, s, t).stiffness, stiff.L);
+    team.sync();
+  }
   if (!factorize(team, m, stiff, p.z)) return false;
   metric = stiff;
   return true;

@@ -82,6 +82,7 @@ struct PatchBuilder {
   Feature feature[2];  // of A and B, in the frame of A
   FlatShape flat[2];
   PlacePoint point[kMostPatch];
+  ClipPoint clip[2][kMostClip];  // here and not on the stack of each place that clips
   Mat axes;
   Vec origin, rim_direction;
   int count;
@@ -166,7 +167,6 @@ struct PatchBuilder {
 
   TOUCHSTONE_LANE void face_face() {
     const FlatShape &A = flat[0], &B = flat[1];
-    ClipPoint clip[2][kMostClip];
     int from = 0, corners = A.count;
     for (int k = 0; k < A.count; ++k)
       clip[0][k] = {A.x[k], A.y[k], A.z[k], 0.0, feature_name(kVertexFeature, A.label[k]), feature[1].name, k, true};

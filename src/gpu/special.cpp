@@ -155,7 +155,8 @@ std::string special_model_header(const ModelArrays& arrays, const SpecialShape& 
   std::string tables, members = words_of("ModelSizes", "sizes", arrays.sizes, true) +
                                 words_of("ModelSettings", "settings", arrays.settings, !own_gravity);
   if (!is_own(shape, WorldParameter::kAppliedWrench))
-    members += "  static constexpr const double* applied_wrench = nullptr;\n";
+    members += std::string("  static constexpr const double* applied_wrench = ") +
+               (arrays.zero_wrench.empty() ? "nullptr" : "special::zero_wrench") + ";\n";
 #define TOUCHSTONE_FIELD(name) add_table(tables, members, "int", #name, arrays.name);
   TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD

@@ -55,6 +55,8 @@ struct CollideStage {
       .contacts = Use::kKept,
       .counts = Use::kKept,
       .reach = Use::kKept,
+      .batches = Use::kKept,
+      .surface_points = Use::kKept,
   };
 };
 // Equalities, where a model has any: of their own, since that takes less fast memory than rows and sweeps do.
@@ -168,6 +170,25 @@ struct PassStage {
       .counts = Use::kKept,
       .servo_stiffness = Use::kKept,
       .reach = Use::kKept,
+  };
+};
+
+// Sensors, on request.
+struct ObserveStage {
+  static constexpr StageUse use{
+      .q = Use::kKept,
+      .v = Use::kKept,
+      .X = Use::kKept,
+      .S = Use::kKept,
+      .velocity = Use::kKept,
+      .servo_force = Use::kKept,
+      .servo_gain = Use::kKept,
+      .servo_mode = Use::kKept,
+      .contacts = Use::kKept,
+      .blocks = Use::kKept,
+      .lambda = Use::kKept,
+      .counts = Use::kKept,
+      .cones = Use::kKept,
   };
 };
 
@@ -374,6 +395,17 @@ template <typename Team>
 TOUCHSTONE_LANE bool run_check(const Team& team, const ModelView& m, WorldState& world, const StageMemory& memory) {
   Scratch<float> s;
   return open_pass(m, memory, s) && wants_pass(team, m, world, s);
+}
+
+// What the third tier ends it observes itself; worlds that were reset have not made a step.
+template <typename Team>
+TOUCHSTONE_LANE void run_observe(const Team& team, const ModelView& m, WorldState& world, const StageMemory& memory) {
+  Scratch<float> s;
+  carve_stage<ObserveStage>(m.sizes, memory.pool, memory.room, nullptr, memory.record, s);
+  s.contact_count = s.counts[0];
+  s.block_count = s.counts[1];
+  s.row_count = s.counts[2];
+  if (static_cast<StepOutcome>(s.counts[3]) == StepOutcome::kDone && *world.time > 0.0) observe(team, m, world, s);
 }
 
 template <typename Team>

@@ -4,6 +4,7 @@
 #include "touchstone/gpu/spin.hpp"
 
 #include "touchstone/gpu/certificate.hpp"
+#include "touchstone/gpu/observe.hpp"
 #include "touchstone/gpu/pass.hpp"
 
 namespace touchstone::gpu {
@@ -159,6 +160,7 @@ TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const St
   report(team, world, natv <= options.tolerance ? WorldStatus::kOk : WorldStatus::kNotConverged, natv, s.contact_count,
          sweeps);
   team.sync();
+  if (m.sizes.sensors > 0) observe(team, m, world, s);
   if (m.settings.pass_interval > 0.0 && wants_pass(team, m, world, s)) recover(team, m, world, s, pass);
 }
 

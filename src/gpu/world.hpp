@@ -44,6 +44,7 @@ struct WorldState {
   double *since_pass = nullptr, *reach = nullptr;  // s: since the last position pass; m: how much farther the next step
                                                    // looks for contacts
   WarmStart warm;
+  double* sensors = nullptr;  // sensor_numbers, of the last step
 };
 
 // A state that was put together may be deep in violations: a pass at once, that may move things as fast as it can.
@@ -93,6 +94,19 @@ struct Contact {
   int pair, feature;
 
   TOUCHSTONE_LANE Vec t2() const { return cross(normal, t1); }
+};
+
+// What one triangle of a height field has found of a shape, in the frame of the field (surface.hpp).
+struct SurfaceBatch {
+  Vec normal, lowest, corner[3];  // lowest: of the shape along the normal
+  double least;                   // gap of the cores
+  int first, count;               // of surface_points
+  int proven;                     // no normal that is allowed gives less depth
+  int group;                      // -1: none yet; -2: dropped
+};
+struct SurfacePoint {
+  Vec a, b;            // on the triangle and on the core of the shape
+  int name_a, name_b;  // features
 };
 
 // A block of the contact problem. Rows of contacts: t1, t2, n.
@@ -177,10 +191,14 @@ TOUCHSTONE_BOTH int factor_room(const ModelSizes& n) { return n.mass_entries > 6
   FIELD(int, counts, 4)                /* contacts, blocks, rows, and what became of the step: between stages */ \
   FIELD(double, servo_stiffness, n.nu) /* as long as forces are within their limits: for the position pass */    \
   FIELD(double, reach, 1)              /* m: how much farther than its margin the step looks for contacts */     \
-  FIELD(Cone<Real>, cones, n.cones > 0 ? pool.blocks : 0)
+  FIELD(Cone<Real>, cones, n.cones > 0 ? pool.blocks : 0)                                                        \
+  FIELD(SurfaceBatch, batches, n.fields > 0 ? kBatchesOfContact * pool.contacts : 0) /* of one pair */           \
+  FIELD(SurfacePoint, surface_points, n.fields > 0 ? kPointsOfContact * pool.contacts : 0)
 
 constexpr int kSubtree = 16;  // numbers: inertia 10, wrench 6
 constexpr int kBall = 7;
+// Room for triangles that touch, and for their points, by that for contacts.
+constexpr int kBatchesOfContact = 2, kPointsOfContact = 6;
 
 template <typename Real>
 struct Scratch {

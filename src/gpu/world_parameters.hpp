@@ -2,6 +2,7 @@
 // their own; what has no such array is the model's.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 
 #include "touchstone/gpu/model_arrays.hpp"
@@ -22,7 +23,10 @@ namespace touchstone::gpu {
   X(kActuatorBias, actuator_bias, 3 * n.nu)              \
   X(kActuatorForceRange, actuator_force_range, 2 * n.nu) \
   X(kPairFriction, pair_friction, n.pairs)               \
-  X(kPairRestitution, pair_restitution, n.pairs)
+  X(kPairRestitution, pair_restitution, n.pairs)         \
+  X(kMocapPose, mocap_pose, 7 * n.mocaps)                \
+  X(kShapeSize, shape_size, 3 * n.shapes)                \
+  X(kShapeRadius, shape_radius, n.shapes) /* follows the sizes: StoredBatch::set_parameter */
 
 enum class WorldParameter : int {
 #define TOUCHSTONE_FIELD(name, array, width) name,
@@ -40,6 +44,26 @@ inline int parameter_width(const ModelSizes& n, WorldParameter parameter) {
 #undef TOUCHSTONE_FIELD
   return parameter == WorldParameter::kGravityVector ? 3 : 6 * n.bodies;
 }
+
+#ifndef __CUDACC_RTC__
+// The radius of a ball around the origin of a shape of this size; negative: a size says nothing of it.
+inline double ball_radius(int shape, const double* size) {
+  switch (shape) {
+    case kSphereShape:
+      return size[0];
+    case kCapsuleShape:
+      return size[0] + size[1];
+    case kBoxShape:
+      return std::sqrt(size[0] * size[0] + size[1] * size[1] + size[2] * size[2]);
+    case kEllipsoidShape:
+      return std::fmax(size[0], std::fmax(size[1], size[2]));
+    case kCylinderShape:
+      return std::hypot(size[0], size[1]);
+    default:
+      return -1.0;
+  }
+}
+#endif
 
 // Where the arrays are, in the memory that the batch computes in; null: the model's.
 struct WorldParameters {
@@ -68,7 +92,7 @@ TOUCHSTONE_LANE ModelTables world_model(const ModelTables& shared, const WorldPa
   if (const double* gravity = part(WorldParameter::kGravityVector, 3)) {
     for (int k = 0; k < 3; ++k) m.settings.gravity[k] = gravity[k];
   }
-  m.applied_wrench = part(WorldParameter::kAppliedWrench, 6 * n.bodies);
+  if (const double* wrench = part(WorldParameter::kAppliedWrench, 6 * n.bodies)) m.applied_wrench = wrench;
   return m;
 }
 

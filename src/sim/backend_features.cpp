@@ -8,6 +8,7 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/collision/narrow/convex.hpp"
+#include "touchstone/dynamics/tendon_path.hpp"
 #include "touchstone/gpu/boxes.hpp"
 #include "touchstone/gpu/convex.hpp"
 #include "touchstone/model/impedance.hpp"
@@ -31,6 +32,10 @@ class Complaints {
   std::vector<std::string> list_;
 };
 
+bool is_at_joint(const Actuator& actuator) {
+  return actuator.transmission == TransmissionType::kJoint || actuator.transmission == TransmissionType::kJointInParent;
+}
+
 bool bounces(const Impedance& impedance) { return reference_spring(impedance.solref).is_underdamped(); }
 
 void check_options(const Model& model, const SimulatorOptions& options, Complaints& complaints) {
@@ -52,7 +57,6 @@ void check_options(const Model& model, const SimulatorOptions& options, Complain
     complaints.add("sleep");
   if (model.nv > kMostDofs) complaints.add("{} dofs; at most {}", model.nv, kMostDofs);
   if (model.nv == 0) complaints.add("models in which nothing moves");
-  if (model.nmocap > 0) complaints.add("mocap bodies");
   for (const LoopJoint& joint : model.loop_joints) complaints.add("loop joint '{}'", joint.name);
   for (const ShapeElement& shape : model.shapes) {
     if ((shape.surface_velocity.array() != 0.0).any()) complaints.add("the moving surface of shape '{}'", shape.name);
@@ -60,22 +64,54 @@ void check_options(const Model& model, const SimulatorOptions& options, Complain
   }
 }
 
-void check_joints(const Model& model, Complaints& complaints) {
-  for (int b = 0; b < model.nbody; ++b) {
-    if (model.defaults.body_gravity_compensation[b] != 0.0)
-      complaints.add("gravity compensation of body '{}'", model.bodies[at(b)].name);
-  }
+// The mocap body that carries a body, or -1.
+int carrier_of(const Model& model, int body) {
+  while (body > 0 && !model.bodies[at(body)].mocap) body = model.bodies[at(body)].parent;
+  return body > 0 ? body : -1;
+}
+
+// Mocap bodies that others look at are frames; those that move what they touch have velocities of their own.
+void check_mocap(const Model& model, const std::vector<BackendPair>& pairs, Complaints& complaints) {
+  if (model.nmocap == 0) return;
+  const auto name = [&](int body) { return model.bodies[at(body)].name; };
   for (const Joint& joint : model.joints) {
-    if (joint.actuator_force_limited) complaints.add("the limit of actuator forces of joint '{}'", joint.name);
+    if (const int body = carrier_of(model, joint.body); body > 0)
+      complaints.add("joint '{}' on mocap body '{}'", joint.name, name(body));
+  }
+  for (const BackendPair& pair : pairs) {
+    for (const int shape : {pair.shape_a, pair.shape_b}) {
+      const ShapeElement& element = model.shapes[at(shape)];
+      if (const int body = carrier_of(model, element.body); body > 0)
+        complaints.add("shape '{}' of mocap body '{}', which may touch others", element.name, name(body));
+    }
+  }
+  for (const Equality& e : model.equalities) {
+    if (e.type != EqualityType::kConnect && e.type != EqualityType::kWeld) continue;
+    for (const int body : {e.a, e.b}) {
+      if (body > 0 && e.active && carrier_of(model, body) > 0)
+        complaints.add("equality '{}' of mocap body '{}'", e.name, name(carrier_of(model, body)));
+    }
+  }
+}
+
+void check_joints(const Model& model, Complaints& complaints) {
+  const bool compensated = (model.defaults.body_gravity_compensation.array() != 0.0).any();
+  for (const Joint& joint : model.joints) {
+    if (compensated && joint.actuator_gravity_compensation)
+      complaints.add("gravity compensation by the actuators of joint '{}'", joint.name);
+    const auto acts = [&](const Actuator& a) { return is_at_joint(a) && &model.joints[at(a.target)] == &joint; };
+    if (joint.actuator_force_limited && std::count_if(model.actuators.begin(), model.actuators.end(), acts) > 1)
+      complaints.add("the limit of actuator forces of joint '{}', which has several actuators", joint.name);
     if (joint.limited && model.options.limits_enabled && bounces(joint.limit_impedance))
       complaints.add("the underdamped limit of joint '{}'", joint.name);
   }
   for (int t = 0; t < model.ntendon; ++t) {
     const Tendon& tendon = model.tendons[at(t)];
     const Parameters& p = model.defaults;
-    const bool is_passive = p.tendon_stiffness[t] == 0.0 && p.tendon_damping[t] == 0.0 && p.tendon_armature[t] == 0.0 &&
-                            p.tendon_friction[t] == 0.0;
-    if (!is_passive) complaints.add("spring, damper, friction or armature of tendon '{}'", tendon.name);
+    if (p.tendon_armature[t] != 0.0 || p.tendon_friction[t] != 0.0)
+      complaints.add("friction or armature of tendon '{}'", tendon.name);
+    if ((p.tendon_stiffness[t] != 0.0 || p.tendon_damping[t] != 0.0) && !is_on_path(model, tendon))
+      complaints.add("spring or damper of tendon '{}', whose joints do not lie on one path", tendon.name);
     if (tendon.limited && model.options.limits_enabled && bounces(tendon.limit_impedance))
       complaints.add("the underdamped limit of tendon '{}'", tendon.name);
   }
@@ -83,9 +119,7 @@ void check_joints(const Model& model, Complaints& complaints) {
 
 void check_actuators(const Model& model, Complaints& complaints) {
   for (const Actuator& actuator : model.actuators) {
-    const bool at_joint =
-        actuator.transmission == TransmissionType::kJoint || actuator.transmission == TransmissionType::kJointInParent;
-    if (!at_joint || !is_scalar(model.joints[at(actuator.target)]))
+    if (!is_at_joint(actuator) || !is_scalar(model.joints[at(actuator.target)]))
       complaints.add("actuator '{}', which does not act at a hinge, slide or screw", actuator.name);
   }
 }
@@ -166,6 +200,8 @@ int backend_shape(ShapeType type) {
       return gpu::kCylinderShape;
     case ShapeType::kMesh:
       return gpu::kHullShape;
+    case ShapeType::kHeightField:
+      return gpu::kFieldShape;
     default:
       return -1;
   }
@@ -197,6 +233,7 @@ std::vector<std::string> complaints_of(const Model& model, const SimulatorOption
                                        const std::vector<BackendPair>& pairs) {
   Complaints complaints;
   check_options(model, options, complaints);
+  check_mocap(model, pairs, complaints);
   check_joints(model, complaints);
   check_actuators(model, complaints);
   check_equalities(model, complaints);

@@ -3,37 +3,24 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include <fmt/format.h>
 
 #include "touchstone/base/index.hpp"
-#include "touchstone/collision/narrow/convex.hpp"
 #include "touchstone/dynamics/gyroscopic.hpp"
-#include "touchstone/gpu/convex_manifold.hpp"
 #include "touchstone/model/impedance.hpp"
+#include "touchstone/sim/array_parts.hpp"
 #include "touchstone/sim/backend_features.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
 #include "touchstone/sim/constraints/loop.hpp"
-#include "touchstone/sim/detection/material.hpp"
+#include "touchstone/sim/pair_arrays.hpp"
 #include "touchstone/sim/reference_weights.hpp"
+#include "touchstone/sim/sensor_arrays.hpp"
 
 namespace touchstone {
 namespace {
 
-constexpr double kImmovable = 1e-9;       // see sim/constraints/contact.cpp
 constexpr double kLoopCompliance = 1e-9;  // see sim/models/hard.cpp
-
-void push(std::vector<double>& to, const Vector3& v) { to.insert(to.end(), {v.x(), v.y(), v.z()}); }
-void push(std::vector<double>& to, const Vector2& v) { to.insert(to.end(), {v.x(), v.y()}); }
-void push(std::vector<double>& to, const Matrix3& m) {
-  for (int column = 0; column < 3; ++column) push(to, Vector3(m.col(column)));
-}
-void push(std::vector<double>& to, const Transform& X) {
-  push(to, Matrix3(X.rotation.normalized().toRotationMatrix()));
-  push(to, X.position);
-}
-void push(std::vector<double>& to, const VectorX& v) { to.insert(to.end(), v.data(), v.data() + v.size()); }
 
 void fill_settings(const Model& model, const SimulatorOptions& options, gpu::ModelSettings& settings) {
   settings.time_step = options.time_step > 0.0 ? options.time_step : model.options.time_step;
@@ -111,6 +98,27 @@ void fill_bodies(const Model& model, gpu::ModelArrays& a) {
     if (!has_joint) a.body_first_joint[at(b)] = a.body_first_joint[at(b + 1)];
   }
   fill_levels(model, a);
+}
+
+// As in MuJoCo, without springs and dampers there is no gravity compensation either.
+void fill_compensation(const Model& model, gpu::ModelArrays& a) {
+  const bool enabled = model.options.springs_enabled || model.options.dampers_enabled;
+  a.body_compensation.assign(at(model.nbody), 0.0);
+  for (int b = 1; b < model.nbody && enabled; ++b)
+    a.body_compensation[at(b)] = model.defaults.body_gravity_compensation[b];
+  const bool any =
+      std::any_of(a.body_compensation.begin(), a.body_compensation.end(), [](double x) { return x != 0.0; });
+  a.zero_wrench.assign(any ? at(6 * model.nbody) : 0, 0.0);
+}
+
+void fill_mocap(const Model& model, gpu::ModelArrays& a) {
+  a.sizes.mocaps = model.nmocap;
+  a.mocap_body = model.mocap_body;
+  for (const int body : model.mocap_body) {
+    const Transform& X = model.bodies[at(body)].pose;
+    push(a.mocap_pose, X.position);
+    a.mocap_pose.insert(a.mocap_pose.end(), {X.rotation.w(), X.rotation.x(), X.rotation.y(), X.rotation.z()});
+  }
 }
 
 void fill_joints(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
@@ -225,12 +233,34 @@ void fill_tendons(const Model& model, const ReferenceWeights& weights, gpu::Mode
   a.sizes.tendon_limits = static_cast<int>(a.tendon_margin.size());
 }
 
-// What rotations of two bodies against each other are measured in.
-double rotation_length(const Model& model, const ReferenceWeights& weights, int a, int b) {
-  const bool moves_a = model.body_last_dof[at(a)] >= 0, moves_b = model.body_last_dof[at(b)] >= 0;
-  const double of_a = weights.body_length[at(a)], of_b = weights.body_length[at(b)];
-  if (moves_a && moves_b) return std::min(of_a, of_b);
-  return moves_a ? of_a : of_b;
+void fill_tendon_springs(const Model& model, gpu::ModelArrays& a) {
+  const Parameters& p = model.defaults;
+  a.spring_start.push_back(0);
+  for (int t = 0; t < model.ntendon; ++t) {
+    const double stiffness = model.options.springs_enabled ? p.tendon_stiffness[t] : 0.0;
+    const double damping = model.options.dampers_enabled ? p.tendon_damping[t] : 0.0;
+    if (stiffness == 0.0 && damping == 0.0) continue;
+    for (const Tendon::Term& term : model.tendons[at(t)].terms) {
+      a.spring_dof.push_back(model.joint_dof[at(term.joint)]);
+      a.spring_q.push_back(model.joint_q[at(term.joint)]);
+      a.spring_coefficient.push_back(term.coefficient);
+    }
+    a.spring_start.push_back(static_cast<int>(a.spring_dof.size()));
+    a.spring_numbers.insert(a.spring_numbers.end(), {stiffness, damping});
+    push(a.spring_numbers, p.tendon_spring_length[at(t)]);
+    ++a.sizes.tendon_springs;
+  }
+}
+
+// What the actuator's own limits and that of the joint, which no other actuator moves, leave for its force.
+Vector2 force_range(const Model& model, const Actuator& actuator) {
+  const Joint& joint = model.joints[at(actuator.target)];
+  Vector2 range = actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity);
+  if (!joint.actuator_force_limited || actuator.gear[0] == 0.0)
+    return actuator.force_limited ? range : actuator.force_range;
+  const Vector2 shared = joint.actuator_force_range / actuator.gear[0];
+  const double low = shared.minCoeff(), high = shared.maxCoeff();
+  return {std::clamp(range[0], low, high), std::clamp(range[1], low, high)};
 }
 
 double equality_length(const Model& model, const ReferenceWeights& weights, const Equality& e, int row) {
@@ -274,12 +304,13 @@ void fill_actuators(const Model& model, const ReferenceWeights& weights, gpu::Mo
     const Actuator& actuator = model.actuators[at(u)];
     const int dof = model.joint_dof[at(actuator.target)];
     const double gear = model.options.actuation_enabled ? actuator.gear[0] : 0.0;
+    const bool shares = model.joints[at(actuator.target)].actuator_force_limited && actuator.gear[0] != 0.0;
     a.actuator_dof.push_back(dof);
     a.actuator_q.push_back(model.joint_q[at(actuator.target)]);
     a.actuator_activation.push_back(model.activation_index[at(u)]);
     a.actuator_dynamics.push_back(static_cast<int>(actuator.dynamics));
     a.actuator_flags.push_back((actuator.control_limited ? gpu::kControlLimited : 0) |
-                               (actuator.force_limited ? gpu::kForceLimited : 0) |
+                               (actuator.force_limited || shares ? gpu::kForceLimited : 0) |
                                (actuator.activation_limited ? gpu::kActivationLimited : 0) |
                                (actuator.early_activation ? gpu::kEarlyActivation : 0) |
                                (actuator.gain_type == ActuatorGain::kAffine ? gpu::kAffineGain : 0) |
@@ -288,7 +319,7 @@ void fill_actuators(const Model& model, const ReferenceWeights& weights, gpu::Mo
     a.actuator_gain.insert(a.actuator_gain.end(), p.actuator_gain[at(u)].begin(), p.actuator_gain[at(u)].end());
     a.actuator_bias.insert(a.actuator_bias.end(), p.actuator_bias[at(u)].begin(), p.actuator_bias[at(u)].end());
     push(a.actuator_control_range, actuator.control_range);
-    push(a.actuator_force_range, actuator.force_range);
+    push(a.actuator_force_range, force_range(model, actuator));
     push(a.actuator_activation_range, actuator.activation_range);
     a.actuator_time_constant.push_back(actuator.time_constant);
     a.actuator_row_length.push_back(gear != 0.0 ? weights.dof_length[dof] / std::abs(gear) : 1.0);
@@ -300,138 +331,6 @@ void fill_actuators(const Model& model, const ReferenceWeights& weights, gpu::Mo
     }
     a.dof_actuator_start.push_back(static_cast<int>(a.dof_actuator.size()));
   }
-}
-
-// The radius of a ball around the origin of a shape.
-double ball_radius(const Shape& shape) {
-  switch (shape.type) {
-    case ShapeType::kSphere:
-      return shape.size[0];
-    case ShapeType::kCapsule:
-      return shape.size[0] + shape.size[1];
-    case ShapeType::kBox:
-      return shape.size.norm();
-    case ShapeType::kEllipsoid:
-      return shape.size.maxCoeff();
-    case ShapeType::kCylinder:
-      return std::hypot(shape.size[0], shape.size[1]);
-    case ShapeType::kMesh: {
-      double radius = 0.0;
-      for (const Vector3& v : shape.mesh->vertices) radius = std::max(radius, v.norm());
-      return radius;
-    }
-    default:
-      return 0.0;
-  }
-}
-
-int most_points(int kind_a, int kind_b) {
-  if (gpu::is_iterated(kind_a, kind_b)) return 4;
-  if (kind_a > kind_b) std::swap(kind_a, kind_b);
-  const bool flat = kind_a == gpu::kPlaneShape;
-  if (kind_b == gpu::kBoxShape) return kind_a == gpu::kSphereShape ? 1 : (kind_a == gpu::kCapsuleShape ? 2 : 4);
-  return kind_b == gpu::kCapsuleShape && (flat || kind_a == gpu::kCapsuleShape) ? 2 : 1;
-}
-
-// What a free joint at the root of a body's tree alone lets a point of it move, by the reference weights; 0 without
-// one.
-double free_mobility(const Model& model, const ReferenceWeights& weights, int body) {
-  const int tree = model.body_kernels[at(body)].tree;
-  if (tree < 0 || model.body_last_dof[at(body)] < 0) return 0.0;
-  const int dof = model.row_dof[at(model.row_start[at(model.body_last_dof[at(body)])])];  // the first on its path
-  return model.joints[at(model.dof_joint[at(dof)])].type == JointType::kFree ? weights.dof[dof] : 0.0;
-}
-
-void append(const std::vector<int>& from, int offset, std::vector<int>& to) {
-  for (const int x : from) to.push_back(x + offset);
-}
-
-// Adds a hull, with indices into the arrays of all hulls where those are meant.
-void fill_hull(const Polytope& hull, gpu::ModelArrays& a) {
-  const int vertices = static_cast<int>(hull.vertices.size()), faces = static_cast<int>(hull.face_normals.size());
-  if (a.hull_start.empty()) {
-    for (std::vector<int>* start :
-         {&a.hull_start, &a.hull_edge_start, &a.hull_face_start, &a.hull_loop_start, &a.hull_vertex_face_start})
-      start->push_back(0);
-  }
-  const int first_face = a.hull_face_start.back(), first_edge = static_cast<int>(a.hull_edge.size()),
-            first_loop = static_cast<int>(a.hull_loop.size()), first_at = static_cast<int>(a.hull_vertex_face.size());
-  for (const Vec3& v : hull.vertices) push(a.hull_vertex, v.eigen());
-  for (const Vec3& n : hull.face_normals) push(a.hull_face_normal, n.eigen());
-  for (int v = 1; v <= vertices; ++v) {
-    a.hull_edge_start.push_back(first_edge + (hull.neighbours.empty() ? 0 : hull.first_neighbour[at(v)]));
-    a.hull_vertex_face_start.push_back(first_at + hull.first_vertex_face[at(v)]);
-  }
-  for (int f = 1; f <= faces; ++f) a.hull_loop_start.push_back(first_loop + hull.first_face_vertex[at(f)]);
-  append(hull.neighbours, 0, a.hull_edge);
-  append(hull.face_vertices, 0, a.hull_loop);
-  append(hull.vertex_faces, first_face, a.hull_vertex_face);
-  a.hull_start.push_back(a.hull_start.back() + vertices);
-  a.hull_face_start.push_back(first_face + faces);
-}
-
-bool is_cone(const ContactMaterial& material) {
-  return material.dimension > 3 || (material.dimension == 3 && material.friction[0] != material.friction[1]);
-}
-
-// Rows of rotation are measured in lengths of the smaller body that moves (sim/constraints/kind.cpp).
-void fill_cone(const Model& model, const ReferenceWeights& weights, const BackendPair& pair, gpu::ModelArrays& a) {
-  const int body_a = model.shapes[at(pair.shape_a)].body, body_b = model.shapes[at(pair.shape_b)].body;
-  const auto& mu = pair.material.friction;
-  a.pair_cone.push_back(mu[1] == mu[0] ? 1.0 : mu[1] / mu[0]);
-  a.pair_cone.insert(a.pair_cone.end(), mu.begin() + 2, mu.end());
-  a.pair_cone.push_back(rotation_length(model, weights, body_a, body_b));
-}
-
-void fill_pairs(const Model& model, const std::vector<BackendPair>& pairs, const ReferenceWeights& weights,
-                gpu::ModelArrays& a) {
-  std::vector<int> index(at(model.nshape), -1);
-  std::map<const TriangleMesh*, int> hulls;  // shapes of one mesh share it
-  const auto hull_of = [&](const Shape& shape) {
-    const auto [place, is_new] = hulls.try_emplace(shape.mesh.get(), static_cast<int>(hulls.size()));
-    if (is_new) fill_hull(*ConvexShape::make(shape).polytope(), a);
-    return place->second;
-  };
-  const auto shape_of = [&](int element) {
-    int& known = index[at(element)];
-    if (known >= 0) return known;
-    const ShapeElement& shape = model.shapes[at(element)];
-    known = a.sizes.shapes++;
-    a.shape_type.push_back(backend_shape(shape.shape.type));
-    a.shape_body.push_back(shape.body);
-    a.shape_element.push_back(element);
-    push(a.shape_pose, shape.pose);
-    push(a.shape_size, shape.shape.size);
-    a.shape_radius.push_back(ball_radius(shape.shape));
-    a.shape_hull.push_back(shape.shape.type == ShapeType::kMesh ? hull_of(shape.shape) : -1);
-    return known;
-  };
-  const auto mobility = [&](int element) {
-    const int body = model.shapes[at(element)].body;
-    const double length = weights.body_length[at(body)];
-    return weights.body[at(body)][0] + length * length * weights.body[at(body)][1];
-  };
-  const bool cones = std::any_of(pairs.begin(), pairs.end(), [](const BackendPair& p) { return is_cone(p.material); });
-  a.sizes.cones = cones ? 1 : 0;
-  for (const BackendPair& pair : pairs) {
-    a.pair_a.push_back(shape_of(pair.shape_a));
-    a.pair_b.push_back(shape_of(pair.shape_b));
-    a.pair_dimension.push_back(pair.material.dimension);
-    a.pair_friction.push_back(pair.material.friction[0]);
-    if (cones) fill_cone(model, weights, pair, a);
-    a.sizes.contact_rows = std::max(a.sizes.contact_rows, pair.material.dimension);
-    a.pair_restitution.push_back(pair.material.restitution);
-    a.pair_margin.push_back(pair.margin);
-    a.pair_gap.push_back(pair.gap);
-    a.pair_mobility.push_back(kImmovable * (mobility(pair.shape_a) + mobility(pair.shape_b)));
-    const int body_a = model.shapes[at(pair.shape_a)].body, body_b = model.shapes[at(pair.shape_b)].body;
-    const bool one_tree = model.body_kernels[at(body_a)].tree == model.body_kernels[at(body_b)].tree;
-    const double free = std::max(free_mobility(model, weights, body_a), free_mobility(model, weights, body_b));
-    a.pair_may_lock.push_back(one_tree || free < a.pair_mobility.back() ? 1 : 0);
-    if (gpu::is_iterated(a.shape_type[at(a.pair_a.back())], a.shape_type[at(a.pair_b.back())])) ++a.sizes.iterated;
-    a.sizes.pair_points += most_points(a.shape_type[at(a.pair_a.back())], a.shape_type[at(a.pair_b.back())]);
-  }
-  a.sizes.pairs = static_cast<int>(pairs.size());
 }
 
 int count_friction_rows(const gpu::ModelArrays& a) {
@@ -472,12 +371,16 @@ gpu::ModelArrays make_model_arrays(const Model& model, const SimulatorOptions& o
   gpu::ModelArrays a;
   fill_settings(model, options, a.settings);
   fill_bodies(model, a);
+  fill_compensation(model, a);
+  fill_mocap(model, a);
   fill_joints(model, weights, a);
   fill_dofs(model, a);
   fill_tendons(model, weights, a);
+  fill_tendon_springs(model, a);
   fill_equalities(model, weights, a);
   fill_actuators(model, weights, a);
   fill_pairs(model, pairs, weights, a);
+  fill_sensors(model, options, a);
   a.sizes.friction_rows = count_friction_rows(a);
   a.sizes.single_rows = count_single_rows(a);
   return a;

@@ -42,7 +42,16 @@ TEST_F(CommandLine, RunOnADeviceRefusesWhatItCannotDo) {
   EXPECT_EQ(world.exit_code, 2);
   EXPECT_THAT(world.error, HasSubstr("--world 2"));
   EXPECT_EQ(run("run stack:2 --device tpu").exit_code, 2);
-  EXPECT_THAT(run("run quadruped --device lanes").error, HasSubstr("does not support"));
+  EXPECT_THAT(run("run woodpecker --device lanes").error, HasSubstr("integrators"));
+}
+
+// Legs on a height field, with limited servos.
+TEST_F(CommandLine, RunOnADeviceStepsARobotOnAHeightField) {
+  const Outcome outcome = run("run quadruped --time 0.3 --device lanes --worlds 2 --json");
+  const json batch = json::parse(outcome.out)["batch"];
+  EXPECT_EQ(batch["lost"], 0) << outcome.error;
+  EXPECT_LE(batch["natv_p50"].get<double>(), 1e-3);
+  EXPECT_LT(batch["difference"].get<double>(), 0.1);
 }
 
 }  // namespace

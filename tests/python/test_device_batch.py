@@ -65,6 +65,68 @@ def test_arrays_look_into_the_batch() -> None:
         batch.q = np.zeros(3)
 
 
+SENSED = """
+<mujoco><option timestep="0.002"/>
+<asset><hfield name="hills" nrow="9" ncol="9" size="1 1 .1 .1" elevation="0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0
+0 0 .2 .2 .2 .2 .2 0 0  0 0 .2 .4 .4 .4 .2 0 0  0 0 .2 .4 .6 .4 .2 0 0  0 0 .2 .4 .4 .4 .2 0 0  0 0 .2 .2 .2 .2 .2 0 0
+0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0"/></asset>
+<worldbody><geom name="ground" type="hfield" hfield="hills"/>
+<body name="ball" pos=".1 .2 .4"><freejoint/><geom name="ball" type="sphere" size=".1" mass="1"/>
+<site name="skin" type="sphere" size=".11"/>
+<body name="arm" pos="0 0 .1" gravcomp="1"><joint name="hinge" axis="0 1 0" actuatorfrcrange="-.5 .5"/>
+<geom name="rod" type="capsule" fromto="0 0 0 .2 0 0" size=".02" mass=".2" contype="0" conaffinity="0"/></body></body>
+</worldbody>
+<actuator><motor name="turn" joint="hinge"/></actuator>
+<sensor><touch name="touch" site="skin"/><accelerometer name="felt" site="skin"/><gyro name="gyro" site="skin"/>
+<framepos name="at" objtype="body" objname="arm"/><jointpos name="angle" joint="hinge"/>
+<subtreecom name="com" body="ball"/></sensor></mujoco>
+"""
+
+
+def test_sensors_are_those_of_a_simulator_on_a_height_field() -> None:
+    model = ts.load_string(SENSED)
+    options = {"stabilisation": "baumgarte", "tolerance": 1e-9}
+    batch = ts.Batch(model, 2, device="lanes", most_sweeps=5000, **options)
+    sim = ts.Simulator(model, **options)
+    touched = 0
+    for k in range(300):
+        control = 0.2 * np.sin(0.1 * k)
+        batch.control = [control]
+        sim.control[:] = control
+        sim.state.q[:], sim.state.v[:] = batch.q[1], batch.v[1]
+        sim.step()
+        batch.step()
+        row = batch.observe()[1]
+        np.testing.assert_allclose(row, sim.sensors, rtol=1e-4, atol=1e-3)
+        touched += row[batch.sensor_columns["touch"]][0] > 0
+    assert touched > 50
+    assert batch.sensors.shape == (2, 14)
+    assert batch.sensor_columns["com"] == slice(11, 14)
+    batch.reset()
+    assert (batch.sensors == 0).all()
+
+
+def test_sensors_that_a_device_cannot_read_are_named() -> None:
+    text = SENSED.replace('<gyro name="gyro" site="skin"/>', '<rangefinder name="nose" site="skin"/>')
+    batch = ts.Batch(ts.load_string(text), 1, device="lanes")
+    batch.step()
+    with pytest.raises(ts.Error, match="rangefinder 'nose'"):
+        batch.observe()
+
+
+def test_worlds_with_shapes_of_their_own_size() -> None:
+    batch = ts.Batch(ts.load_string(BOX), 3, device="lanes")
+    assert batch.shapes == ["floor", "cube"]
+    sizes = batch.parameter("shape_size").reshape(3, 2, 3)
+    sizes[:, 1] *= np.array([[1.0], [0.5], [2.0]])
+    batch.set_parameter("shape_size", sizes)
+    batch.step(1000)
+    np.testing.assert_allclose(batch.q[:, 2], [0.1, 0.05, 0.2], atol=1e-3)
+    sizes[0, 0, 0] += 1.0
+    with pytest.raises(ts.Error, match="a plane, a hull or a height field"):
+        batch.set_parameter("shape_size", sizes)
+
+
 def test_parameters_of_worlds() -> None:
     model = ts.load_string(BOX)
     batch = ts.Batch(model, 3, device="lanes")

@@ -99,6 +99,9 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     }
     check(cudaGetLastError(), "step on the GPU");
   }
+  void observe() override {
+    if (sizes_.sensors > 0) launch_observe(launch(), stream_);
+  }
   void reset(const ResetRequest& request) override {
     ResetStates to{request.mask, request.q, request.v, request.noise_q, request.noise_v, request.seed};
     if (!request.in_batch_memory) {
@@ -223,6 +226,7 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
   model_.name = model_doubles_.back().data();
     TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
+    use_own_wrench(arrays, model_);
   }
 
   // The kernels of a step of a part, in order.

@@ -87,9 +87,9 @@ __device__ void for_worlds(int worlds, const WorkList& list, std::size_t local_b
 }
 
 // The stages on many worlds. `models(world)` is the model of a world.
-template <int kLanes, typename Models>
+template <int kLanes, bool kGeneral, typename Models>
 __device__ void tree_worlds(const Models& models, const BatchView& batch, const Place& place, const WorkList& list) {
-  for_worlds<kLanes, false>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
+  for_worlds<kLanes, kGeneral>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
     const auto& m = models(w);
     WorldState world = batch.world(m.sizes, w);
     run_tree(team, m, world, list.worlds != nullptr, place.memory(local, w));

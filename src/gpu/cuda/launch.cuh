@@ -32,6 +32,7 @@ void launch_check(const Launch& launch, const Work& work);
 // `memory`: `bytes` for each team.
 void launch_pass(const Launch& launch, const Work& work, char* memory, std::size_t bytes);
 void launch_third(const Launch& launch, const Work& work, char* memory, std::size_t bytes);
+void launch_observe(const Launch& launch, cudaStream_t stream);
 // Addresses of the GPU.
 void launch_reset(const Launch& launch, cudaStream_t stream, const ResetStates& to);
 

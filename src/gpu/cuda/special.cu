@@ -65,7 +65,7 @@ void SpecialKernels::launch(cudaStream_t stream, const SpecialLaunch& launch, co
 
 std::unique_ptr<SpecialKernels> make_special_kernels(const ModelArrays& arrays, SpecialShape shape, std::string& note) {
   if (is_general(arrays.sizes)) {
-    note = "of tables: the model has general contacts";
+    note = "of tables: the model has general contacts, tendon springs or mocap bodies";
     return nullptr;
   }
   std::string missing;

@@ -32,8 +32,8 @@ __device__ Place special_place(const SpecialLaunch& launch, const Pool& pool) {
 using namespace touchstone::gpu;
 
 TOUCHSTONE_KERNEL(Tree) special_tree(const SpecialLaunch launch, const WorkList /*next*/) {
-  tree_worlds<special::kTreeLanes>(SpecialModels{launch.batch.parameters}, launch.batch,
-                                   special_place<TreeStage>(launch, kRoom), {});
+  tree_worlds<special::kTreeLanes, false>(SpecialModels{launch.batch.parameters}, launch.batch,
+                                          special_place<TreeStage>(launch, kRoom), {});
 }
 
 TOUCHSTONE_KERNEL(Loop) special_loops(const SpecialLaunch launch, const WorkList /*next*/) {
