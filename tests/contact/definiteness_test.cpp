@@ -78,7 +78,9 @@ TEST(Definiteness, AgreesWithEigenvaluesOfSmallProblems) {
       return check_definiteness(M, scratch).usable();
     };
     EXPECT_TRUE(shifted(-0.9e-5)) << dual.nrow();
-    if (dual.nrow() <= 48) EXPECT_FALSE(shifted(-1.2e-5)) << dual.nrow();
+    if (dual.nrow() <= 48) {
+      EXPECT_FALSE(shifted(-1.2e-5)) << dual.nrow();
+    }
   }
   EXPECT_GT(few, 15);
 }
