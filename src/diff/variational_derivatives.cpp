@@ -142,8 +142,7 @@ VariationalDerivatives::VariationalDerivatives(const Model& model)
       end_(model),
       gravity_(model),
       zero_(VectorX::Zero(model.nv)),
-      gravity_force_(zero_),
-      scratch_(zero_) {
+      gravity_force_(zero_) {
   for (int j = 0; j < model.njoint; ++j) {
     const JointType type = model.joints[at(j)].type;
     if (type == JointType::kFree) rotations_.push_back(model.joint_dof[at(j)] + 3);
@@ -181,6 +180,64 @@ void VariationalDerivatives::add_springs(const Model& model, const Parameters& p
   }
 }
 
+// I, and what it changes by with w and all columns.
+void VariationalDerivatives::differentiate_impulse(const Model& model, const Parameters& parameters, double h,
+                                                   const VectorX& w, const MatrixX& by, const MatrixX& by_end) {
+  const int nv = model.nv;
+  impulse_ += h * middle_.gradient;
+  rnea_derivatives(model, parameters, at_.q, zero_, zero_, data_, gravity_, {}, Kinematics::kKnown);
+  gravity_force(model, parameters, data_, gravity_force_);
+  impulse_ -= h * gravity_force_;
+  by_middle_ = h * (middle_.gradient_by_q - gravity_.dtau_dq);
+  add_springs(model, parameters, h, impulse_);
+
+  // q_m and q1 by w, and by q0.
+  middle_by_w_ = 0.5 * h * MatrixX::Identity(nv, nv);
+  end_by_w_ = h * MatrixX::Identity(nv, nv);
+  middle_by_q_ = end_by_q_ = MatrixX::Identity(nv, nv);
+  for (const int i : rotations_) {
+    const Vector3 x = 0.5 * h * w.segment<3>(i);
+    middle_by_w_.block<3, 3>(i, i) = 0.5 * h * right_jacobian(x);
+    middle_by_q_.block<3, 3>(i, i) = back_turn(x);
+    end_by_w_.block<3, 3>(i, i) = h * right_jacobian(2.0 * x);
+    end_by_q_.block<3, 3>(i, i) = back_turn(2.0 * x);
+  }
+  impulse_w_.noalias() = by_middle_ * middle_by_w_;
+  impulse_w_ += h * middle_.gradient_by_v + 2.0 * by_end;
+  impulse_x_ = by;
+  impulse_x_.leftCols(nv).noalias() += by_middle_ * middle_by_q_;
+  impulse_x_.middleCols(nv, nv) -= by_end;
+}
+
+// E by w and all columns, and p1 at constant w and by w.
+void VariationalDerivatives::differentiate_balance(const Model& model, double h, const VectorX& w) {
+  const int nv = model.nv;
+  const MatrixX P_q = middle_.momentum_by_q * middle_by_q_;
+  MatrixX P_w = middle_.momentum_by_v;
+  P_w.noalias() += middle_.momentum_by_q * middle_by_w_;
+  MatrixX p0 = MatrixX::Zero(nv, impulse_x_.cols());
+  p0.leftCols(nv) = start_.momentum_by_q;
+  p0.middleCols(nv, nv) = start_.momentum_by_v;
+  E_w_ = P_w - 0.5 * impulse_w_;
+  E_x_ = -p0 - 0.5 * impulse_x_;
+  E_x_.leftCols(nv) += P_q;
+  p1_ = p0 + impulse_x_;
+  p1_w_ = impulse_w_;
+  for (const int i : rotations_) {
+    const Vector3 x = 0.5 * h * w.segment<3>(i), P = middle_.momentum.segment<3>(i), p = start_.momentum.segment<3>(i),
+                  f = impulse_.segment<3>(i);
+    const Matrix3 stretch = stretched_matrix(x), half = half_carried_matrix(x), turn = back_turn(x);
+    E_w_.middleRows<3>(i) = stretch * P_w.middleRows<3>(i) - half * impulse_w_.middleRows<3>(i);
+    E_w_.block<3, 3>(i, i) += 0.5 * h * (stretched_rate(x, P) - back_turn_rate(x, p) - half_carried_rate(x, f));
+    E_x_.middleRows<3>(i) = -turn * p0.middleRows<3>(i) - half * impulse_x_.middleRows<3>(i);
+    E_x_.block(i, 0, 3, nv) += stretch * P_q.middleRows<3>(i);
+    const Vector3 carried = turn * p + f;
+    p1_.middleRows<3>(i) = turn * (turn * p0.middleRows<3>(i) + impulse_x_.middleRows<3>(i));
+    p1_w_.middleRows<3>(i) = turn * impulse_w_.middleRows<3>(i);
+    p1_w_.block<3, 3>(i, i) += 0.5 * h * (back_turn_rate(x, carried) + turn * back_turn_rate(x, p));
+  }
+}
+
 bool VariationalDerivatives::compute(const Model& model, const Parameters& parameters, const State& start, double h,
                                      const VectorX& w, const VectorX& v1, const VectorX& impulse,
                                      const MatrixX& impulse_by, const MatrixX& impulse_by_end) {
@@ -194,62 +251,14 @@ bool VariationalDerivatives::compute(const Model& model, const Parameters& param
   integrate(model, start.q, w, 0.5 * h, at_.q);
   forward_kinematics(model, parameters, at_, data_);
   middle_.compute(model, parameters, w, data_);
-
-  // I, and what it changes by with q_m.
-  VectorX I = impulse + h * middle_.gradient;
-  rnea_derivatives(model, parameters, at_.q, zero_, zero_, data_, gravity_, {}, Kinematics::kKnown);
-  gravity_force(model, parameters, data_, gravity_force_);
-  I -= h * gravity_force_;
-  by_middle_ = h * (middle_.gradient_by_q - gravity_.dtau_dq);
-  add_springs(model, parameters, h, I);
-
-  // q_m by w, and by q0 (`carried`: exp(-z), the transpose of which takes columns).
-  middle_by_w_.setIdentity(nv, nv);
-  middle_by_w_ *= 0.5 * h;
-  MatrixX carried = MatrixX::Identity(nv, nv), end_by_w = h * MatrixX::Identity(nv, nv), end_by_q = carried;
-  for (const int i : rotations_) {
-    const Vector3 x = 0.5 * h * w.segment<3>(i);
-    middle_by_w_.block<3, 3>(i, i) = 0.5 * h * right_jacobian(x);
-    carried.block<3, 3>(i, i) = back_turn(x);
-    end_by_w.block<3, 3>(i, i) = h * right_jacobian(2.0 * x);
-    end_by_q.block<3, 3>(i, i) = back_turn(2.0 * x);
-  }
-  impulse_w_.noalias() = by_middle_ * middle_by_w_;
-  impulse_w_ += h * middle_.gradient_by_v + 2.0 * impulse_by_end;
-  impulse_x_ = impulse_by;
-  impulse_x_.leftCols(nv).noalias() += by_middle_ * carried;
-  impulse_x_.middleCols(nv, nv) -= impulse_by_end;
-
-  // E_w, and E by all columns.
-  MatrixX P_w = middle_.momentum_by_v, P_q = middle_.momentum_by_q * carried;
-  P_w.noalias() += middle_.momentum_by_q * middle_by_w_;
-  MatrixX p0(nv, impulse_by.cols());
-  p0.setZero();
-  p0.leftCols(nv) = start_.momentum_by_q;
-  p0.middleCols(nv, nv) = start_.momentum_by_v;
-  E_w_ = P_w - 0.5 * impulse_w_;
-  E_x_ = -p0 - 0.5 * impulse_x_;
-  E_x_.leftCols(nv) += P_q;
-  p1_ = p0 + impulse_x_;
-  MatrixX p1_w = impulse_w_;
-  for (const int i : rotations_) {
-    const Vector3 x = 0.5 * h * w.segment<3>(i), P = middle_.momentum.segment<3>(i), p = start_.momentum.segment<3>(i),
-                  f = I.segment<3>(i);
-    const Matrix3 stretch = stretched_matrix(x), half = half_carried_matrix(x), turn = back_turn(x);
-    E_w_.middleRows<3>(i) = stretch * P_w.middleRows<3>(i) - half * impulse_w_.middleRows<3>(i);
-    E_w_.block<3, 3>(i, i) += 0.5 * h * (stretched_rate(x, P) - back_turn_rate(x, p) - half_carried_rate(x, f));
-    E_x_.middleRows<3>(i) = -turn * p0.middleRows<3>(i) - half * impulse_x_.middleRows<3>(i);
-    E_x_.block(i, 0, 3, nv) += stretch * P_q.middleRows<3>(i);
-    const Vector3 carried_momentum = turn * p + f;
-    p1_.middleRows<3>(i) = turn * (turn * p0.middleRows<3>(i) + impulse_x_.middleRows<3>(i));
-    p1_w.middleRows<3>(i) = turn * impulse_w_.middleRows<3>(i);
-    p1_w.block<3, 3>(i, i) += 0.5 * h * (back_turn_rate(x, carried_momentum) + turn * back_turn_rate(x, p));
-  }
+  impulse_ = impulse;
+  differentiate_impulse(model, parameters, h, w, impulse_by, impulse_by_end);
+  differentiate_balance(model, h, w);
   dw = E_w_.partialPivLu().solve(-E_x_);
   // M(q1) dv1 = dp1 - d(M v1)/dq dq1.
-  p1_.noalias() += p1_w * dw;
-  p1_.noalias() -= end_.momentum_by_q * end_by_w * dw;
-  p1_.leftCols(nv).noalias() -= end_.momentum_by_q * end_by_q;
+  p1_w_.noalias() -= end_.momentum_by_q * end_by_w_;
+  p1_.noalias() += p1_w_ * dw;
+  p1_.leftCols(nv).noalias() -= end_.momentum_by_q * end_by_q_;
   dv1 = end_.momentum_by_v.ldlt().solve(p1_);
   return dw.allFinite() && dv1.allFinite();
 }

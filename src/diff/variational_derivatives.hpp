@@ -48,14 +48,17 @@ class VariationalDerivatives {
 
  private:
   void add_springs(const Model& model, const Parameters& parameters, double h, VectorX& impulse);
+  void differentiate_impulse(const Model& model, const Parameters& parameters, double h, const VectorX& w,
+                             const MatrixX& by, const MatrixX& by_end);
+  void differentiate_balance(const Model& model, double h, const VectorX& w);
 
   Data data_;
   State at_;
   KineticDerivatives start_, middle_, end_;
   InverseDynamicsDerivatives gravity_;
-  VectorX zero_, gravity_force_, scratch_;
-  MatrixX by_middle_, E_w_, E_x_, impulse_w_, impulse_x_, p1_, middle_by_w_;
-  RowMatrixX rows_;
+  VectorX zero_, gravity_force_, impulse_;
+  MatrixX by_middle_, middle_by_w_, middle_by_q_, end_by_w_, end_by_q_;
+  MatrixX impulse_w_, impulse_x_, E_w_, E_x_, p1_w_, p1_;
   std::vector<int> rotations_;  // the first of three dofs of each
 };
 

@@ -61,17 +61,7 @@ auto guarded(BackendFault* fault, const Work& work) noexcept -> decltype(work())
 
 inline WorldBatch& batch_behind(void* batch) { return *static_cast<WorldBatch*>(batch); }
 
-// The table of the batches that kMake makes. A library that is loaded exports a function kBackendEntry that returns
-// one.
-template <std::unique_ptr<WorldBatch> (*kMake)(ModelArrays, int, const BatchOptions&)>
-BackendTable make_backend_table() {
-  BackendTable t;
-  t.make = [](const char* arrays, std::size_t bytes, int worlds, const BatchOptions* options,
-              BackendFault* f) -> void* {
-    return guarded(f, [&]() -> WorldBatch* {
-      return kMake(unpack_model_arrays(std::string(arrays, bytes)), worlds, *options).release();
-    });
-  };
+inline void add_step_calls(BackendTable& t) {
   t.destroy = [](void* b) { delete static_cast<WorldBatch*>(b); };
   t.step = [](void* b, int count, BackendFault* f) { guarded(f, [&] { batch_behind(b).step(count); }); };
   t.observe = [](void* b, BackendFault* f) { guarded(f, [&] { batch_behind(b).observe(); }); };
@@ -86,6 +76,25 @@ BackendTable make_backend_table() {
     const std::string all = batch_behind(b).kernels();
     std::strncpy(text->text, all.c_str(), sizeof text->text - 1);
   };
+  t.use_stream = [](void* b, void* stream, BackendFault* f) {
+    guarded(f, [&] { batch_behind(b).use_stream(stream); });
+  };
+  t.synchronize = [](void* b, BackendFault* f) { guarded(f, [&] { batch_behind(b).synchronize(); }); };
+  t.impulses = [](void* b, int world, int room, std::int64_t* keys, double* impulses, BackendFault* f) -> int {
+    return guarded(f, [&] {
+      const WorldImpulses found = batch_behind(b).impulses(world);
+      const int count = static_cast<int>(found.key.size());
+      const auto width = static_cast<std::size_t>(impulse_width(batch_behind(b).sizes()));
+      for (std::size_t k = 0; k < found.key.size() && k < static_cast<std::size_t>(room); ++k) {
+        keys[k] = found.key[k];
+        std::memcpy(impulses + width * k, found.impulse.data() + width * k, width * sizeof(double));
+      }
+      return count;
+    });
+  };
+}
+
+inline void add_field_calls(BackendTable& t) {
   t.write = [](void* b, int field, const double* x, BackendFault* f) {
     guarded(f, [&] { batch_behind(b).write(static_cast<BatchField>(field), x); });
   };
@@ -109,22 +118,21 @@ BackendTable make_backend_table() {
   t.parameter_data = [](void* b, int p, BackendFault* f) -> double* {
     return guarded(f, [&] { return batch_behind(b).parameter_data(static_cast<WorldParameter>(p)); });
   };
-  t.use_stream = [](void* b, void* stream, BackendFault* f) {
-    guarded(f, [&] { batch_behind(b).use_stream(stream); });
-  };
-  t.synchronize = [](void* b, BackendFault* f) { guarded(f, [&] { batch_behind(b).synchronize(); }); };
-  t.impulses = [](void* b, int world, int room, std::int64_t* keys, double* impulses, BackendFault* f) -> int {
-    return guarded(f, [&] {
-      const WorldImpulses found = batch_behind(b).impulses(world);
-      const int count = static_cast<int>(found.key.size());
-      const auto width = static_cast<std::size_t>(impulse_width(batch_behind(b).sizes()));
-      for (std::size_t k = 0; k < found.key.size() && k < static_cast<std::size_t>(room); ++k) {
-        keys[k] = found.key[k];
-        std::memcpy(impulses + width * k, found.impulse.data() + width * k, width * sizeof(double));
-      }
-      return count;
+}
+
+// The table of the batches that kMake makes. A library that is loaded exports a function kBackendEntry that returns
+// one.
+template <std::unique_ptr<WorldBatch> (*kMake)(ModelArrays, int, const BatchOptions&)>
+BackendTable make_backend_table() {
+  BackendTable t;
+  t.make = [](const char* arrays, std::size_t bytes, int worlds, const BatchOptions* options,
+              BackendFault* f) -> void* {
+    return guarded(f, [&]() -> WorldBatch* {
+      return kMake(unpack_model_arrays(std::string(arrays, bytes)), worlds, *options).release();
     });
   };
+  add_step_calls(t);
+  add_field_calls(t);
   return t;
 }
 
