@@ -206,6 +206,7 @@ class StoredBatch : public WorldBatch {
         if (parameter == WorldParameter::kShapeSize && x != own[i] &&
             ball_radius(shape_type_[i / 3], &own[i - i % 3]) < 0.0)
           fail("it is of a plane, a hull or a height field, whose sizes are the model's");
+        if (parameter == WorldParameter::kShapeSize && x == 0.0 && own[i] > 0.0) fail("give a positive size");
       }
     }
   }

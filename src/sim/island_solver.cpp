@@ -348,6 +348,8 @@ void IslandSolver::solve_island(int index, int thread, const Step& step) {
 bool IslandSolver::has_loop_factors() const {
   for (int i = 0; i < islands_.count(); ++i) {
     const Work& work = *work_[at(i)];
+    if (islands_[i].blocks.empty()) continue;
+    if (work.status == SolveStatus::kInvalidProblem) return false;  // its rows were not made
     const std::vector<BlockType>& types = islands_[i].problem.blocks.type;
     const bool has_equalities = std::find(types.begin(), types.end(), BlockType::kEquality) != types.end();
     if (has_equalities && !work.elimination.has_factor() && !work.long_trees.has_factor()) return false;

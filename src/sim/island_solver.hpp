@@ -59,7 +59,7 @@ class IslandSolver {
   ThreadPool* pool() const { return pool_.get(); }
   const TreeIslands& islands() const { return islands_; }
   const CatalogueEntry& entry() const { return *entry_; }
-  // Whether a problem without the contacts that stay open has the same solutions.
+  // Contacts that stay open may be left out: for `auto`, whose law is exact, with the warm start that tells of them.
   bool may_leave_out() const { return rest_options_ != nullptr && solver_options_->warm_start; }
   // Of one island, after solve_island.
   SolveStatus status(int island) const { return work_[static_cast<std::size_t>(island)]->status; }

@@ -22,7 +22,7 @@ namespace touchstone {
 struct TreeIsland {
   std::vector<int> blocks;               // in Constraints::list, ascending
   std::vector<int> left_out;             // blocks that are not in the problem, ascending
-  std::vector<int> trees;                // that have constraints, ascending
+  std::vector<int> trees;                // with constraints in its problem, ascending
   ContactProblem problem;                // of these blocks, the dual view
   PrimalData primal;                     // of the same step, after build_primal
   std::shared_ptr<TreeInertia> inertia;  // of the primal view

@@ -15,7 +15,7 @@ constexpr double kHeldByLoops = 1e-6;
 
 constexpr double kCompliant = 1e-6;  // R over G of a block: above it the compliance is one of the model
 constexpr double kRepeated = 1e-7;   // of the impulses: a smaller share in rows that repeat each other is left
-constexpr int kMostCorrections = 2;  // of the proximal term
+constexpr int kMostRefinements = 2;  // of the proximal term
 
 // m numbers; most blocks have one or three rows, and a call would take longer than the copy.
 void copy_rows(const double* from, int m, double* __restrict to) {
@@ -203,7 +203,7 @@ bool LoopElimination::correct(double limit) {
   auto x = x_.head(equal_rows_);
   change_ = x;
   double repeated = 0.0;  // P x_1
-  for (int k = 0; k < kMostCorrections && (k == 0 || motion(proximal_, change_.data()) > limit); ++k) {
+  for (int k = 0; k < kMostRefinements && (k == 0 || motion(proximal_, change_.data()) > limit); ++k) {
     change_.array() *= proximal_.array();
     solve(change_.data());
     if (k == 0) repeated = change_.lpNorm<Eigen::Infinity>();

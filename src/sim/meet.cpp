@@ -29,8 +29,7 @@ bool meet(StepContext& s) {
     s.report.times.collision += s.clock.lap();
     if (!found) break;
     if (wake(s)) return true;
-    s.report.status = StepStatus::kOk;
-    s.report.residuals = Residuals();
+    s.report.forget_solve();
     assemble(s);
     solve(s);
     bound_servos(s);

@@ -98,6 +98,13 @@ void EventReport::add_earlier(const EventReport& earlier) {
   fallbacks += earlier.fallbacks;
 }
 
+void StepReport::forget_solve() {
+  status = StepStatus::kOk;
+  residuals = Residuals();
+  shift = 0.0;
+  worst.clear();
+}
+
 void StepReport::merge_earlier(const StepReport& earlier) {
   status = std::max(status, earlier.status);
   iterations += earlier.iterations;

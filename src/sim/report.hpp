@@ -166,6 +166,8 @@ struct StepReport {
   StepWarnings warnings;
   StageTimes times;
 
+  // Before a problem of the same step is solved again: what counts is how that ends.
+  void forget_solve();
   // Several substeps as one: counts and contacts of the last, the worst of all residuals, sums of times and work.
   void merge_earlier(const StepReport& earlier);
 };

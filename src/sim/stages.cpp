@@ -116,12 +116,21 @@ void clear_impulses(StepContext& s) {
   s.u.setConstant(std::numeric_limits<double>::quiet_NaN());
 }
 
+namespace {
+
+// Impulses and velocities that the solver starts from.
+void take_warm_start(StepContext& s) {
+  clear_impulses(s);
+  if (s.options.warm_start) s.cache.recall(s.constraints, s.contacts(), s.lambda, s.u);
+}
+
+}  // namespace
+
 void assemble(StepContext& s) {
   s.clock.start();
   assemble_constraints(s.constraint_step(), s.constraints);
   if (!s.data.long_trees.used) solve_constraint_rows(s.model, s.data.scope, s.data.L, s.data.D_inverse, s.constraints);
-  clear_impulses(s);
-  if (s.options.warm_start) s.cache.recall(s.constraints, s.contacts(), s.lambda, s.u);
+  take_warm_start(s);
   s.report.constraints = s.constraints.count();
   s.report.rows = s.constraints.rows();
   s.report.times.assembly += s.clock.lap();
@@ -153,11 +162,11 @@ void solve(StepContext& s) {
   const bool leaves_out = may_leave_out && s.left_out.choose(s.constraints, s.lambda, s.u, s.h);
   if (s.constraints.count() > 0) solve_islands(s);
   s.rules.advance_velocity(s);
-  if (leaves_out &&
-      (s.report.status != StepStatus::kOk || !s.left_out.stays_open(s.model, s.constraints, s.v_next, s.u))) {
+  const bool has_failed = s.report.status != StepStatus::kOk;
+  if (leaves_out && (has_failed || !s.left_out.stays_open(s.model, s.constraints, s.v_next, s.u))) {
     s.left_out.clear();
-    s.report.status = StepStatus::kOk;
-    s.report.residuals = Residuals();
+    s.report.forget_solve();
+    if (has_failed) take_warm_start(s);
     solve_islands(s);
     s.rules.advance_velocity(s);
   }

@@ -95,8 +95,7 @@ void bound_servos(StepContext& s, const Refine& refine) {
   constexpr int kRounds = 4;
   for (int i = 0; i < kRounds && find_exceeding_servos(s); ++i) {
     refine();
-    s.report.status = StepStatus::kOk;
-    s.report.residuals = Residuals();
+    s.report.forget_solve();
     assemble(s);
     solve(s);
   }

@@ -163,16 +163,33 @@ struct OneWorld {
         control(at(arrays.sizes.nu)),
         force(at(arrays.sizes.nv)),
         key(at(pool.blocks)),
-        impulse(6 * at(pool.blocks)) {
-    view = {1,      pool.blocks, q.data(),       v.data(),  activation.data(), control.data(), force.data(),
-            &natv,  &time,       &status,        &contacts, &sweeps,           &since,         &reach,
-            &count, key.data(),  impulse.data(), {}};
+        impulse(6 * at(pool.blocks)),
+        sensors(at(arrays.sizes.sensor_numbers)) {
+    view = {1,
+            pool.blocks,
+            q.data(),
+            v.data(),
+            activation.data(),
+            control.data(),
+            force.data(),
+            &natv,
+            &time,
+            &status,
+            &contacts,
+            &sweeps,
+            &since,
+            &reach,
+            &count,
+            key.data(),
+            impulse.data(),
+            sensors.data(),
+            {}};
   }
   std::vector<double> q, v, activation, control, force;
   double natv = 0.0, time = 0.0, since = 0.0, reach = 0.0;
   int status = 0, contacts = 0, sweeps = 0, count = 0;
   std::vector<std::int64_t> key;
-  std::vector<double> impulse;
+  std::vector<double> impulse, sensors;
   gpu::BatchView view;
 };
 
@@ -208,6 +225,8 @@ void expect_same_steps(const Model& model, const State& start, std::mt19937_64& 
     const double tolerance = a.status == 0 && a.natv < 1e-9 ? 1e-8 : 1e-4;
     for (std::size_t i = 0; i < a.v.size(); ++i)
       ASSERT_NEAR(a.v[i], b.v[i], tolerance * (1.0 + std::abs(a.v[i]))) << "dof " << i << ", step " << k;
+    for (std::size_t i = 0; i < a.sensors.size() && tolerance < 1e-7; ++i)
+      ASSERT_NEAR(a.sensors[i], b.sensors[i], 1e-5 * (1.0 + std::abs(a.sensors[i]))) << "sensor number " << i;
     for (std::size_t i = 0; i < a.v.size(); ++i) moved += std::abs(a.v[i]);
   }
   EXPECT_GT(moved, 1.0);

@@ -48,8 +48,7 @@ void MoreauMidpoint::settle_bias(StepContext& s) {
   other_force_ -= s.data.smooth_force;
   mean_ = s.state.v;
   for (int round = 0; round < kMostRounds && take_bias_at_mean(s); ++round) {
-    s.report.status = StepStatus::kOk;
-    s.report.residuals = Residuals();
+    s.report.forget_solve();
     stage::assemble(s);
     stage::solve(s);
     stage::bound_servos(s);

@@ -57,8 +57,7 @@ bool VariationalMidpoint::refine(StepContext& s) {
 }
 
 void VariationalMidpoint::solve_again(StepContext& s) {
-  s.report.status = StepStatus::kOk;
-  s.report.residuals = Residuals();
+  s.report.forget_solve();
   stage::assemble(s);
   stage::solve(s);
   stage::bound_servos(s, [&] { refine(s); });

@@ -260,8 +260,10 @@ void CompliancePath::offer_slide(int i, double& length, Crossing& next) const {
   const double b = outward * 2.0 * (z_.segment(r, n).dot(direction_.segment(r, n)) - mu2 * z_[last] * direction_[last]);
   const double c = outward * (z_.segment(r, n).squaredNorm() - mu2 * z_[last] * z_[last]);
   double way = kInfinite;
-  if (c >= 0.0 || i == last_.block) {  // on the border: it may leave at once, or come back
-    if (b > 0.0 && i != last_.block) way = 0.0;
+  // The facet that z is on may be this cone, or that of contacts that close.
+  const bool has_crossed = i == last_.block && !normal_.segment(r, n).isZero(0.0);
+  if (c >= 0.0 || has_crossed) {  // on the border: it may leave at once, or come back
+    if (b > 0.0 && !has_crossed) way = 0.0;
     if (b < 0.0 && a > 0.0) way = -b / a;
   } else if (const double discriminant = b * b - 4.0 * a * c; discriminant >= 0.0) {
     const double q = -0.5 * (b + std::copysign(std::sqrt(discriminant), b));
@@ -355,6 +357,7 @@ bool CompliancePath::take_step() {
   double length = longest_step(sign, next);
   size_ = 1.0 + z_.lpNorm<Eigen::Infinity>();
   for (int k = 0; k < kHalvings; ++k) {
+    if (k > 0 && (steps_ >= settings_.max_steps || settings_.deadline.passed())) return false;
     trial_ = z_ + length * direction_;
     trial_eps_ = eps_ + sign * length;
     const bool ends = sign < 0.0 && next.block < 0 && trial_eps_ <= kEnd;
