@@ -121,7 +121,7 @@ TEST_F(CommandLine, RunRefusesBadInput) {
   expect_error(run("view text.h5 --html x.html"), "text.h5");
   expect_error(run("export stack"), "--arrays FILE");
   expect_error(run("export stack --csv t --arrays a"), "--arrays FILE");
-  expect_error(run("export quadruped --arrays a"), "height field");
+  expect_error(run("export convex/conveyor --arrays a"), "compliant contact");
   expect_error(run("export stack --arrays no/such/folder/a"), "no/such/folder/a");
   expect_error(run("export stack --arrays a --states a"), "--states");
 }
