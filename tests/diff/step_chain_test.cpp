@@ -1,4 +1,6 @@
 // Derivatives of steps that are made of substeps, and of steps in which something sleeps.
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -156,6 +158,25 @@ TEST(SubstepDerivatives, Refuse) {
   looped.step();
   StepDerivatives e(*bound);
   EXPECT_THROW(e.compute(looped), Error);
+}
+
+// No derivatives of a step that has no end: neither of its first substeps, nor of what was computed before.
+TEST(SubstepDerivatives, RefuseStepsThatDiverge) {
+  const ModelPtr model = load_mjcf_string(kSlider);
+  for (const int substeps : {1, 2, 4}) {
+    for (const double push : {1e300, 8e11}) {  // in the first substep, or later
+      Simulator sim(model, in_parts(substeps));
+      sim.step();
+      StepDerivatives d(*model);
+      d.compute(sim);
+      sim.input().control[0] = push;
+      sim.step(100);
+      ASSERT_EQ(sim.report().status, StepStatus::kDiverged) << push;
+      EXPECT_THROW(d.compute(sim), Error) << substeps;
+      EXPECT_THROW(d.linearise(sim), Error) << substeps;
+      EXPECT_THROW(StepDerivatives(*model).compute(sim), Error) << substeps;
+    }
+  }
 }
 
 // --- sleep ---
