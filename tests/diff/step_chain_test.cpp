@@ -130,6 +130,32 @@ TEST(SubstepDerivatives, LeaveTheSimulatorAsItWas) {
   }
 }
 
+// They are those of the step as it was made, with the controls of that time.
+TEST(SubstepDerivatives, OfAStepWhoseControlsHaveChangedSince) {
+  const ModelPtr model = load_mjcf_string(
+      R"(<mujoco><worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 0.1"><joint name="x" type="slide" axis="1 0 0"/>
+         <joint type="slide" axis="0 0 1"/><joint type="hinge" axis="0 1 0" name="r"/><geom size="0.1" mass="1"/></body></worldbody>
+         <actuator><general joint="r" gainprm="1 2" gaintype="affine" biastype="affine" biasprm="0 0 -0.1"/></actuator></mujoco>)");
+  const SimulatorOptions options = in_parts(3);
+  Simulator asked(model, options), other(model, options);
+  StepDerivatives d(*model), e(*model);
+  for (int i = 0; i < 20; ++i) {
+    for (Simulator* sim : {&asked, &other}) {
+      sim->input().control[0] = 3.0 * std::cos(0.7 * i);
+      sim->step();
+    }
+    e.compute(other);
+    asked.input().control[0] = -5.0;
+    d.compute(asked);
+    ASSERT_EQ(asked.input().control[0], -5.0);
+    ASSERT_EQ(d.A, e.A) << i;
+    ASSERT_EQ(d.B, e.B) << i;
+    ASSERT_EQ(asked.state().q, other.state().q) << i;
+    ASSERT_EQ(asked.state().v, other.state().v) << i;
+    ASSERT_EQ(asked.impulses(), other.impulses()) << i;
+  }
+}
+
 TEST(SubstepDerivatives, AllocateNothingWhenWarm) {
   if (!AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
   const ModelPtr model = load_mjcf_string(kScenes[0].xml);
