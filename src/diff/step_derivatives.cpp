@@ -158,7 +158,7 @@ void StepDerivatives::linearise_part(const StepContext& step) {
     main_.rows().middleCols(model_.nv, model_.nv) += main_.J();  // v' = v + A^-1 (..)
   }
   if (has_laws) {
-    main_.close_laws(model_, laws_);
+    main_.close_laws(model_, laws_, asleep_);
   } else {
     main_.close(model_, c, law, step.data.L, step.data.D_inverse, lambda_.view(), step.v_next, kModeShare);
     add_coupling_rates(step);
