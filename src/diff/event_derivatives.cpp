@@ -25,6 +25,14 @@ constexpr std::pair<double, double> kDifferences[] = {{1.0, -1.0 / 6.0}, {0.5, 4
   throw Error("derivatives of a step of the integrator 'event' are not available: {}", what);
 }
 
+void refuse_time_stepping(const EventReport& report) {
+  if (report.fallbacks == 0) return;
+  throw Error(
+      "derivatives of a step of the integrator 'event' are not available where part of it is made by time stepping "
+      "({})",
+      to_string(report.why));
+}
+
 // The simulator keeps them.
 std::shared_ptr<const CollisionModel> borrowed(const CollisionModel& shapes) {
   return {std::shared_ptr<const CollisionModel>(), &shapes};
@@ -126,23 +134,22 @@ void EventDerivatives::compute(const StepContext& step, const StepParameters& th
                                MatrixX& C) {
   const Model& model = step.model;
   const int nv = model.nv, na = model.na, nu = model.nu, nx = 2 * nv + na;
+  refuse_time_stepping(step.report.events);
   work_ = std::make_unique<Work>(step, theta);
   Work& w = *work_;
   w.s.parameters = step.parameters;
   w.s.input = step.input;
   w.s.state = step.before;
+  w.s.before = step.before;  // mocap bodies that move are left to time stepping: here they have stayed
+  w.s.has_before = true;
+  w.s.next_part = step.part_before;
   w.s.h = step.h;
   w.theta_values = theta.read(step.parameters);
   w.X.setIdentity(2 * nv, nx + nu + theta.size());
   w.rule.set_watcher(this);
   w.rule.step(w.s);
   if (w.s.report.status == StepStatus::kDiverged) refuse_event_step("the step has diverged");
-  if (w.s.report.events.fallbacks > 0) {
-    throw Error(
-        "derivatives of a step of the integrator 'event' are not available where part of it is made by time "
-        "stepping ({})",
-        to_string(w.s.report.events.why));
-  }
+  refuse_time_stepping(w.s.report.events);
   const MatrixX& X = w.is_at_event ? w.before_event : w.X;
   A.topRows(2 * nv) = X.leftCols(nx);
   B.topRows(2 * nv) = X.middleCols(nx, nu);
