@@ -74,8 +74,13 @@ TEST(EventDerivatives, OfABlockThatStops) {
     sim.reset(state);
     sim.step();
     ASSERT_NEAR(sim.state().v[0], 0.0, 1e-9);
-    StepDerivatives d(*model, {.frictions = {0}});
+    StepDerivatives d(*model, {.frictions = {0, 1}});
     d.compute(sim);
+    // Both surfaces of a tie decide, as their friction grows.
+    for (const int shape : {0, 1}) {
+      EXPECT_NEAR(d.C(0, shape), -v0 * v0 / (2.0 * mu * mu * kGravity), 1e-6);
+      EXPECT_NEAR(d.C(2, shape), 0.0, 1e-6);
+    }
     EXPECT_NEAR(d.A(0, 0), 1.0, 1e-7);
     EXPECT_NEAR(d.A(2, 0), 0.0, 1e-7);
     EXPECT_NEAR(d.A(0, 2), v0 / (mu * kGravity), 1e-6);
@@ -144,6 +149,36 @@ TEST(EventDerivatives, OfRandomThrows) {
   }
   EXPECT_GE(events, 12);
   EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
+}
+
+// A ball of 10 g that slides: w' = w + mu m g r h / I about y, and its velocity does not depend on its inertia.
+TEST(EventDerivatives, OfASmallBallByItsInertia) {
+  const double h = 0.005, mu = 0.3, m = 0.01, r = 0.01, I = 0.4 * m * r * r;
+  const ModelPtr model = load_mjcf_string(
+      world(fmt::format("<geom type='plane' size='5 5 1' friction='{}'/><body pos='0 0 {}'><joint type='slide' "
+                        "axis='1 0 0'/><joint type='slide' axis='0 0 1'/><joint type='hinge' axis='0 1 0'/><geom "
+                        "type='sphere' size='{}' friction='{}' mass='{}'/></body>",
+                        mu, r, r, mu, m)));
+  for (const SmoothRule rule : kRules) {
+    SimulatorOptions options = event_options(h);
+    options.events.rule = rule;
+    Simulator sim(model, options);
+    State state(*model);
+    state.v[0] = 1.0;
+    sim.reset(state);
+    sim.step();
+    const double spin = mu * m * kGravity * r * h / I;
+    ASSERT_NEAR(sim.state().v[2], spin, 1e-6);
+    StepDerivatives d(*model, {.inertias = {1}, .armatures = {2}});
+    d.compute(sim);
+    // pi = [m, m c (3), Ixx, Ixy, Iyy, ..]
+    EXPECT_NEAR(d.C(5, 6) * I / spin, -1.0, 1e-6);
+    EXPECT_NEAR(d.C(2, 6) * I / (0.5 * h * spin), -1.0, 1e-6);
+    EXPECT_NEAR(d.C(5, 0) * m / spin, 1.0, 1e-6);
+    EXPECT_NEAR(d.C(3, 6) * I, 0.0, 1e-6);
+    EXPECT_NEAR(d.C(3, 0) * m, 0.0, 1e-6);
+    EXPECT_NEAR(d.C(5, 10) * I / spin, -1.0, 1e-6);
+  }
 }
 
 // Mocap bodies that stay where they are move nothing.
