@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
+#include "touchstone/diff/inertial_parameters.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/model/configuration.hpp"
@@ -14,15 +16,49 @@
 namespace touchstone {
 namespace {
 
-constexpr double kColumnWay = 1e-5;   // m, m/s, rad, rad/s: largest entry by which a column is moved
+constexpr double kColumnWay = 1e-5;  // m, m/s, rad, rad/s: largest entry by which a column is moved; of a size of theta
 constexpr double kLeastRate = 1e-12;  // of a guard: below it the moment of an event has no derivative
 constexpr double kShareOfSize = 1e-3, kLeastTime = 1e-6;  // s: by which the size of a motion is moved
 
-// Central differences with Richardson's extrapolation: ways, and weights of what they are divided by.
-constexpr std::pair<double, double> kDifferences[] = {{1.0, -1.0 / 6.0}, {0.5, 4.0 / 6.0}};
+// Where a map is looked at, as a share of the way, and what it counts for there.
+using Difference = std::pair<double, double>;
+// Central differences with Richardson's extrapolation.
+constexpr Difference kCentral[] = {{1.0, -1.0 / 6.0}, {-1.0, 1.0 / 6.0}, {0.5, 4.0 / 3.0}, {-0.5, -4.0 / 3.0}};
+// To one side, for what has a kink: the greater friction of two surfaces counts.
+constexpr Difference kForward[] = {{1.0, -1.0}, {0.5, 4.0}, {0.0, -3.0}};
 
 [[noreturn]] void refuse_event_step(const char* what) {
   throw Error("derivatives of a step of the integrator 'event' are not available: {}", what);
+}
+
+void refuse_time_stepping(const EventReport& report) {
+  if (report.fallbacks == 0) return;
+  throw Error(
+      "derivatives of a step of the integrator 'event' are not available where part of it is made by time stepping "
+      "({})",
+      to_string(report.why));
+}
+
+// How large the numbers of theta are, so that a share of it changes bodies as little, however small they are. Moments
+// about the origin stay while a mass changes: a body far from there has less to give.
+VectorX theta_sizes(const StepContext& step, const StepParameters& theta) {
+  VectorX sizes = VectorX::Ones(theta.size());
+  Eigen::Index next = theta.gravity ? 3 : 0;
+  for (const int b : theta.inertias) {
+    const BodyInertia& body = step.parameters.body_inertia[at(b)];
+    const double m = body.mass, moment = body.inertia.eigen().trace(), away = m * dot(body.com, body.com);
+    if (m > 0.0 && moment > 0.0) {
+      sizes[next] = m * moment / (moment + away);
+      sizes.segment(next + 1, 3).setConstant(moment / std::sqrt(moment / m + away / m));
+      sizes.segment(next + 4, kInertialParameters - 4).setConstant(moment);
+    }
+    next += kInertialParameters;
+  }
+  next = theta.size() - static_cast<Eigen::Index>(theta.joint_frictions.size() + theta.armatures.size());
+  for (const int i : theta.armatures) {
+    sizes[next++] = step.data.M[step.model.row_start[at(i)] + step.model.row_length[at(i)] - 1];
+  }
+  return sizes;
 }
 
 // The simulator keeps them.
@@ -44,7 +80,7 @@ struct EventDerivatives::Work {
         data(s.model) {}
 
   const StepParameters& theta;
-  VectorX theta_values;
+  VectorX theta_values, theta_sizes;
   StepContext s;  // beside that of the simulator
   EventDriven rule;
   MatrixX X;              // 2 nv x columns
@@ -69,6 +105,30 @@ struct EventDerivatives::Work {
 
 EventDerivatives::EventDerivatives() = default;
 EventDerivatives::~EventDerivatives() = default;
+
+double EventDerivatives::way_of(int column) const {
+  const Work& w = *work_;
+  const Eigen::Index k = column - first_parameter();
+  const double least = k >= 0 && k < w.theta.size() ? 1.0 / w.theta_sizes[k] : 1.0;
+  return kColumnWay / std::max(least, w.X.col(column).cwiseAbs().maxCoeff());
+}
+
+int EventDerivatives::first_parameter() const {
+  const Model& model = work_->s.model;
+  return 2 * model.nv + model.na + model.nu;
+}
+
+template <typename Use>
+void EventDerivatives::differentiate_along(const State& start, int column, const Use& use) {
+  const StepParameters& theta = work_->theta;
+  const int friction = column - first_parameter() - (theta.gravity ? 3 : 0) -
+                       kInertialParameters * static_cast<int>(theta.inertias.size());
+  const bool has_kink = friction >= 0 && friction < static_cast<int>(theta.frictions.size());
+  const double way = way_of(column);
+  for (const auto& [share, weight] : has_kink ? std::span<const Difference>(kForward) : kCentral) {
+    move_along(start, column, share * way, [&, w = weight / way](State& state) { use(state, w); });
+  }
+}
 
 template <typename Use>
 void EventDerivatives::move_along(const State& start, int column, double way, const Use& use) {
@@ -103,19 +163,13 @@ void EventDerivatives::take_through(const State& start, const State& end, const 
   const StepReport report = s.report;
   VectorX apart(2 * nv), sum(2 * nv);
   for (int column = 0; column < w.X.cols(); ++column) {
-    const double largest = std::max(1.0, w.X.col(column).cwiseAbs().maxCoeff());
     sum.setZero();
-    for (const auto& [share, weight] : kDifferences) {
-      const double way = share * kColumnWay;
-      for (const double sign : {1.0, -1.0}) {
-        move_along(start, column, sign * way / largest, [&](State& state) {
-          if (!map(state)) refuse_event_step("the motion near by is another one");
-          difference(s.model, end.q, state.q, apart.head(nv));
-          apart.tail(nv) = state.v - end.v;
-        });
-        sum += (sign * weight * largest / way) * apart;
-      }
-    }
+    differentiate_along(start, column, [&](State& state, double weight) {
+      if (!map(state)) refuse_event_step("the motion near by is another one");
+      difference(s.model, end.q, state.q, apart.head(nv));
+      apart.tail(nv) = state.v - end.v;
+      sum += weight * apart;
+    });
     w.X.col(column) = sum;
   }
   s.detector = detector;
@@ -126,23 +180,23 @@ void EventDerivatives::compute(const StepContext& step, const StepParameters& th
                                MatrixX& C) {
   const Model& model = step.model;
   const int nv = model.nv, na = model.na, nu = model.nu, nx = 2 * nv + na;
+  refuse_time_stepping(step.report.events);
   work_ = std::make_unique<Work>(step, theta);
   Work& w = *work_;
   w.s.parameters = step.parameters;
   w.s.input = step.input;
   w.s.state = step.before;
+  w.s.before = step.before;  // mocap bodies that move are left to time stepping: here they have stayed
+  w.s.has_before = true;
+  w.s.next_part = step.part_before;
   w.s.h = step.h;
   w.theta_values = theta.read(step.parameters);
+  w.theta_sizes = theta_sizes(step, theta);
   w.X.setIdentity(2 * nv, nx + nu + theta.size());
   w.rule.set_watcher(this);
   w.rule.step(w.s);
   if (w.s.report.status == StepStatus::kDiverged) refuse_event_step("the step has diverged");
-  if (w.s.report.events.fallbacks > 0) {
-    throw Error(
-        "derivatives of a step of the integrator 'event' are not available where part of it is made by time "
-        "stepping ({})",
-        to_string(w.s.report.events.why));
-  }
+  refuse_time_stepping(w.s.report.events);
   const MatrixX& X = w.is_at_event ? w.before_event : w.X;
   A.topRows(2 * nv) = X.leftCols(nx);
   B.topRows(2 * nv) = X.middleCols(nx, nu);
@@ -183,14 +237,12 @@ void EventDerivatives::find_rate(const State& start, const State& end, double si
   const double longest = std::max(kShareOfSize * size, kLeastTime);
   VectorX apart(2 * nv);
   rate.setZero(2 * nv);
-  for (const auto& [share, weight] : kDifferences) {
-    for (const double sign : {1.0, -1.0}) {
-      State state = start;
-      if (!map(size + sign * share * longest, state)) refuse_event_step("the motion near by is another one");
-      difference(w.s.model, end.q, state.q, apart.head(nv));
-      apart.tail(nv) = state.v - end.v;
-      rate += (sign * weight / (share * longest)) * apart;
-    }
+  for (const auto& [share, weight] : kCentral) {
+    State state = start;
+    if (!map(size + share * longest, state)) refuse_event_step("the motion near by is another one");
+    difference(w.s.model, end.q, state.q, apart.head(nv));
+    apart.tail(nv) = state.v - end.v;
+    rate += (weight / longest) * apart;
   }
   w.s.detector = detector;
 }
@@ -282,15 +334,12 @@ void EventDerivatives::differentiate_member(const SmoothMotion& motion, int memb
   const CollisionDetector detector = w.s.detector;
   VectorX rate;
   for (int column = 0; column < w.X.cols(); ++column) {
-    const double way = kColumnWay / std::max(1.0, w.X.col(column).cwiseAbs().maxCoeff());
-    for (const double sign : {1.0, -1.0}) {
-      move_along(here, column, sign * way, [&](State& state) {
-        SmoothMotion near(*w.motion);
-        near.begin(state, near.reach());
-        if (!near.rate(near.start(), rate)) refuse_event_step("the motion near by is another one");
-        w.guard[column] += sign * near.member_guard(member) / (2.0 * way);
-      });
-    }
+    differentiate_along(here, column, [&](State& state, double weight) {
+      SmoothMotion near(*w.motion);
+      near.begin(state, near.reach());
+      if (!near.rate(near.start(), rate)) refuse_event_step("the motion near by is another one");
+      w.guard[column] += weight * near.member_guard(member);
+    });
   }
   w.s.detector = detector;
 }

@@ -12,9 +12,9 @@
 //                   Systems, 2004, ch. 7).
 //
 // Contacts that open and begin to slip have the same acceleration on both sides: there dtau matters as far as the rule
-// has an error. The maps
-// are smooth where modes are held, and are differentiated along each column by central differences with Richardson's
-// extrapolation: their accelerations have the drift dJ/dt v in them, for which no second derivative exists. So this
+// has an error. The maps are smooth where modes are held, and are differentiated along each column by central
+// differences with Richardson's extrapolation (those of friction to one side, as it grows: of two surfaces the rougher
+// one counts). Their accelerations have the drift dJ/dt v in them, for which no second derivative exists. So this
 // costs some four steps a column, however many events there are, and allocates.
 #pragma once
 
@@ -53,6 +53,12 @@ class EventDerivatives final : private EventWatcher {
   // Calls use(state) with a state that column `column` has moved by `way`, controls and parameters too.
   template <typename Use>
   void move_along(const State& start, int column, double way, const Use& use);
+  // Calls use(state, weight) where column `column` is looked at: the sum of what is found there is its derivative.
+  template <typename Use>
+  void differentiate_along(const State& start, int column, const Use& use);
+  // By how much a column is moved at most.
+  double way_of(int column) const;
+  int first_parameter() const;  // the first column of theta
   bool repeat_motion(double size, State& state) const;
   bool look_ahead(double size, double whole, State& state) const;
   // How what a map of (size, state) leads to changes with the size.

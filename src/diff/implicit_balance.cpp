@@ -1,5 +1,7 @@
 #include "touchstone/diff/implicit_balance.hpp"
 
+#include <algorithm>
+
 #include <Eigen/Cholesky>
 
 #include "touchstone/base/index.hpp"
@@ -101,10 +103,12 @@ void ImplicitBalance::form_response(const Model& model) {
   }
 }
 
-// A + J' W J, with A = L' D L of the tree.
-void ImplicitBalance::set_hessian(const Model& model) {
+// A + J' W J, with A = L' D L of the tree. Trees sleep as a whole, so that their rows are those of the identity.
+void ImplicitBalance::set_hessian(const Model& model, const std::vector<int>& asleep) {
   hessian_.setZero(model.nv, model.nv);
+  for (const int k : asleep) hessian_(k, k) = 1.0;
   for (int k = 0; k < model.nv; ++k) {
+    if (std::binary_search(asleep.begin(), asleep.end(), k)) continue;
     const double* row = factor_.L.data() + model.row_start[at(k)];
     const int* dof = model.row_dof.data() + model.row_start[at(k)];
     const int last = model.row_length[at(k)] - 1;
@@ -121,9 +125,9 @@ void ImplicitBalance::set_hessian(const Model& model) {
   hessian_.noalias() += J().transpose() * weighted;
 }
 
-void ImplicitBalance::close_laws(const Model& model, const LawDerivatives& laws) {
+void ImplicitBalance::close_laws(const Model& model, const LawDerivatives& laws, const std::vector<int>& asleep) {
   laws_ = &laws;
-  set_hessian(model);
+  set_hessian(model, asleep);
   Eigen::Ref<RowMatrixX> matrix = hessian_;
   const Eigen::LLT<Eigen::Ref<RowMatrixX>> in_place(matrix);
 }

@@ -31,8 +31,8 @@ class ImplicitBalance {
              const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& x, double share);
   // The same where impulses obey compliant laws: `law_changes` are at fixed velocities. Factors the Hessian A + J' W J
   // that Newton's method on the velocities has (Castro et al. 2025, (29)); no system of the rows is formed. After
-  // form_mobility; `laws` must stay.
-  void close_laws(const Model& model, const LawDerivatives& laws);
+  // form_mobility; `laws` must stay. `asleep`: dofs whose factors are not known, and which nothing moves.
+  void close_laws(const Model& model, const LawDerivatives& laws, const std::vector<int>& asleep);
   // The inverse of A (nv x nv) where that has no tree factor; null: it has. The caller keeps it. After begin.
   void set_inverse(const MatrixX* inverse) { dense_inverse_ = inverse; }
   // J A^-1 J'.
@@ -56,7 +56,7 @@ class ImplicitBalance {
  private:
   void solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed) const;
   void form_response(const Model& model);
-  void set_hessian(const Model& model);
+  void set_hessian(const Model& model, const std::vector<int>& asleep);
   template <typename Right>
   void solve_hessian(Right&& right) const;
 

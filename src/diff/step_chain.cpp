@@ -20,6 +20,7 @@ namespace touchstone {
 void StepDerivatives::compute(Simulator& sim) {
   const SimulatorOptions& options = sim.options();
   if (options.substeps == 1) return compute(sim.context());
+  require_usable(sim.context());
   if (options.integrator == Integrator::kMoreauMidpoint && may_have_loops(model_)) {
     throw Error(
         "derivatives of several substeps of the integrator 'midpoint' with loops are not available: they remember more "

@@ -23,7 +23,31 @@ namespace {
 // How near its bound an impulse counts as on it: solvers end within their tolerance of it.
 constexpr double kModeShare = 1e-6;
 
-void require_usable(const StepContext& step) {
+void require_whole(const StepContext& step) {
+  if (step.options.substeps == 1) return;
+  throw Error("a step of several substeps is differentiated with its simulator: call compute(sim) or linearise(sim)");
+}
+
+// Calls scalar(dof) for coordinates that are numbers, turn(first dof) for rotations.
+template <typename Scalar, typename Turn>
+void visit_coordinates(const Model& model, const Scalar& scalar, const Turn& turn) {
+  for (int j = 0; j < model.njoint; ++j) {
+    const JointType type = model.joints[at(j)].type;
+    const int dof = model.joint_dof[at(j)];
+    const int scalars = type == JointType::kBall ? 0 : type == JointType::kFree ? 3 : 1;
+    for (int i = dof; i < dof + scalars; ++i) scalar(i);
+    if (dof_count(type) > scalars) turn(dof + scalars);
+  }
+}
+
+Matrix3 back(const Vector3& turn) { return so3_exp(-turn).toRotationMatrix(); }
+
+}  // namespace
+
+void StepDerivatives::require_usable(const StepContext& step) {
+  if (step.report.status == StepStatus::kDiverged) {
+    throw Error("derivatives of a step that has diverged are not available: go back to a state before it");
+  }
   if (!step.has_before) throw Error("derivatives are those of the last step: make one first");
   step.require_mass_matrix("the derivative of a step");
   const Integrator integrator = step.options.integrator;
@@ -46,27 +70,6 @@ void require_usable(const StepContext& step) {
     throw Error("derivatives of a step are those of steps of one size: set accuracy=0");
   }
 }
-
-void require_whole(const StepContext& step) {
-  if (step.options.substeps == 1) return;
-  throw Error("a step of several substeps is differentiated with its simulator: call compute(sim) or linearise(sim)");
-}
-
-// Calls scalar(dof) for coordinates that are numbers, turn(first dof) for rotations.
-template <typename Scalar, typename Turn>
-void visit_coordinates(const Model& model, const Scalar& scalar, const Turn& turn) {
-  for (int j = 0; j < model.njoint; ++j) {
-    const JointType type = model.joints[at(j)].type;
-    const int dof = model.joint_dof[at(j)];
-    const int scalars = type == JointType::kBall ? 0 : type == JointType::kFree ? 3 : 1;
-    for (int i = dof; i < dof + scalars; ++i) scalar(i);
-    if (dof_count(type) > scalars) turn(dof + scalars);
-  }
-}
-
-Matrix3 back(const Vector3& turn) { return so3_exp(-turn).toRotationMatrix(); }
-
-}  // namespace
 
 StepDerivatives::StepDerivatives(const Model& model, StepParameters theta)
     : model_(model),
@@ -155,7 +158,7 @@ void StepDerivatives::linearise_part(const StepContext& step) {
     main_.rows().middleCols(model_.nv, model_.nv) += main_.J();  // v' = v + A^-1 (..)
   }
   if (has_laws) {
-    main_.close_laws(model_, laws_);
+    main_.close_laws(model_, laws_, asleep_);
   } else {
     main_.close(model_, c, law, step.data.L, step.data.D_inverse, lambda_.view(), step.v_next, kModeShare);
     add_coupling_rates(step);

@@ -176,6 +176,8 @@ class StepDerivatives {
   void set_bound_change(const StepContext& step, int dof);
 
   void form(const StepContext& step);
+  // Throws Error if the step has no derivatives, or none that are known here.
+  static void require_usable(const StepContext& step);
   // step_chain.cpp
   void chain(bool is_first);
   void add_held(const Held& earlier);

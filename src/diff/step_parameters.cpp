@@ -9,6 +9,7 @@
 #include "touchstone/dynamics/gyroscopic.hpp"
 #include "touchstone/dynamics/servos.hpp"
 #include "touchstone/math/so3.hpp"
+#include "touchstone/sim/detection/material.hpp"
 
 namespace touchstone {
 namespace {
@@ -27,7 +28,8 @@ Matrix3 spread(const Vector3& a, const Vector3& b) {  // of a moment by a first 
   return 2.0 * a.dot(b) * Matrix3::Identity() - a * b.transpose() - b * a.transpose();
 }
 
-// The greater friction of two surfaces counts; that of a pair which the model names is its own.
+// The greater friction of two surfaces counts, or 2 a b / (a + b) of two that give way (sim/detection/material.hpp);
+// that of a pair which the model names is its own.
 double friction_share(const StepContext& step, const Contact& contact, int shape) {
   if (contact.shape_a < 0 || (shape != contact.shape_a && shape != contact.shape_b)) return 0.0;
   for (const ContactPair& pair : step.model.contact_pairs) {
@@ -39,7 +41,9 @@ double friction_share(const StepContext& step, const Contact& contact, int shape
   const Material& other =
       step.parameters.shape_material[at(shape == contact.shape_a ? contact.shape_b : contact.shape_a)];
   if (own.priority != other.priority) return own.priority > other.priority ? 1.0 : 0.0;
-  return own.friction[0] >= other.friction[0] ? 1.0 : 0.0;
+  const double a = own.friction[0], b = other.friction[0];
+  if (is_rigid(own) || is_rigid(other)) return a >= b ? 1.0 : 0.0;
+  return a + b > 0.0 ? 2.0 * b * b / ((a + b) * (a + b)) : 0.0;
 }
 
 }  // namespace

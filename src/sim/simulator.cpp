@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <random>
+#include <utility>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
@@ -23,9 +24,10 @@ struct SimulatorSnapshot {
 };
 
 struct StepReplay {
-  explicit StepReplay(const StepContext& s) : start(s), end(s.state) {}
+  explicit StepReplay(const StepContext& s) : start(s), input(s.input), end(s.state) {}
 
   StepMemory start;
+  Input input;
   State end;
   StepReport report;
   bool is_known = false;
@@ -40,7 +42,7 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::share
       error_control_(options.accuracy > 0.0 && options.integrator != Integrator::kEvent
                          ? std::make_unique<ErrorControl>(*s_)
                          : nullptr),
-      replay_(options.substeps > 1 ? std::make_unique<StepReplay>(*s_) : nullptr),
+      replay_(options.substeps > 1 && error_control_ == nullptr ? std::make_unique<StepReplay>(*s_) : nullptr),
       sensors_(std::make_unique<Sensors>(s_->model)) {}
 
 Simulator::Simulator(Simulator&&) noexcept = default;
@@ -109,6 +111,7 @@ const StepReport& Simulator::step() {
   } else {
     if (replay_ != nullptr) {
       replay_->start.keep(*s_);
+      replay_->input = s_->input;
       replay_->is_known = true;
     }
     step_in_parts();
@@ -130,6 +133,7 @@ void Simulator::replay(const std::function<void(const StepContext&)>& look) {
   replay_->end = s_->state;
   replay_->report = s_->report;
   replay_->start.restore(*s_);
+  std::swap(s_->input, replay_->input);  // that of the step, for the user may have changed it since
   s_->lent = {true, true, true};
   std::exception_ptr error;  // the step is made to its end all the same
   const std::function<void(const StepContext&)> careful = [&](const StepContext& s) {
@@ -141,6 +145,7 @@ void Simulator::replay(const std::function<void(const StepContext&)>& look) {
     }
   };
   step_in_parts(&careful);
+  std::swap(s_->input, replay_->input);
   s_->state = replay_->end;
   s_->report = replay_->report;
   if (error) std::rethrow_exception(error);

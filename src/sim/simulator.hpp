@@ -134,7 +134,7 @@ class Simulator {
 
   // Makes the last step of several substeps once more and calls `look` after each substep, for whoever needs what lies
   // between them (diff/step_derivatives.hpp). The same bits as before, but for times in the report; the user's state
-  // stays. Needs input and parameters of that step. Throws Error if there was none.
+  // and input stay, for the step has the input it had. Needs its parameters. Throws Error if there was none.
   void replay(const std::function<void(const StepContext&)>& look);
 
  private:

@@ -116,6 +116,7 @@ struct StepContext {
   CycleWatch cycles;
   double total_mass;
   double next_part = 0.0;     // s: the size of parts that the accuracy asks for; 0: not known
+  double part_before = 0.0;   // s: what it was at the start of the last step of the integrator 'event'
   bool sensors_known = true;  // false: a step has been made since they were read
 
   // Everything about earlier steps, for a state that does not come from them.

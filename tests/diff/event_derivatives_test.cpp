@@ -74,8 +74,13 @@ TEST(EventDerivatives, OfABlockThatStops) {
     sim.reset(state);
     sim.step();
     ASSERT_NEAR(sim.state().v[0], 0.0, 1e-9);
-    StepDerivatives d(*model, {.frictions = {0}});
+    StepDerivatives d(*model, {.frictions = {0, 1}});
     d.compute(sim);
+    // Both surfaces of a tie decide, as their friction grows.
+    for (const int shape : {0, 1}) {
+      EXPECT_NEAR(d.C(0, shape), -v0 * v0 / (2.0 * mu * mu * kGravity), 1e-6);
+      EXPECT_NEAR(d.C(2, shape), 0.0, 1e-6);
+    }
     EXPECT_NEAR(d.A(0, 0), 1.0, 1e-7);
     EXPECT_NEAR(d.A(2, 0), 0.0, 1e-7);
     EXPECT_NEAR(d.A(0, 2), v0 / (mu * kGravity), 1e-6);
@@ -144,6 +149,107 @@ TEST(EventDerivatives, OfRandomThrows) {
   }
   EXPECT_GE(events, 12);
   EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
+}
+
+// A ball of 10 g that slides: w' = w + mu m g r h / I about y, and its velocity does not depend on its inertia.
+TEST(EventDerivatives, OfASmallBallByItsInertia) {
+  const double h = 0.005, mu = 0.3, m = 0.01, r = 0.01, I = 0.4 * m * r * r;
+  const ModelPtr model = load_mjcf_string(
+      world(fmt::format("<geom type='plane' size='5 5 1' friction='{}'/><body pos='0 0 {}'><joint type='slide' "
+                        "axis='1 0 0'/><joint type='slide' axis='0 0 1'/><joint type='hinge' axis='0 1 0'/><geom "
+                        "type='sphere' size='{}' friction='{}' mass='{}'/></body>",
+                        mu, r, r, mu, m)));
+  for (const SmoothRule rule : kRules) {
+    SimulatorOptions options = event_options(h);
+    options.events.rule = rule;
+    Simulator sim(model, options);
+    State state(*model);
+    state.v[0] = 1.0;
+    sim.reset(state);
+    sim.step();
+    const double spin = mu * m * kGravity * r * h / I;
+    ASSERT_NEAR(sim.state().v[2], spin, 1e-6);
+    StepDerivatives d(*model, {.inertias = {1}, .armatures = {2}});
+    d.compute(sim);
+    // pi = [m, m c (3), Ixx, Ixy, Iyy, ..]
+    EXPECT_NEAR(d.C(5, 6) * I / spin, -1.0, 1e-6);
+    EXPECT_NEAR(d.C(2, 6) * I / (0.5 * h * spin), -1.0, 1e-6);
+    EXPECT_NEAR(d.C(5, 0) * m / spin, 1.0, 1e-6);
+    EXPECT_NEAR(d.C(3, 6) * I, 0.0, 1e-6);
+    EXPECT_NEAR(d.C(3, 0) * m, 0.0, 1e-6);
+    EXPECT_NEAR(d.C(5, 10) * I / spin, -1.0, 1e-6);
+  }
+}
+
+// Mocap bodies that stay where they are move nothing.
+TEST(EventDerivatives, BesideAMocapBody) {
+  const std::string ball =
+      "<geom type='plane' size='5 5 1'/><body pos='0 0 0.1'><joint type='slide' axis='0 0 1'/><geom size='.1' "
+      "mass='1'/></body>";
+  const ModelPtr model = load_mjcf_string(
+      world(ball + "<body mocap='true' pos='3 0 1'><geom size='.1' contype='0' conaffinity='0'/></body>"));
+  const ModelPtr alone = load_mjcf_string(world(ball));
+  Simulator sim(model, event_options(0.05)), other(alone, event_options(0.05));
+  for (Simulator* each : {&sim, &other}) each->state().q[0] = 0.05;
+  StepDerivatives d(*model), e(*alone);
+  sim.step();
+  ASSERT_GT(sim.report().events.fallbacks, 0);  // where it was before is not known
+  EXPECT_THROW(d.compute(sim), Error);
+  for (int i = 0; i < 4; ++i) {
+    other.state().q = sim.state().q;
+    other.state().v = sim.state().v;
+    sim.step();
+    other.step();
+    ASSERT_EQ(sim.report().events.fallbacks, 0);
+    d.compute(sim);
+    e.compute(other);
+    EXPECT_LT((d.A - e.A).cwiseAbs().maxCoeff(), 1e-9) << i;
+  }
+  sim.state().mocap[0].position.x() += 0.01;
+  sim.step();
+  EXPECT_THROW(d.compute(sim), Error);
+}
+
+// Dormand and Prince's rule divides a step as the step before has advised.
+TEST(EventDerivatives, OfStepsThatRememberTheirSize) {
+  const ModelPtr model = load_mjcf_string(
+      R"(<mujoco><worldbody><body pos="0 0 1"><joint type="hinge" axis="0 1 0"/>
+         <geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.03" mass="1"/><body pos="0 0 -0.4"><joint type="hinge" axis="0 1 0"/>
+         <geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.02" mass="0.4"/></body></body></worldbody></mujoco>)");
+  SimulatorOptions options = event_options(0.1);
+  options.events.rule = SmoothRule::kDormandPrince;
+  options.events.tolerance = 1e-3;
+  Simulator sim(model, options), probe(model, options);
+  State start(*model);
+  start.q << 1.8, 0.7;
+  sim.reset(start);
+  StepDerivatives d(*model);
+  const int nv = model->nv;
+  int compared = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Simulator::Snapshot before = sim.save();
+    sim.step();
+    // The first part as advised, the second to the end: both have sizes that do not depend on the state.
+    if (sim.report().events.smooth_steps != 2 || sim.report().events.rejected > 0) continue;
+    ++compared;
+    d.compute(sim);
+    for (int column = 0; column < 2 * nv; ++column) {
+      const auto step = [&](double way) -> MatrixX {
+        probe.restore(before);
+        probe.state().q = column < nv ? moved(*model, before.state().q, column, way) : before.state().q;
+        if (column >= nv) probe.state().v[column - nv] += way;
+        probe.step();
+        EXPECT_EQ(probe.report().events.smooth_steps, 2);
+        VectorX x(2 * nv);
+        x << probe.state().q, probe.state().v;
+        return x;
+      };
+      const VectorX expected = derivative(step, 1e-4);
+      EXPECT_LT((d.A.col(column) - expected).cwiseAbs().maxCoeff(), 1e-6 * expected.cwiseAbs().maxCoeff())
+          << "step " << i << ", column " << column;
+    }
+  }
+  EXPECT_GE(compared, 3);
 }
 
 TEST(EventDerivatives, RefuseStepsOfTimeStepping) {

@@ -1,4 +1,6 @@
 // Derivatives of steps that are made of substeps, and of steps in which something sleeps.
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -128,6 +130,32 @@ TEST(SubstepDerivatives, LeaveTheSimulatorAsItWas) {
   }
 }
 
+// They are those of the step as it was made, with the controls of that time.
+TEST(SubstepDerivatives, OfAStepWhoseControlsHaveChangedSince) {
+  const ModelPtr model = load_mjcf_string(
+      R"(<mujoco><worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 0.1"><joint name="x" type="slide" axis="1 0 0"/>
+         <joint type="slide" axis="0 0 1"/><joint type="hinge" axis="0 1 0" name="r"/><geom size="0.1" mass="1"/></body></worldbody>
+         <actuator><general joint="r" gainprm="1 2" gaintype="affine" biastype="affine" biasprm="0 0 -0.1"/></actuator></mujoco>)");
+  const SimulatorOptions options = in_parts(3);
+  Simulator asked(model, options), other(model, options);
+  StepDerivatives d(*model), e(*model);
+  for (int i = 0; i < 20; ++i) {
+    for (Simulator* sim : {&asked, &other}) {
+      sim->input().control[0] = 3.0 * std::cos(0.7 * i);
+      sim->step();
+    }
+    e.compute(other);
+    asked.input().control[0] = -5.0;
+    d.compute(asked);
+    ASSERT_EQ(asked.input().control[0], -5.0);
+    ASSERT_EQ(d.A, e.A) << i;
+    ASSERT_EQ(d.B, e.B) << i;
+    ASSERT_EQ(asked.state().q, other.state().q) << i;
+    ASSERT_EQ(asked.state().v, other.state().v) << i;
+    ASSERT_EQ(asked.impulses(), other.impulses()) << i;
+  }
+}
+
 TEST(SubstepDerivatives, AllocateNothingWhenWarm) {
   if (!AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
   const ModelPtr model = load_mjcf_string(kScenes[0].xml);
@@ -156,6 +184,25 @@ TEST(SubstepDerivatives, Refuse) {
   looped.step();
   StepDerivatives e(*bound);
   EXPECT_THROW(e.compute(looped), Error);
+}
+
+// No derivatives of a step that has no end: neither of its first substeps, nor of what was computed before.
+TEST(SubstepDerivatives, RefuseStepsThatDiverge) {
+  const ModelPtr model = load_mjcf_string(kSlider);
+  for (const int substeps : {1, 2, 4}) {
+    for (const double push : {1e300, 8e11}) {  // in the first substep, or later
+      Simulator sim(model, in_parts(substeps));
+      sim.step();
+      StepDerivatives d(*model);
+      d.compute(sim);
+      sim.input().control[0] = push;
+      sim.step(100);
+      ASSERT_EQ(sim.report().status, StepStatus::kDiverged) << push;
+      EXPECT_THROW(d.compute(sim), Error) << substeps;
+      EXPECT_THROW(d.linearise(sim), Error) << substeps;
+      EXPECT_THROW(StepDerivatives(*model).compute(sim), Error) << substeps;
+    }
+  }
 }
 
 // --- sleep ---
@@ -208,6 +255,52 @@ TEST(SleepDerivatives, OfABoxBesideASwing) {
       }
       EXPECT_LT(std::abs(d.A(nv, 0)), 1.0);
       EXPECT_GT(std::abs(d.A(nv, 0)), 1e-6);
+    }
+  }
+}
+
+// Compliant laws have a matrix of all dofs, in which sleepers are as well: what is left of their factors says nothing.
+TEST(SleepDerivatives, WithCompliantLaws) {
+  const ModelPtr model = load_mjcf_string(
+      R"(<mujoco><worldbody><geom type="plane" size="5 5 1"/><body name="box" pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1"/></body>
+         <body name="ball" pos="2 0 0.1"><freejoint/><geom size="0.1" mass="0.5"/></body></worldbody></mujoco>)");
+  for (const char* solver : {"sap", "lagged"}) {
+    SimulatorOptions options = with_sleep(Integrator::kSemiImplicitEuler, 1);
+    options.solver = solver;
+    Simulator sim(model, options);
+    sim.put_to_sleep(model->body("box"));
+    for (int i = 0; i < 4000 && !sim.is_asleep(model->body("box")); ++i) {
+      sim.state().v.tail(6) << 0.3, 0.1, 0.0, 0.0, 2.0, 1.0;
+      sim.step();
+    }
+    ASSERT_TRUE(sim.is_asleep(model->body("box"))) << solver;
+    sim.step();
+    ASSERT_FALSE(sim.is_asleep(model->body("ball"))) << solver;
+    const State before = sim.context().before;
+    // Whatever is in the factors of what sleeps.
+    const int nv = model->nv;
+    sim.context().data.D_inverse.head(6).setConstant(-1.0);
+    StepDerivatives d(*model);
+    d.compute(sim);
+    expect_products(d, solver);
+    for (const int first : {0, nv}) {
+      MatrixX expected = MatrixX::Zero(6, 2 * nv);
+      if (first < nv) expected.middleCols(first, 6).setIdentity();
+      EXPECT_EQ(d.A.middleRows(first, 6), expected) << solver;
+    }
+    options.sleep.mode = SleepMode::kOff;
+    Simulator other(model, options);
+    other.reset(before);
+    other.step();
+    StepDerivatives e(*model);
+    e.compute(other);
+    for (const int row : {6, nv + 6}) {
+      for (const int column : {6, nv + 6}) {
+        // The other one solves its step without the impulses of the step before.
+        const double size = std::max(1.0, e.A.block(row, column, 6, 6).cwiseAbs().maxCoeff());
+        EXPECT_LT((d.A.block(row, column, 6, 6) - e.A.block(row, column, 6, 6)).cwiseAbs().maxCoeff(), 1e-6 * size)
+            << solver;
+      }
     }
   }
 }

@@ -83,6 +83,44 @@ const LawCase kCases[] = {
 INSTANTIATE_TEST_SUITE_P(Laws, StepLawParameters, testing::ValuesIn(kCases),
                          [](const auto& law) { return std::string(law.param.solver) + "_" + law.param.scene; });
 
+// Two surfaces with stiffnesses have the friction 2 a b / (a + b), on which both work.
+TEST(StepLawParameters, OfFrictionBetweenCompliantSurfaces) {
+  const ModelPtr model = load_mjcf_string(
+      R"(<mujoco><worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 0.0995"><freejoint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>)");
+  const double a = 0.3, b = 0.7;
+  for (const char* solver : {"sap", "lagged", "similar"}) {
+    SimulatorOptions options = exact_options();
+    options.solver = solver;
+    Simulator sim(model, options);
+    sim.state().v[0] = 2.0;
+    std::vector<Material>& materials = sim.parameters().shape_material;
+    materials[0].friction[0] = a;
+    materials[1].friction[0] = b;
+    for (Material& material : materials) material.stiffness = 2e4;
+    sim.step(5);
+    const Simulator::Snapshot before = sim.save();
+    sim.step();
+    StepDerivatives d(*model, {.frictions = {0, 1}});
+    d.compute(sim);
+    EXPECT_LT(d.C(6, 1), -1e-3) << solver;
+    EXPECT_NEAR(d.C(6, 0) / d.C(6, 1), b * b / (a * a), 1e-9) << solver;
+    for (const int shape : {0, 1}) {
+      double& friction = materials[static_cast<std::size_t>(shape)].friction[0];
+      const double value = friction;
+      const auto step = [&](double way) -> MatrixX {
+        sim.restore(before);
+        friction = value + way;
+        sim.step();
+        return sim.state().v;
+      };
+      const VectorX expected = derivative(step, 1e-4);
+      friction = value;
+      EXPECT_LT((d.C.col(shape).tail(6) - expected).cwiseAbs().maxCoeff(), 1e-6 * d.C.cwiseAbs().maxCoeff())
+          << solver << ", shape " << shape;
+    }
+  }
+}
+
 TEST(StepLawParameters, AllocateNothingOnceWarm) {
   if (!AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
   for (const LawCase law : {LawCase{"sap", "BoxSticks"}, LawCase{"lagged", "TwoBalls"}, LawCase{"auto", "TwoBalls"}}) {

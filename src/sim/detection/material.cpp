@@ -8,8 +8,6 @@
 namespace touchstone {
 namespace {
 
-bool is_rigid(const Material& m) { return !(m.stiffness > 0.0) && !(m.youngs_modulus > 0.0); }
-
 // What a side gives way in the sum of both, in the units of its law; 0 for what is rigid.
 double give(const Material& m) {
   if (m.youngs_modulus > 0.0) return (1.0 - m.poisson_ratio * m.poisson_ratio) / m.youngs_modulus;
@@ -61,6 +59,8 @@ Impedance mix(const Impedance& a, const Impedance& b, double share) {
 }
 
 }  // namespace
+
+bool is_rigid(const Material& m) { return !(m.stiffness > 0.0) && !(m.youngs_modulus > 0.0); }
 
 ContactMaterial combine(const ContactSide& a, const ContactSide& b) {
   if (a.material.priority != b.material.priority) {  // the surface of one on something rigid

@@ -5,6 +5,9 @@
 
 namespace touchstone {
 
+// Neither a stiffness nor a modulus is given.
+bool is_rigid(const Material& material);
+
 // MuJoCo's rules, for what MuJoCo has: the shape of higher priority decides alone; else the larger dimension, the
 // larger friction of each kind, and impedances averaged with the weights Material::mixing (direct stiffness and
 // damping, which are negative solref, by the smaller value). Beyond MuJoCo: the larger restitution; stiffnesses in

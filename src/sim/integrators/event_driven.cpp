@@ -66,6 +66,7 @@ EventDriven::~EventDriven() = default;
 
 void EventDriven::step(StepContext& s) {
   stage::begin(s, 0.0);
+  s.part_before = s.next_part;
   if (work_ == nullptr || work_->context != &s) work_ = std::make_unique<Work>(s);
   Work& w = *work_;
   s.clock.start();
