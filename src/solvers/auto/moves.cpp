@@ -146,7 +146,8 @@ void PipelineMoves::try_interior(double shift, int steps) {
 
 void PipelineMoves::try_compliance() {
   if (exhausted()) return;
-  const CompliancePathSettings settings{.max_steps = most_steps() - w_.steps, .deadline = settings_.deadline};
+  // The other half is for the stages behind it.
+  const CompliancePathSettings settings{.max_steps = (most_steps() - w_.steps) / 2, .deadline = settings_.deadline};
   w_.best_natv = w_.compliance.run(dual_, settings, w_.best_natv, w_.best, w_.best_u);
   w_.steps += w_.compliance.steps();
   w_.lambda = w_.best;
