@@ -241,8 +241,8 @@ TEST(BackendSensors, OfContactsAreThoseOfTheSimulator) {
     }
     RecordProperty(exact ? "close" : "close_float", close);
     EXPECT_GT(touching, compared / 4);
-    // Forces of four feet are not unique: sweeps, those in float more than others, may share them out otherwise. A fifth
-    // of the family, with sanitizers, has fewer steps, of which one robot's are a quarter.
+    // Forces of four feet are not unique: sweeps, those in float more than others, may share them out otherwise. A
+    // fifth of the family, with sanitizers, has fewer steps, of which one robot's are a quarter.
     const double share = (exact ? 0.97 : 0.9) - (whole_family() ? 0.0 : 0.1);
     EXPECT_GE(close, share * compared) << "of " << compared << (exact ? ", third tier" : ", first tier");
   }
