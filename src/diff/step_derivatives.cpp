@@ -122,9 +122,11 @@ void StepDerivatives::compute_events(const StepContext& step) {
   EventDerivatives().compute(step, theta_, A, B, C);
   activation_.setZero();
   for (int u = 0; u < model_.nu; ++u) add_activation(step, u);
-  A.bottomRows(model_.na) = activation_.leftCols(nx_);
-  B.bottomRows(model_.na) = activation_.middleCols(nx_, model_.nu);
-  C.bottomRows(model_.na).setZero();
+  if (model_.na > 0) {
+    A.bottomRows(model_.na) = activation_.leftCols(nx_);
+    B.bottomRows(model_.na) = activation_.middleCols(nx_, model_.nu);
+    if (ntheta_ > 0) C.bottomRows(model_.na).setZero();
+  }
   has_only_matrices_ = true;
 }
 
