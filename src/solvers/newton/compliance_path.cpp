@@ -295,8 +295,9 @@ double CompliancePath::facet(const Crossing& next, const VectorX& z, VectorX& no
 }
 
 // Newton's method from trial_ to the curve: on the facet, at the end of the compliance, or in the plane across the
-// direction. With the factor of the step's start while that converges, then with new ones.
-CompliancePath::Corrected CompliancePath::correct(const Crossing& next, bool ends) {
+// direction. False if it does not get there, or only beyond the modes of the piece. With the factor of the step's start
+// while that converges, then with new ones.
+bool CompliancePath::correct(const Crossing& next, bool ends) {
   double before = kInfinite;
   int factors = 0;
   for (int k = 0; k < kCorrections; ++k) {
@@ -304,10 +305,10 @@ CompliancePath::Corrected CompliancePath::correct(const Crossing& next, bool end
     const double distance = next.block >= 0 ? facet(next, trial_, normal_) : 0.0;
     if (error <= kAccurate * size_ && std::abs(distance) <= kOnFacet * size_) {
       if (k <= kFewCorrections && factors == 0) reach_ *= kLonger;
-      return modes_hold(next.block) && trial_eps_ >= kEnd ? Corrected::kYes : Corrected::kOtherModes;
+      return modes_hold(next.block) && trial_eps_ >= kEnd;
     }
     if (!(error <= kSlowRate * before) && error > kAccurate * size_) {
-      if (!(error <= before) || factors++ == kMostFactors || !factorize(trial_, trial_eps_)) return Corrected::kNo;
+      if (!(error <= before) || factors++ == kMostFactors || !factorize(trial_, trial_eps_)) return false;
       set_tangent(trial_);
       residual(trial_, trial_eps_);
     }
@@ -319,11 +320,11 @@ CompliancePath::Corrected CompliancePath::correct(const Crossing& next, bool end
     } else if (!ends) {
       change = direction_.dot(F_) / direction_.dot(tangent_);
     }
-    if (!std::isfinite(change)) return Corrected::kNo;
+    if (!std::isfinite(change)) return false;
     trial_ += change * tangent_ - F_;
     trial_eps_ += change;
   }
-  return Corrected::kNo;
+  return false;
 }
 
 bool CompliancePath::modes_hold(int except) const {
@@ -362,7 +363,7 @@ bool CompliancePath::take_step() {
     trial_eps_ = eps_ + sign * length;
     const bool ends = sign < 0.0 && next.block < 0 && trial_eps_ <= kEnd;
     if (ends) trial_eps_ = kEnd;
-    if (correct(next, ends) == Corrected::kYes) {
+    if (correct(next, ends)) {
       way_ = trial_ - z_;
       if (next.block >= 0) {
         side_ = normal_.dot(direction_) > 0.0 ? 1.0 : -1.0;
