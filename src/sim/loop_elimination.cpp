@@ -14,8 +14,9 @@ namespace {
 constexpr double kHeldByLoops = 1e-6;
 
 constexpr double kCompliant = 1e-6;  // R over G of a block: above it the compliance is one of the model
-constexpr double kRepeated = 1e-7;   // of the impulses: a smaller share in rows that repeat each other is left
-constexpr int kMostRefinements = 2;  // of the proximal term
+constexpr double kRepeated = 1e-8;   // of the impulses: a smaller share in rows that repeat each other is left
+constexpr double kMuchTaken = 0.1;   // of the impulses: taking out more leaves a rest of its rounding, about 1e-7 of it
+constexpr int kMostRefinements = 2;  // of the proximal term, and of what is taken out
 
 // m numbers; most blocks have one or three rows, and a call would take longer than the copy.
 void copy_rows(const double* from, int m, double* __restrict to) {
@@ -212,12 +213,16 @@ bool LoopElimination::correct(double limit) {
   if (!(motion(proximal_, change_.data()) <= limit && motion(stated_, x_.data()) <= limit)) return false;
   if (repeated <= kRepeated * x.lpNorm<Eigen::Infinity>()) return true;
   auto twice = x_.segment(rows_, equal_rows_);
-  change_ = x.cwiseProduct(proximal_);
-  solve(change_.data());
-  twice = change_.cwiseProduct(proximal_);
-  solve(twice.data());
-  change_ -= twice;
-  if (motion(proximal_, change_.data()) <= limit) x -= twice;
+  for (int k = 0; k < kMostRefinements; ++k) {
+    change_ = x.cwiseProduct(proximal_);
+    solve(change_.data());
+    twice = change_.cwiseProduct(proximal_);
+    solve(twice.data());
+    change_ -= twice;
+    if (!(motion(proximal_, change_.data()) <= limit)) break;
+    x -= twice;
+    if (twice.lpNorm<Eigen::Infinity>() <= kMuchTaken * x.lpNorm<Eigen::Infinity>()) break;
+  }
   return true;
 }
 
