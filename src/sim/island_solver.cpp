@@ -119,10 +119,10 @@ int IslandSolver::begin(const Step& step, StepReport& report) {
   return islands_.count();
 }
 
-// Equalities first, then the solver on what they leave. False, with the start as it was, if that has no answer.
-bool IslandSolver::solve_without_loops(const ContactProblem& problem, bool least_norm, Work& work) const {
+// Equalities first, which `elimination` has taken apart, then the solver on what they leave. False if that has no
+// answer.
+bool IslandSolver::solve_without_loops(const ContactProblem& problem, Work& work) const {
   Solution &whole = work.solution, &rest = work.rest_solution;
-  if (!work.elimination.begin(problem, least_norm)) return false;
   work.elimination.gather(problem, whole.lambda, rest.lambda);
   rest.clear_report();
   if (work.elimination.rest().nrow() > 0) {
@@ -142,15 +142,22 @@ bool IslandSolver::solve_without_loops(const ContactProblem& problem, bool least
   return true;
 }
 
-// Equalities by elimination, with impulses of least norm by the same factor if the step wants them, else by another.
+// Equalities by elimination, with impulses of least norm by the same factor if the step wants them: from what is left of
+// the contacts at first, then from that without the proximal term; else by another factor.
 bool IslandSolver::eliminate_loops(const Step& step, const TreeIsland& island, Work& work, StageClock& clock) const {
-  for (const bool least_norm : {true, false}) {
-    if (least_norm && !step.minimum_norm) continue;
+  enum class Way { kLeastNorm, kRefined, kCompliant };
+  const ContactProblem& problem = island.problem;
+  LoopElimination& elimination = work.elimination;
+  for (const Way way : {Way::kLeastNorm, Way::kRefined, Way::kCompliant}) {
+    if (way != Way::kCompliant && !step.minimum_norm) continue;
+    if (way == Way::kRefined && (elimination.keeps_compliance() || elimination.rest().nrow() == 0)) continue;
+    if (!(way == Way::kRefined ? elimination.refine(problem) : elimination.begin(problem, way == Way::kLeastNorm)))
+      return false;
     read_rows(step.constraints, island, step.lambda, work.solution.lambda);
-    if (solve_without_loops(island.problem, least_norm, work)) {
-      finish_island(step.minimum_norm && !least_norm, island.problem, work, clock);
+    if (solve_without_loops(problem, work)) {
+      finish_island(step.minimum_norm && way == Way::kCompliant, problem, work, clock);
       if (work.residuals.model_natv_relative <= solver_options_->relative_tolerance) return true;
-    } else if (!work.elimination.keeps_compliance()) {
+    } else if (way == Way::kRefined && !elimination.keeps_compliance()) {
       return false;
     }
   }

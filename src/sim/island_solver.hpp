@@ -87,7 +87,7 @@ class IslandSolver {
     StageTimes times;
   };
   bool accept_start(const Step& step, const TreeIsland& island, TreeIslands::Scratch& scratch, Work& work) const;
-  bool solve_without_loops(const ContactProblem& problem, bool least_norm, Work& work) const;
+  bool solve_without_loops(const ContactProblem& problem, Work& work) const;
   bool eliminate_loops(const Step& step, const TreeIsland& island, Work& work, StageClock& clock) const;
   void solve_whole(const Step& step, TreeIsland& island, PrimalSource& primal, Work& work) const;
   void solve_long_trees(int index, const Step& step, Work& work, StageClock& clock);

@@ -156,6 +156,23 @@ bool LoopElimination::begin(const ContactProblem& problem, bool least_norm) {
   return build_rest(problem);
 }
 
+// The rows below E are L^-1 [G_EC g_E], transposed.
+bool LoopElimination::refine(const ContactProblem& problem) {
+  const int below = rows_ + 1 - equal_rows_;
+  response_.resize(std::max(response_.size(), at(below) * at(equal_rows_)));
+  const auto response = [&](int c) { return response_.data() + at(c) * at(equal_rows_); };
+  for (int c = 0; c < below; ++c) {
+    for (int k = 0; k < equal_rows_; ++k) response(c)[k] = column(k)[equal_rows_ + c];
+    solve_transposed(values_.data(), leading_, equal_rows_, equal_rows_, inverse_.data(), response(c));
+    for (int other = 0; other <= std::min(c, below - 2); ++other) {
+      double change = 0.0;
+      for (int k = 0; k < equal_rows_; ++k) change += response(c)[k] * proximal_[k] * response(other)[k];
+      column(equal_rows_ + other)[equal_rows_ + c] -= change;
+    }
+  }
+  return build_rest(problem);
+}
+
 void LoopElimination::gather(const ContactProblem& problem, const VectorX& lambda, VectorX& rest) const {
   rest.resize(rows_ - equal_rows_);
   for (int i = 0; i < problem.nblock(); ++i) {

@@ -12,7 +12,9 @@
 // With `least_norm` the same factor gives the impulses of minimum_norm.hpp. Hard equalities then have e W in place of
 // the compliance R, so that x_1 = -(G_EE + e W)^-1 g', g' = g_E + G_EC lambda_C, is orthogonal to the null space of
 // J_E' in the metric W: e W x_1 = -g' - G_EE x_1 lies in the range of J_E. x_k+1 = x_k + (G_EE + e W)^-1 e W (x_k -
-// x_k-1), x_0 = 0, the proximal point method, stays there and takes e W out; once or twice is enough.
+// x_k-1), x_0 = 0, the proximal point method, stays there and takes e W out; once or twice is enough. In S it is left at
+// first, as if loops gave way a little: feet of a stiff machine then ask for velocities, about 1e-7 of others, that
+// contradict each other. refine() takes it out of S and g' to first order, by as many solves as C has rows.
 #pragma once
 
 #include <vector>
@@ -38,6 +40,8 @@ class LoopElimination {
   // Takes a problem with a symmetric sparse dual view apart. False: it has no equalities, or is too large, or a row of
   // C cannot move once the loops hold; then it is better solved whole.
   bool begin(const ContactProblem& problem, bool least_norm = false);
+  // S and g' without e W; after begin() with `least_norm`. False as begin().
+  bool refine(const ContactProblem& problem);
   // Whether the last problem was factored.
   bool has_factor() const { return has_factor_; }
   void forget() { has_factor_ = false; }
@@ -69,6 +73,7 @@ class LoopElimination {
   AlignedVector values_;    // rows E, C and g; columns `leading_` apart
   VectorX diagonal_;        // rows of C: of G
   AlignedVector inverse_;   // rows of E: of the factor's diagonal
+  AlignedVector response_;  // rows of E, columns C and g: (G_EE + e W)^-1 [G_EC g_E]
   VectorX x_;               // rows of E, and of C behind them
   bool has_factor_ = false, least_norm_ = false, keeps_compliance_ = false;
   VectorX proximal_, stated_, length_, change_;  // rows of E: e W, R, lengths, x_k+1 - x_k
