@@ -142,8 +142,8 @@ bool IslandSolver::solve_without_loops(const ContactProblem& problem, Work& work
   return true;
 }
 
-// Equalities by elimination, with impulses of least norm by the same factor if the step wants them: from what is left of
-// the contacts at first, then from that without the proximal term; else by another factor.
+// Equalities by elimination, with impulses of least norm by the same factor if the step wants them: from what is left
+// of the contacts at first, then from that without the proximal term; else by another factor.
 bool IslandSolver::eliminate_loops(const Step& step, const TreeIsland& island, Work& work, StageClock& clock) const {
   enum class Way { kLeastNorm, kRefined, kCompliant };
   const ContactProblem& problem = island.problem;

@@ -12,8 +12,8 @@
 // With `least_norm` the same factor gives the impulses of minimum_norm.hpp. Hard equalities then have e W in place of
 // the compliance R, so that x_1 = -(G_EE + e W)^-1 g', g' = g_E + G_EC lambda_C, is orthogonal to the null space of
 // J_E' in the metric W: e W x_1 = -g' - G_EE x_1 lies in the range of J_E. x_k+1 = x_k + (G_EE + e W)^-1 e W (x_k -
-// x_k-1), x_0 = 0, the proximal point method, stays there and takes e W out; once or twice is enough. In S it is left at
-// first, as if loops gave way a little: feet of a stiff machine then ask for velocities, about 1e-7 of others, that
+// x_k-1), x_0 = 0, the proximal point method, stays there and takes e W out; once or twice is enough. In S it is left
+// at first, as if loops gave way a little: feet of a stiff machine then ask for velocities, about 1e-7 of others, that
 // contradict each other. refine() takes it out of S and g' to first order, by as many solves as C has rows.
 #pragma once
 

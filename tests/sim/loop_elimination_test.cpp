@@ -147,6 +147,41 @@ TEST(LoopElimination, FindsImpulsesOfLeastNormByTheSameFactor) {
   }
 }
 
+// What contacts are left with, if loops do not give way at all: rows of C see J (1 - N) J', N the projection onto what
+// the loops hold. The same for velocities.
+TEST(LoopElimination, RefinedLeavesWhatStiffLoopsDo) {
+  std::mt19937 random(6);
+  LoopElimination elimination;
+  for (int k = 0; k < 30; ++k) {
+    const int loops = 3 + k % 6, copies = k % 2 == 0 ? loops / 2 : 0;
+    const Sample sample = make_sample(loops, copies, 1 + k % 4, k % 3, 3 * loops + 20, random);
+    const ContactProblem& problem = sample.problem;
+    std::vector<int> equal, others;
+    for (int i = 0; i < problem.nblock(); ++i) {
+      const auto block = static_cast<std::size_t>(i);
+      auto& rows = problem.blocks.type[block] == BlockType::kEquality ? equal : others;
+      for (int row = problem.blocks.row[block]; row < problem.blocks.row[block + 1]; ++row) rows.push_back(row);
+    }
+    const MatrixX held = sample.J(equal, Eigen::all).transpose(), J = sample.J(others, Eigen::all);
+    const auto decomposition = held.completeOrthogonalDecomposition();
+    const MatrixX free = J.transpose() - held * decomposition.solve(J.transpose());
+    const auto error = [&] {
+      MatrixX S(J.rows(), J.rows());
+      const BlockSparseMatrix& sparse = elimination.rest().dual.G_sparse;
+      for (Eigen::Index c = 0; c < S.cols(); ++c) {
+        VectorX column = VectorX::Zero(S.rows());
+        sparse.multiply_add(VectorX::Unit(S.cols(), c).eval().data(), column.data());
+        S.col(c) = column;
+      }
+      return (S - J * free).norm() / S.norm();
+    };
+    ASSERT_TRUE(elimination.begin(problem, true)) << k;
+    const double before = error();
+    ASSERT_TRUE(elimination.refine(problem)) << k;
+    EXPECT_LT(error(), 1e-13 + 1e-4 * before) << k;
+  }
+}
+
 TEST(LoopElimination, KeepsTheComplianceOfLoopsThatContradictEachOther) {
   std::mt19937 random(5);
   Sample sample = make_sample(4, 2, 0, 0, 40, random);
@@ -184,6 +219,7 @@ TEST(LoopElimination, AllocatesNothingTheSecondTime) {
   VectorX start = VectorX::Zero(large.problem.nrow()), rest, lambda;
   const auto solve = [&](const ContactProblem& problem) {
     ASSERT_TRUE(elimination.begin(problem, true));
+    ASSERT_TRUE(elimination.refine(problem));
     elimination.gather(problem, start, rest);
     ASSERT_TRUE(elimination.finish(problem, rest, lambda));
   };
