@@ -30,6 +30,7 @@ LateContacts::LateContacts(const Model& model, std::shared_ptr<const CollisionMo
     : detector_(std::move(shapes), without_margin(options)),
       tolerance_(std::max(0.5 * options.margin, slop)),
       reach_(at(model.nbody), -1.0),
+      surprising_(at(model.nbody), 0),
       next_velocity_(at(model.nbody)) {
   for (const Collider& c : detector_.shapes().colliders()) {
     if (c.fixed || c.half_space) continue;
@@ -42,6 +43,8 @@ bool LateContacts::surprises(const Model& model, const VectorX& v, double time, 
   std::swap(next_velocity_, data.velocity);  // that of bodies which never move is zero in both
   forward_velocity(model, v, data);
   std::swap(next_velocity_, data.velocity);
+  bool any = false;
+  std::fill(surprising_.begin(), surprising_.end(), 0);
   for (const IndexRange& range : data.scope.bodies) {
     for (int b = range.begin; b < range.end; ++b) {
       const double reach = reach_[at(b)];
@@ -53,16 +56,17 @@ bool LateContacts::surprises(const Model& model, const VectorX& v, double time, 
       // A point that turns by an angle leaves its tangent by half of its square.
       const double turn = time * norm(next.angular);
       const double way = time * (norm(change) + reach * norm(spin)) + 0.5 * reach * turn * turn;
-      if (way > 2.0 * tolerance_) return true;
+      surprising_[at(b)] = way > tolerance_ ? 1 : 0;  // a pair of others keeps what both have promised
+      any = any || way > 2.0 * tolerance_;
     }
   }
-  return false;
+  return any;
 }
 
 std::span<const Contact> LateContacts::find(const Parameters& parameters, const Data& start, const Data& end,
                                             std::span<const Contact> known) {
   found_.clear();
-  for (const Contact& contact : detector_.detect(parameters, end)) take(contact, start, end, known);
+  for (const Contact& contact : detector_.detect_of(surprising_, parameters, end)) take(contact, start, end, known);
   return found_;
 }
 

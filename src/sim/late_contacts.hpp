@@ -28,10 +28,11 @@ class LateContacts {
                double slop);
 
   // Whether the velocity v moves a point of some shape, in `time`, otherwise than the velocities in `data` do and
-  // straight, by more than the margin in which contacts are reported anyway.
+  // straight, by more than the margin in which contacts are reported anyway. Remembers of which bodies.
   bool surprises(const Model& model, const VectorX& v, double time, Data& data);
 
-  // Overlaps at `end`, where bodies have got to from `start`, that are deeper than there, as contacts of the start.
+  // Overlaps of bodies that surprised, at `end`, where they have got to from `start`, that are deeper than there, as
+  // contacts of the start.
   // `known`: the contacts of the step.
   std::span<const Contact> find(const Parameters& parameters, const Data& start, const Data& end,
                                 std::span<const Contact> known);
@@ -47,6 +48,7 @@ class LateContacts {
   CollisionDetector detector_;
   double tolerance_;                   // m
   std::vector<double> reach_;          // by body: how far its shapes reach from its origin, m; negative: it has none
+  std::vector<char> surprising_;       // by body
   std::vector<Motion> next_velocity_;  // by body, as Data::velocity
   std::vector<Contact> found_;
 };

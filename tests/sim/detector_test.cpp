@@ -71,6 +71,37 @@ TEST(CollisionFilter, ParentAndChildAndWeldedBodiesDoNotTouch) {
               testing::ElementsAre("g-a", "g-w", "g-b", "g-c", "a-b", "a-c", "w-b", "w-c", "b-c"));
 }
 
+// What is found of chosen bodies is what a whole search finds of them, also after bodies have moved.
+TEST(CollisionDetector, OfChosenBodies) {
+  std::string bodies = "<geom type='plane' size='5 5 1'/>";
+  for (int i = 0; i < 8; ++i) {
+    bodies +=
+        "<body pos='" + std::to_string(0.09 * i) + " 0 .045'><freejoint/><geom type='box' size='.05 .05 .05'/></body>";
+  }
+  World whole("<worldbody>" + bodies + "</worldbody>"), part("<worldbody>" + bodies + "</worldbody>");
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> unit(-1.0, 1.0);
+  for (int k = 0; k < 20; ++k) {
+    for (int i = 0; i < 8; ++i) whole.state.q[7 * i] += 0.02 * unit(random);
+    part.state.q = whole.state.q;
+    std::vector<char> chosen(static_cast<std::size_t>(whole.model->nbody), 0);
+    for (char& c : chosen) c = unit(random) > 0.4 ? 1 : 0;
+    std::vector<std::pair<int, double>> expected, found;
+    const auto is_chosen = [&](int body) { return chosen[static_cast<std::size_t>(body)] != 0; };
+    for (const Contact& c : whole.detect()) {
+      if (is_chosen(c.body_a) || is_chosen(c.body_b)) expected.emplace_back(100 * c.shape_a + c.shape_b, c.distance);
+    }
+    forward_kinematics(*part.model, part.model->defaults, part.state, part.data);
+    for (const Contact& c : part.detector.detect_of(chosen, part.model->defaults, part.data))
+      found.emplace_back(100 * c.shape_a + c.shape_b, c.distance);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].first, expected[i].first);
+      EXPECT_NEAR(found[i].second, expected[i].second, 1e-9);
+    }
+  }
+}
+
 TEST(CollisionFilter, ExclusionsAndPairsOfTheModel) {
   EXPECT_THAT(World(chain("", R"(<contact><exclude body1="a" body2="c"/><exclude body1="world" body2="b"/></contact>)"))
                   .touching(),

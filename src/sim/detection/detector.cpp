@@ -150,16 +150,30 @@ std::span<const Contact> CollisionDetector::detect(const Parameters& parameters,
                                                    double extra, bool mocap_moves) {
   margin_ = options_.margin + extra;
   update_poses(data, h, mocap_moves);
+  return collide_pairs({}, parameters, data, h);
+}
+
+std::span<const Contact> CollisionDetector::detect_of(std::span<const char> chosen, const Parameters& parameters,
+                                                      const Data& data) {
+  margin_ = options_.margin;
+  update_poses(data, 0.0, true);
+  return collide_pairs(chosen, parameters, data, 0.0);
+}
+
+std::span<const Contact> CollisionDetector::collide_pairs(std::span<const char> chosen, const Parameters& parameters,
+                                                          const Data& data, double h) {
   broad_.find_pairs(*shapes_);
   begin_pairs();
   contacts_.clear();
   visits_left_ = CollisionLimits::kVisits;
   contacts_left_ = CollisionLimits::kContacts;
   const bool is_whole = data.scope.is_whole();
+  const auto is_chosen = [&](int proxy) { return chosen[at(shapes_->colliders()[at(proxy)].body)] != 0; };
   counts_ = {};
   counts_.candidates = static_cast<int>(broad_.pairs().size());
   for (const BroadPhase::Pair& pair : broad_.pairs()) {
     if (!is_whole && moves_[at(pair.a)] == 0 && moves_[at(pair.b)] == 0) continue;
+    if (!chosen.empty() && !is_chosen(pair.a) && !is_chosen(pair.b)) continue;
     count_way(pair.a);
     count_way(pair.b);
     if (separations_.apart(pair, margin_)) {

@@ -57,6 +57,9 @@ class CollisionDetector {
   std::span<const Contact> detect(const Parameters& parameters, const Data& data, double h, double extra = 0.0,
                                   bool mocap_moves = true);
 
+  // As without a step, but only contacts of the bodies for which `chosen`, by body, is not zero.
+  std::span<const Contact> detect_of(std::span<const char> chosen, const Parameters& parameters, const Data& data);
+
   std::span<const Contact> contacts() const { return contacts_; }
   // One more, from elsewhere, at its place in the order.
   void add(const Contact& contact);
@@ -90,6 +93,9 @@ class CollisionDetector {
 
   void add_proxies();
   void begin_pairs();
+  // The pairs of the call at hand, of chosen bodies if any are named.
+  std::span<const Contact> collide_pairs(std::span<const char> chosen, const Parameters& parameters, const Data& data,
+                                         double h);
   void update_poses(const Data& data, double h, bool mocap_moves);
   void sweep_collider(int proxy, const Data& data, double h);
   void count_way(int proxy);

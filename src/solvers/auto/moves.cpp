@@ -25,6 +25,24 @@ constexpr double kMostWork = 2e9, kFewestSteps = 60.0;  // of Newton steps in al
 
 }  // namespace
 
+bool PipelineMoves::has_rolling(const Blocks& blocks) {
+  for (int i = 0; i < blocks.count(); ++i) {
+    if (blocks.type[i] == BlockType::kCoulomb && blocks.size(i) > 3) return true;
+  }
+  return false;
+}
+
+void PipelineMoves::prepare_contacts() {
+  if (!contacts_ready_) w_.contacts.prepare(dual_);
+  contacts_ready_ = true;
+}
+
+LocalContacts* PipelineMoves::local_contacts() {
+  if (!rolls_) return nullptr;
+  prepare_contacts();
+  return &w_.contacts;
+}
+
 bool PipelineMoves::promising() const { return w_.best_natv <= kPromising * dual_.velocity_scale; }
 
 double PipelineMoves::sweeps_of_a_step() const { return kMultiplication * w_.system.cost() / sweep_cost(); }
@@ -120,6 +138,7 @@ void PipelineMoves::try_modes(bool minimum_norm, double damping) {
                                     .minimum_norm = minimum_norm && !settings_.warm,
                                     .damping = damping,
                                     .patience = small() ? kInfinity : 1.0,
+                                    .contacts = local_contacts(),
                                     .deadline = settings_.deadline};
   compute_velocity(dual_, w_.lambda, w_.u);
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, w_.best_natv, w_.best, w_.best_u);

@@ -11,7 +11,7 @@ class PipelineMoves {
   static constexpr double kModeDamping = 1e-4;  // largest epsilon of Newton with guessed modes, usually
 
   PipelineMoves(const PipelineSettings& settings, PipelineWorkspace& workspace, DualProblem& dual)
-      : settings_(settings), w_(workspace), dual_(dual) {}
+      : settings_(settings), w_(workspace), dual_(dual), rolls_(has_rolling(dual.blocks)) {}
 
   bool done() const { return w_.best_natv <= settings_.tolerance; }
   // Whether the modes are nearly right.
@@ -64,17 +64,24 @@ class PipelineMoves {
   }
 
   double sweeps_of_a_step() const;
+  void prepare_contacts();
+  // Some contacts have torsion or rolling.
+  bool rolls() const { return rolls_; }
+  // For the guesses of modes: prepared, or null where no contact needs them.
+  LocalContacts* local_contacts();
 
   const PipelineSettings& settings_;
   PipelineWorkspace& w_;
   DualProblem& dual_;
 
  private:
+  static bool has_rolling(const Blocks& blocks);
   int most_steps() const;
   double sweep_cost() const;
   double newton_cost() const;
 
   double change_ = 0.0, rate_ = 1.0;  // of the last sweeps
+  bool rolls_ = false, contacts_ready_ = false;
 };
 
 }  // namespace touchstone

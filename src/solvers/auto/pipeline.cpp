@@ -86,7 +86,8 @@ class Pipeline : PipelineMoves {
   bool seems_at_rest() const;
   bool warm() const { return settings_.warm; }
   bool cold() const { return !settings_.warm; }
-  bool nearly_right() const { return settings_.warm || promising(); }
+  // Where contacts roll, modes that known ones have not led to are rarely found from a sweep.
+  bool nearly_right_and_new() const { return (settings_.warm || promising()) && !(rolls() && knows_modes()); }
   bool thorough() const { return settings_.thorough; }
   bool thorough_and_small() const { return settings_.thorough && small(); }
   bool thorough_and_sparse() const { return settings_.thorough && is_sparse(); }
@@ -312,6 +313,7 @@ void Pipeline::known_modes() {
                                     .damping = kModeDamping,
                                     .patience = kInfinity,
                                     .known_slip = true,
+                                    .contacts = local_contacts(),
                                     .deadline = settings_.deadline};
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.known_u, settings, w_.best_natv, w_.best, w_.best_u);
   w_.steps += w_.modes.steps();
@@ -320,7 +322,7 @@ void Pipeline::known_modes() {
 
 void Pipeline::first_sweeps() {
   w_.prepare_equalities();
-  w_.contacts.prepare(dual_);
+  prepare_contacts();
   sweep(settings_.swept ? kSweptSweeps : settings_.warm ? kWarmSweeps : kColdSweeps);
   sweep_while_cheap(settings_.warm ? kWarmStepsOfModes : kColdStepsOfModes);
   if (done()) {
@@ -351,6 +353,7 @@ void Pipeline::damped_modes() {
                                     .damping = kRetryDamping,
                                     .patience = kInfinity,
                                     .monotone = true,
+                                    .contacts = local_contacts(),
                                     .deadline = settings_.deadline};
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.best_u, settings, w_.best_natv, w_.best, w_.best_u);
   w_.steps += w_.modes.steps();
@@ -390,7 +393,7 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"known modes", &Pipeline::knows_modes, &Pipeline::known_modes},
     {"splitting at rest", &Pipeline::seems_at_rest, &Pipeline::split_at_rest},
     {"sweeps", &Pipeline::always, &Pipeline::first_sweeps},
-    {"modes", &Pipeline::nearly_right, &Pipeline::first_modes},
+    {"modes", &Pipeline::nearly_right_and_new, &Pipeline::first_modes},
     {"more sweeps", &Pipeline::cold, &Pipeline::more_sweeps},
     {"damped modes", &Pipeline::is_small_and_new, &Pipeline::damped_modes},
     {"splitting", &Pipeline::cold, &Pipeline::try_splitting},

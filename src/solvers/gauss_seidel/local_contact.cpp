@@ -118,22 +118,20 @@ void LocalContacts::prepare_contact3(int block) {
   }
 }
 
-void LocalContacts::operator()(int block, const double* u, double* lambda) {
-  if (dual_->blocks.size(block) == 3 && contact3_[block].mu[0] > 0.0 && contact3_[block].mu[1] > 0.0) {
-    solve_contact3(block, u, lambda);
-  } else {
-    solve_general(block, u, lambda);
-  }
+LocalMode LocalContacts::operator()(int block, const double* u, double* lambda) {
+  if (dual_->blocks.size(block) == 3 && contact3_[block].mu[0] > 0.0 && contact3_[block].mu[1] > 0.0)
+    return solve_contact3(block, u, lambda);
+  return solve_general(block, u, lambda);
 }
 
-void LocalContacts::solve_contact3(int block, const double* u, double* lambda) {
+LocalMode LocalContacts::solve_contact3(int block, const double* u, double* lambda) {
   const Contact3& contact = contact3_[block];
   const double* A = contact.A;
   double b[3];
   for (int k = 0; k < 3; ++k) b[k] = u[k] - (A[k] * lambda[0] + A[3 + k] * lambda[1] + A[6 + k] * lambda[2]);
   if (b[2] >= 0.0) {
     lambda[0] = lambda[1] = lambda[2] = 0.0;
-    return;
+    return LocalMode::kOpen;
   }
   const double c0 = contact.mu[0] * (b[0] - contact.c_n[0] * b[2]);
   const double c1 = contact.mu[1] * (b[1] - contact.c_n[1] * b[2]);
@@ -150,7 +148,7 @@ void LocalContacts::solve_contact3(int block, const double* u, double* lambda) {
       lambda[0] = contact.mu[0] * y0;
       lambda[1] = contact.mu[1] * y1;
       lambda[2] = n;
-      return;
+      return LocalMode::kStick;
     }
   }
   const double alpha = find_root(alpha_[block], trace, [&](double a, double& h, double& slope) {
@@ -171,6 +169,7 @@ void LocalContacts::solve_contact3(int block, const double* u, double* lambda) {
   lambda[0] = contact.mu[0] * scale * q0;
   lambda[1] = contact.mu[1] * scale * q1;
   lambda[2] = n;
+  return LocalMode::kSlide;
 }
 
 const LocalContacts::Reduced& LocalContacts::reduce(int block) {
@@ -232,7 +231,7 @@ double LocalContacts::Reduced::trace(bool is_tridiagonal) const {
   return sum;
 }
 
-void LocalContacts::solve_general(int block, const double* u, double* lambda) {
+LocalMode LocalContacts::solve_general(int block, const double* u, double* lambda) {
   const int m = dual_->blocks.size(block), n = m - 1;
   const double* mu = dual_->blocks.mu.data() + dual_->blocks.row[block];
   const double* A = dual_->diagonal_block(block);
@@ -240,12 +239,12 @@ void LocalContacts::solve_general(int block, const double* u, double* lambda) {
   double b[kMaxBlockSize];
   take_own(A, m, shift, u, lambda, b);
   std::fill(lambda, lambda + m, 0.0);
-  if (b[n] >= 0.0) return;
+  if (b[n] >= 0.0) return LocalMode::kOpen;
   const Reduced& contact = reduce(block);
   const int k = contact.k;
   if (k == 0) {
     lambda[n] = -b[n] / A_nn;
-    return;
+    return LocalMode::kStick;
   }
   SmallVector c(k), y(k), rate(k);
   for (int r = 0; r < k; ++r) c[r] = mu[contact.index[r]] * (b[contact.index[r]] - contact.share[r] * b[n]);
@@ -278,7 +277,7 @@ void LocalContacts::solve_general(int block, const double* u, double* lambda) {
   solve(0.0, false);
   if (y.allFinite() && y.norm() <= normal()) {
     store(normal(), 1.0);
-    return;
+    return LocalMode::kStick;
   }
   const double alpha = find_root(alpha_[block], contact.trace(rotated), [&](double a, double& h, double& slope) {
     solve(a, true);
@@ -290,6 +289,7 @@ void LocalContacts::solve_general(int block, const double* u, double* lambda) {
   solve(alpha, false);
   const double n_impulse = std::max(0.0, normal());
   store(n_impulse, n_impulse / y.norm());
+  return LocalMode::kSlide;
 }
 
 }  // namespace touchstone

@@ -16,6 +16,7 @@
 // Cost: dimension 3 about 50 ns when sliding, dimension 6 about 0.3 us.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "touchstone/contact/dual.hpp"
@@ -25,13 +26,17 @@ namespace touchstone {
 // Of the mean diagonal, added so that a singular block can be solved.
 inline constexpr double kProximalShift = 1e-9;
 
+enum class LocalMode : std::uint8_t { kOpen, kStick, kSlide };
+
 class LocalContacts {
  public:
   // For all contacts of a scaled dual problem. Forgets the last alphas.
   void prepare(const DualProblem& dual);
 
   // Replaces lambda by the exact local solution; u is the block's velocity including its own lambda.
-  void operator()(int block, const double* u, double* lambda);
+  LocalMode operator()(int block, const double* u, double* lambda);
+  // Of a contact that slid in the last call: mu u_t = -alpha lambda_t / mu.
+  double alpha(int block) const { return alpha_[static_cast<std::size_t>(block)]; }
 
  private:
   // Everything of a contact of dimension 3 that does not change in a solve.
@@ -61,8 +66,8 @@ class LocalContacts {
 
   void prepare_contact3(int block);
   const Reduced& reduce(int block);
-  void solve_contact3(int block, const double* u, double* lambda);
-  void solve_general(int block, const double* u, double* lambda);
+  LocalMode solve_contact3(int block, const double* u, double* lambda);
+  LocalMode solve_general(int block, const double* u, double* lambda);
 
   const DualProblem* dual_ = nullptr;
   std::vector<Contact3> contact3_;  // nblock; unused for other blocks

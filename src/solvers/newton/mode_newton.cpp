@@ -18,10 +18,62 @@ constexpr double kSmallImpulse = 1e-12;  // a sliding contact without impulse ke
 
 }  // namespace
 
-// Modes and directions from z = lambda - u, and the point that belongs to them. Returns whether a mode changed.
-bool ModeNewton::guess(const DualProblem& dual, const VectorX& lambda, const VectorX& u) {
+// Open, sliding or sticking by z = lambda - u.
+ModeNewton::Mode ModeNewton::guess_cone(const DualProblem& dual, int i, const VectorX& lambda, const VectorX& u) {
   const Blocks& blocks = dual.blocks;
-  bool changed = false;
+  const int r = blocks.row[i], last = blocks.row[i + 1] - 1;
+  if (lambda[last] - u[last] <= 0.0) {
+    point_.segment(r, last - r + 1).setZero();
+    return Mode::kFixed;
+  }
+  const ConeView cone(blocks, i);
+  double z[kMaxBlockSize], size = 0.0;
+  for (int k = 1; k <= cone.n; ++k) {
+    z[k] = cone.largest * lambda[cone.index[k]] / cone.mu[k] - cone.mu[k] * u[cone.index[k]] / cone.largest;
+    size += z[k] * z[k];
+  }
+  size = std::sqrt(size);
+  const double radius = std::max(0.0, lambda[last]);
+  for (int k = r; k < last; ++k) {
+    if (!(blocks.mu[k] > 0.0)) point_[k] = 0.0;
+  }
+  if (size <= cone.largest * radius) return Mode::kFree;
+  point_[last] = std::max(0.0, point_[last]);
+  for (int k = 1; k <= cone.n; ++k) {
+    direction_[cone.index[k]] = z[k] / size;
+    point_[cone.index[k]] = cone.mu[k] * point_[last] * z[k] / size;
+  }
+  stiffness_[i] = -1.0;
+  return Mode::kSlide;
+}
+
+// The same by the solution of the contact alone, while the others stay: its own matrix says how much each component of
+// its impulse changes its velocity, which differs by orders of magnitude between sliding, torsion and rolling. With
+// much friction a contact that could as well be open may hold itself: where it says open, z decides.
+ModeNewton::Mode ModeNewton::guess_locally(const DualProblem& dual, int i, const VectorX& lambda, const VectorX& u,
+                                           LocalContacts& contacts) {
+  const Blocks& blocks = dual.blocks;
+  const int r = blocks.row[i], last = blocks.row[i + 1] - 1;
+  double next[kMaxBlockSize];
+  std::copy_n(lambda.data() + r, last - r + 1, next);
+  const LocalMode mode = contacts(i, u.data() + r, next);
+  const double normal = next[last - r];
+  if (mode == LocalMode::kOpen || !(normal > 0.0)) return guess_cone(dual, i, lambda, u);
+  for (int k = r; k < last; ++k) {
+    if (!(blocks.mu[k] > 0.0)) point_[k] = 0.0;
+  }
+  if (mode == LocalMode::kStick) return Mode::kFree;
+  std::copy_n(next, last - r + 1, point_.data() + r);
+  for (int k = r; k < last; ++k) {
+    if (blocks.mu[k] > 0.0) direction_[k] = next[k - r] / (blocks.mu[k] * normal);
+  }
+  stiffness_[i] = contacts.alpha(i);
+  return Mode::kSlide;
+}
+
+// Modes and directions of all blocks, and the point that belongs to them.
+void ModeNewton::guess(const DualProblem& dual, const VectorX& lambda, const VectorX& u, LocalContacts* contacts) {
+  const Blocks& blocks = dual.blocks;
   for (int i = 0; i < dual.nblock(); ++i) {
     const int r = blocks.row[i], last = blocks.row[i + 1] - 1;
     Mode mode = Mode::kFixed;
@@ -53,39 +105,13 @@ bool ModeNewton::guess(const DualProblem& dual, const VectorX& lambda, const Vec
         }
         break;
       }
-      case PathKind::kCone: {
-        if (lambda[last] - u[last] <= 0.0) {
-          point_.segment(r, last - r + 1).setZero();
-          break;
-        }
-        const ConeView cone(blocks, i);
-        double z[kMaxBlockSize], size = 0.0;
-        for (int k = 1; k <= cone.n; ++k) {
-          z[k] = cone.largest * lambda[cone.index[k]] / cone.mu[k] - cone.mu[k] * u[cone.index[k]] / cone.largest;
-          size += z[k] * z[k];
-        }
-        size = std::sqrt(size);
-        const double radius = std::max(0.0, lambda[last]);
-        for (int k = r; k < last; ++k) {
-          if (!(blocks.mu[k] > 0.0)) point_[k] = 0.0;
-        }
-        if (size <= cone.largest * radius) {
-          mode = Mode::kFree;
-          break;
-        }
-        mode = Mode::kSlide;
-        point_[last] = std::max(0.0, point_[last]);
-        for (int k = 1; k <= cone.n; ++k) {
-          direction_[cone.index[k]] = z[k] / size;
-          point_[cone.index[k]] = cone.mu[k] * point_[last] * z[k] / size;
-        }
+      case PathKind::kCone:
+        mode = contacts != nullptr && blocks.size(i) > 3 ? guess_locally(dual, i, lambda, u, *contacts)
+                                                         : guess_cone(dual, i, lambda, u);
         break;
-      }
     }
-    changed = changed || mode != mode_[i];
     mode_[i] = mode;
   }
-  return changed;
 }
 
 // Lambda and the right-hand side for a step from point_, whose velocity is point_u_; `slip` is the velocity of which
@@ -122,15 +148,19 @@ void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double th
       along -= direction_[cone.index[k]] * cone.mu[k] * point_u_[cone.index[k]];
       speed -= direction_[cone.index[k]] * cone.mu[k] * slip[cone.index[k]];
     }
-    const double stiffness = std::max(speed, 0.0) / std::max(point_[last], kSmallImpulse) + epsilon;
-    if (system.in_joint_space()) hold(i, cone, stiffness, system.Lambda);
+    const double stiffness =
+        stiffness_[i] < 0.0 ? std::max(speed, 0.0) / std::max(point_[last], kSmallImpulse) : stiffness_[i];
+    // Of lambda, not of y, where it would be as much larger as the friction of rolling is smaller than that of sliding.
+    const double damping = epsilon / (cone.largest * cone.largest);
+    if (system.in_joint_space()) hold(i, cone, stiffness, damping, system.Lambda);
     for (int a = 1; a <= cone.n; ++a) {
       const int row = cone.index[a];
       const double e_a = direction_[row];
       for (int b = 1; b <= cone.n; ++b) {
         const double e_b = direction_[cone.index[b]];
         block[(cone.index[b] - r) * m + row - r] =
-            ((a == b ? stiffness : 0.0) + (kPenalty - stiffness) * e_a * e_b) / (cone.mu[a] * cone.mu[b]);
+            ((a == b ? stiffness : 0.0) + (kPenalty - stiffness) * e_a * e_b) / (cone.mu[a] * cone.mu[b]) +
+            (a == b ? damping : 0.0);
       }
       block[(m - 1) * m + row - r] = -kPenalty * e_a / cone.mu[a];
       step_[row] = -(cone.mu[a] * point_u_[row] + along * e_a) / cone.mu[a];
@@ -139,14 +169,14 @@ void ModeNewton::set_up(const DualProblem& dual, NewtonSystem& system, double th
 }
 
 // A sliding contact without the penalty: Lambda as it is, with the same stiffness along e as across it.
-void ModeNewton::hold(int i, const ConeView& cone, double stiffness, const BlockDiagonal& Lambda) {
+void ModeNewton::hold(int i, const ConeView& cone, double stiffness, double damping, const BlockDiagonal& Lambda) {
   const int m = cone.normal - cone.row + 1;
   HeldBlock& held = held_.emplace_back();
   held.block = i;
   std::copy_n(Lambda.data(i), m * m, held.loose);
   for (int a = 1; a <= cone.n; ++a) {
     const int k = cone.index[a] - cone.row;
-    held.loose[k * (m + 1)] = stiffness / (cone.mu[a] * cone.mu[a]);
+    held.loose[k * (m + 1)] = stiffness / (cone.mu[a] * cone.mu[a]) + damping;
     held.along[k] = held.across[k] = direction_[cone.index[a]] / cone.mu[a];
   }
   held.across[m - 1] = -1.0;
@@ -175,6 +205,7 @@ void ModeNewton::finish(const DualProblem& dual) {
 
 void ModeNewton::reserve(const DualProblem& dual) {
   mode_.reserve(static_cast<std::size_t>(dual.nblock()));
+  stiffness_.reserve(static_cast<std::size_t>(dual.nblock()));
   direction_.reserve(static_cast<std::size_t>(dual.nrow()));
   for (VectorX* v : {&point_, &point_u_, &step_}) v->resize(dual.nrow());
 }
@@ -182,12 +213,13 @@ void ModeNewton::reserve(const DualProblem& dual) {
 double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const VectorX& mode_lambda, const VectorX& mode_u,
                        const ModeNewtonSettings& settings, double best, VectorX& lambda, VectorX& u) {
   mode_.assign(static_cast<std::size_t>(dual.nblock()), Mode::kFixed);
+  stiffness_.resize(static_cast<std::size_t>(dual.nblock()));
   direction_.resize(static_cast<std::size_t>(dual.nrow()));
   step_.resize(dual.nrow());
   if (system.in_joint_space()) held_.reserve(static_cast<std::size_t>(dual.nblock()));
   point_ = lambda;
   steps_ = 0;
-  guess(dual, mode_lambda, mode_u);
+  guess(dual, mode_lambda, mode_u, settings.known_slip ? nullptr : settings.contacts);
   double before = best, raised = 1.0;
   int slow = 0;
   for (int k = 0; k < settings.max_steps && !settings.deadline.passed(); ++k) {
@@ -216,12 +248,12 @@ double ModeNewton::run(const DualProblem& dual, NewtonSystem& system, const Vect
       if (epsilon_ >= settings.damping) break;
       raised *= kRaise;
       point_ = lambda;
-      guess(dual, lambda, u);
+      guess(dual, lambda, u, settings.contacts);
       continue;
     }
     raised = std::max(1.0, kLower * raised);
     before = value;
-    guess(dual, point_, point_u_);
+    guess(dual, point_, point_u_, settings.contacts);
   }
   return best;
 }

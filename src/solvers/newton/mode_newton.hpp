@@ -20,6 +20,7 @@
 
 #include "touchstone/base/clock.hpp"
 #include "touchstone/contact/dual.hpp"
+#include "touchstone/solvers/gauss_seidel/local_contact.hpp"
 #include "touchstone/solvers/newton/coulomb_path.hpp"
 #include "touchstone/solvers/newton/newton_system.hpp"
 
@@ -34,6 +35,8 @@ struct ModeNewtonSettings {
   double patience = 1.0;
   bool monotone = false;    // a step that increases natv is taken back, and tried again with a larger epsilon
   bool known_slip = false;  // mode_u has the size of slips too, and not only their direction
+  // Prepared: contacts with torsion or rolling get the modes of their exact local solutions, unless slips are known.
+  LocalContacts* contacts = nullptr;
   Deadline deadline = {};
 };
 
@@ -53,14 +56,18 @@ class ModeNewton {
  private:
   enum class Mode : std::uint8_t { kFixed, kFree, kSlide };
 
-  bool guess(const DualProblem& dual, const VectorX& lambda, const VectorX& u);
+  void guess(const DualProblem& dual, const VectorX& lambda, const VectorX& u, LocalContacts* contacts);
+  Mode guess_cone(const DualProblem& dual, int block, const VectorX& lambda, const VectorX& u);
+  Mode guess_locally(const DualProblem& dual, int block, const VectorX& lambda, const VectorX& u,
+                     LocalContacts& contacts);
   void set_up(const DualProblem& dual, NewtonSystem& system, double theta, const VectorX& slip);
-  void hold(int block, const ConeView& cone, double stiffness, const BlockDiagonal& Lambda);
+  void hold(int block, const ConeView& cone, double stiffness, double damping, const BlockDiagonal& Lambda);
   void finish(const DualProblem& dual);
 
   double epsilon_ = kEpsilon;
   std::vector<Mode> mode_;         // nblock
   std::vector<double> direction_;  // nrow: unit vector of a sliding contact in lambda_t / mu
+  std::vector<double> stiffness_;  // nblock: of a sliding contact across its direction, if it is known; else negative
   std::vector<HeldBlock> held_;    // in joint space: sliding contacts
   VectorX point_, point_u_, step_;
   int steps_ = 0;
