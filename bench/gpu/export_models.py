@@ -2,7 +2,7 @@
 
     python3 bench/gpu/export_models.py MODELS OUT [--touchstone build/release/bin/touchstone] [--states 512]
 
-MODELS: the folder mjcf/ with agility_cassie, google_barkour_vb, mujoco_samples and wonik_allegro. Writes OUT/NAME.arrays
+MODELS: the folder mjcf/ with agility_cassie, google_barkour_vb, mujoco_samples, wonik_allegro. Writes OUT/NAME.arrays
 and OUT/NAME.states. Baumgarte's rule, as in all figures of docs/gpu.md that do not say otherwise; NAME-pass is with the
 position pass.
 """
