@@ -121,7 +121,7 @@ TOUCHSTONE_LANE bool list_singles(const Team& team, const ModelView& m, Scratch<
     block.lo = static_cast<Real>(h * m.actuator_force_range[2 * u]);
     block.hi = static_cast<Real>(h * m.actuator_force_range[2 * u + 1]);
     block.compliance = static_cast<Real>(1.0 / s.servo_gain[u]);
-    block.bias = -(h * s.servo_force[u] / s.servo_gain[u] + m.actuator_gear[u] * s.v[m.actuator_dof[u]]);
+    block.bias = -(h * s.servo_force[u] / s.servo_gain[u] + actuator_rate(m, u, s.v));
     return true;
   });
   if (!room) return false;

@@ -1,9 +1,10 @@
-// Equalities (connect, weld, joint couplings). Their rows are eliminated before the contact problem is solved: with
-// G_e = Y_e Y_e' + R = L_e L_e', the whitened rows of everything else lose their parts along Q = L_e^-1 Y_e. Impulses
-// of the equalities follow from those of the rest, exactly, in double.
+// Equalities (connect, weld, joint couplings, loop joints). Their rows are eliminated before the contact problem is
+// solved: with G_e = Y_e Y_e' + R = L_e L_e', the whitened rows of everything else lose their parts along Q = L_e^-1
+// Y_e. Impulses of the equalities follow from those of the rest, exactly, in double.
 #pragma once
 
 #include "touchstone/gpu/inertia.hpp"
+#include "touchstone/gpu/loop_rows.hpp"
 
 namespace touchstone::gpu {
 
@@ -20,8 +21,7 @@ TOUCHSTONE_LANE EqualityData equality_data(const ModelView& m, int e) {
 }
 
 TOUCHSTONE_LANE int equality_rows(const ModelView& m, int e) {
-  const int type = m.equality_type[e];
-  return type == kConnectEquality ? 3 : (type == kWeldEquality ? 6 : 1);
+  return (e + 1 < m.sizes.equalities ? m.equality_row[e + 1] : m.sizes.equality_rows) - m.equality_row[e];
 }
 
 // Adds to a row of J what a point of a body does along a direction, and the body's turning about another.
@@ -76,6 +76,20 @@ TOUCHSTONE_LANE double joint_equality_row(const ModelView& m, const Scratch<Real
   return s.q[m.joint_q[a]] - m.reference_q[m.joint_q[a]] - value;
 }
 
+// One row of a loop joint.
+template <typename Real>
+TOUCHSTONE_LANE double loop_joint_row(const ModelView& m, const Scratch<Real>& s, int e, int row, double* J) {
+  const double* d = m.equality_data + kEqualityNumbers * e;
+  const int a = m.equality_a[e], b = m.equality_b[e];
+  const Pose A = load_pose(s.X + 12 * a) * load_pose(d), B = load_pose(s.X + 12 * b) * load_pose(d + 12);
+  const LoopRow loop = loop_row(m.equality_measure[row], A, B, d[24]);
+  if (J != nullptr) {
+    add_body_row(m, s, b, B.p, loop.linear, loop.angular, 1.0, J);
+    add_body_row(m, s, a, B.p, loop.linear, loop.angular, -1.0, J);
+  }
+  return loop.value;
+}
+
 // The rows of all connects in J: a lane a dof on the path to one of their bodies, the three rows of a connect at once,
 // since what a point does along x, y and z is one vector.
 template <typename Team, typename Real>
@@ -106,8 +120,9 @@ TOUCHSTONE_LANE void fill_connects(const Team& team, const ModelView& m, Scratch
 template <typename Real>
 TOUCHSTONE_LANE double equality_row_and_error(const ModelView& m, const Scratch<Real>& s, int row, double* J) {
   const int e = m.equality_of_row[row];
-  return m.equality_type[e] == kJointEquality ? joint_equality_row(m, s, e, J)
-                                              : body_equality_row(m, s, e, row - m.equality_row[e], J);
+  if (m.equality_type[e] == kJointEquality) return joint_equality_row(m, s, e, J);
+  if (m.equality_type[e] == kLoopEquality) return loop_joint_row(m, s, e, row, J);
+  return body_equality_row(m, s, e, row - m.equality_row[e], J);
 }
 
 template <typename Real>

@@ -1,5 +1,6 @@
 // Forces of joints and actuators, and the free motion of a step: dynamics/free_motion.cpp for models whose actuators
-// act at hinges, slides and screws. Springs, dampers and servos are implicit (dynamics/forces.hpp derives the terms).
+// act at hinges, slides, screws and fixed tendons. Springs, dampers and servos are implicit (dynamics/forces.hpp
+// derives the terms).
 #pragma once
 
 #include "touchstone/gpu/tendons.hpp"
@@ -54,7 +55,7 @@ TOUCHSTONE_LANE void begin_actuator(const ModelView& m, const WorldState& world,
   const int flags = m.actuator_flags[u];
   const double h = m.settings.time_step, gear = m.actuator_gear[u];
   const double signal = actuator_signal(m, world, s, u);
-  const double position = gear * s.q[m.actuator_q[u]], rate = gear * s.v[m.actuator_dof[u]];
+  const double position = actuator_length(m, u, s.q), rate = actuator_rate(m, u, s.v);
   const double *gain = m.actuator_gain + 3 * u, *bias = m.actuator_bias + 3 * u;
   double law = gain[0] * signal, kp = 0.0, kd = 0.0;
   if ((flags & kAffineGain) != 0) {
@@ -69,15 +70,17 @@ TOUCHSTONE_LANE void begin_actuator(const ModelView& m, const WorldState& world,
   }
   kp = most(kp, 0.0);
   kd = most(kd, 0.0);
-  const bool is_limited = (flags & kForceLimited) != 0;
+  const bool is_limited = (flags & kForceLimited) != 0, fits_tree = (flags & kJoinsBranches) == 0;
   const double* range = m.actuator_force_range + 2 * u;
   const double implicit = h * kd + h * h * kp;
   s.servo_gain[u] = 0.0;
-  if (m.settings.pass_interval > 0.0) s.servo_stiffness[u] = is_limited && is_beyond_limits(law, range) ? 0.0 : kp;
+  if (m.settings.pass_interval > 0.0)
+    s.servo_stiffness[u] = !fits_tree || (is_limited && is_beyond_limits(law, range)) ? 0.0 : kp;
   s.servo_force[u] = is_limited ? clamp(law, range[0], range[1]) : law;
   s.servo_mode[u] = kExplicitServo;
   if (implicit == 0.0 || gear == 0.0) return;
-  s.servo_mode[u] = is_limited && (was_bounded || is_near_limits(law, range)) ? kBoundedServo : kImplicitServo;
+  const bool is_bounded = !fits_tree || (is_limited && (was_bounded || is_near_limits(law, range)));
+  s.servo_mode[u] = is_bounded ? kBoundedServo : kImplicitServo;
   s.servo_gain[u] = implicit;
   s.servo_force[u] = law - h * kp * rate;
 }
@@ -133,6 +136,17 @@ TOUCHSTONE_LANE void add_actuators(const ModelView& m, const Scratch<Real>& s, i
   }
 }
 
+// The same for actuators at tendons, by one lane: h times their forces, and their gains in L.
+template <typename Real>
+TOUCHSTONE_LANE void add_pulls(const ModelView& m, Scratch<Real>& s) {
+  for (int u = 0; u < m.sizes.nu; ++u) {
+    if (!is_at_tendon(m, u) || s.servo_mode[u] == kBoundedServo) continue;
+    const double impulse = m.settings.time_step * s.servo_force[u];
+    for_moments(m, u, [&](int dof, double moment) { s.v_free[dof] += moment * impulse; });
+    if (s.servo_mode[u] == kImplicitServo) add_pull_gain(m, u, s.servo_gain[u], s.L);
+  }
+}
+
 // The factor of A and v_free. Needs the mass matrix in L. False if A is not positive definite.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool compute_free_motion(const Team& team, const ModelView& m, Scratch<Real>& s) {
@@ -146,7 +160,10 @@ TOUCHSTONE_LANE bool compute_free_motion(const Team& team, const ModelView& m, S
   }
   team.sync();
   if constexpr (Team::kGeneral) {
-    if (team.lane() == 0) add_tendon_gains(m, s);
+    if (team.lane() == 0) {
+      add_tendon_gains(m, s);
+      if (m.sizes.tendon_actuators > 0) add_pulls(m, s);
+    }
     team.sync();
   }
   const bool ok = factorize(team, m, s, s.v_free);
@@ -164,8 +181,7 @@ TOUCHSTONE_LANE bool bound_exceeding_servos(const Team& team, const ModelView& m
   TOUCHSTONE_ROLLED
   for (int u = team.lane(); u < m.sizes.nu; u += team.size()) {
     if (s.servo_mode[u] != kImplicitServo || (m.actuator_flags[u] & kForceLimited) == 0) continue;
-    const int dof = m.actuator_dof[u];
-    const double change = m.actuator_gear[u] * (s.v_next[dof] - s.v[dof]);
+    const double change = change_of_rate(m, u, s.v, s.v_next);
     const double force = s.servo_force[u] - s.servo_gain[u] / m.settings.time_step * change;
     if (!is_beyond_limits(force, m.actuator_force_range + 2 * u)) continue;
     s.servo_mode[u] = kBoundedServo;

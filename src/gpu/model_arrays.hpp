@@ -30,8 +30,9 @@ struct ModelSizes {
   int iterated = 0;        // pairs of shapes that take an iteration (convex.hpp)
   int tendon_springs = 0;  // fixed tendons with a spring or damper
   int sensors = 0, sensor_numbers = 0;
-  int mocaps = 0;  // bodies that users move
-  int fields = 0;  // height fields; pairs with one are among the iterated
+  int mocaps = 0;            // bodies that users move
+  int fields = 0;            // height fields; pairs with one are among the iterated
+  int tendon_actuators = 0;  // actuators at fixed tendons
 };
 
 // Numbers of the impulse of a block from step to step: force and, with rows of it, torque.
@@ -39,7 +40,7 @@ constexpr int impulse_width(const ModelSizes& n) { return n.cones > 0 ? 6 : 3; }
 
 // Whether a model needs a GeneralTeam.
 constexpr bool is_general(const ModelSizes& n) {
-  return n.cones > 0 || n.iterated > 0 || n.tendon_springs > 0 || n.mocaps > 0;
+  return n.cones > 0 || n.iterated > 0 || n.tendon_springs > 0 || n.mocaps > 0 || n.tendon_actuators > 0;
 }
 
 // What a step does besides the model. Units and meaning as in SimulatorOptions.
@@ -67,7 +68,7 @@ enum ShapeKind {
   kFieldShape,
   kTriangleShape,  // of a height field, while it is looked at; no shape of a model
 };
-enum EqualityKind { kConnectEquality, kWeldEquality, kJointEquality };
+enum EqualityKind { kConnectEquality, kWeldEquality, kJointEquality, kLoopEquality };
 enum ActuatorFlag {
   kControlLimited = 1,
   kForceLimited = 2,
@@ -75,6 +76,7 @@ enum ActuatorFlag {
   kEarlyActivation = 8,
   kAffineGain = 16,
   kAffineBias = 32,
+  kJoinsBranches = 64,  // a servo that A has no entries for is always a block
 };
 enum SensorKind {
   kJointPositionSensor,
@@ -110,7 +112,9 @@ enum SensorKind {
 enum SensorFlag { kInertialObject = 1, kInertialReference = 2 };  // the frame is at the centre of mass
 enum ActivationKind { kNoActivation, kIntegratorActivation, kFilterActivation, kExactFilterActivation };
 
-constexpr int kEqualityNumbers = 24;  // anchor_a 3, anchor_b 3, relative_pose 12, torque_scale, polynomial 5
+// anchor_a 3, anchor_b 3, relative_pose 12, torque_scale, polynomial 5; of a loop joint its frames 12, 12, and a
+// length.
+constexpr int kEqualityNumbers = 25;
 
 // Second coefficient of sliding by the first, torsional and two rolling coefficients (m), length of the rotational
 // rows.
@@ -166,8 +170,12 @@ constexpr int kFieldNumbers = 4;   // half extents x and y, lowest and highest p
   X(equality_b) /* the same; -1: none */                                                           \
   X(equality_row)                                                                                  \
   X(equality_of_row)                                                                               \
-  X(actuator_dof)                                                                                  \
+  X(equality_measure) /* equality_rows: LoopMeasure; 0 but for loop joints */                      \
+  X(actuator_dof)     /* -1: at a tendon */                                                        \
   X(actuator_q)                                                                                    \
+  X(pull_start) /* nu + 1, in pull_dof, where there are actuators at tendons */                    \
+  X(pull_dof)                                                                                      \
+  X(pull_q)                                                                                        \
   X(actuator_activation) /* entry of the activations, or -1 */                                     \
   X(actuator_dynamics)                                                                             \
   X(actuator_flags)                                                                                \
@@ -228,6 +236,7 @@ constexpr int kFieldNumbers = 4;   // half extents x and y, lowest and highest p
   X(equality_compliance) /* equality_rows */                                  \
   X(equality_length)     /* equality_rows */                                  \
   X(actuator_gear)                                                            \
+  X(pull_coefficient)                                                         \
   X(actuator_gain)             /* 3 */                                        \
   X(actuator_bias)             /* 3 */                                        \
   X(actuator_control_range)    /* 2 */                                        \

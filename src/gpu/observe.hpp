@@ -192,8 +192,7 @@ struct Observer {
   // As the step applied it.
   TOUCHSTONE_LANE double actuator_force(int u) const {
     if (s.servo_mode[u] == kExplicitServo) return s.servo_force[u];
-    const int dof = m.actuator_dof[u];
-    const double change = m.actuator_gear[u] * (world.v[dof] - s.v[dof]);
+    const double change = change_of_rate(m, u, s.v, world.v);
     const double force = s.servo_force[u] - s.servo_gain[u] / m.settings.time_step * change;
     const double* range = m.actuator_force_range + 2 * u;
     return s.servo_mode[u] == kBoundedServo ? clamp(force, range[0], range[1]) : force;
@@ -229,10 +228,10 @@ struct Observer {
         *out = limit_force(object);
         break;
       case kActuatorPositionSensor:
-        *out = m.actuator_gear[object] * s.q[m.actuator_q[object]];
+        *out = actuator_length(m, object, s.q);
         break;
       case kActuatorVelocitySensor:
-        *out = m.actuator_gear[object] * s.v[m.actuator_dof[object]];
+        *out = actuator_rate(m, object, s.v);
         break;
       case kActuatorForceSensor:
         *out = actuator_force(object);

@@ -27,6 +27,8 @@ TOUCHSTONE_LANE bool stiffen(const Team& team, const ModelView& m, const Scratch
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) any = any || dof_stiffness(m, s, i) > 0.0;
   if constexpr (Team::kGeneral) {
     for (int t = 0; t < m.sizes.tendon_springs; ++t) any = any || tendon_spring(m, s, t).stiffness > 0.0;
+    for (int u = 0; m.sizes.tendon_actuators > 0 && u < m.sizes.nu; ++u)
+      any = any || (is_at_tendon(m, u) && s.servo_stiffness[u] > 0.0);
   }
   if (!team.any(any)) return false;
   Scratch<Real> stiff = s;
@@ -50,8 +52,12 @@ TOUCHSTONE_LANE bool stiffen(const Team& team, const ModelView& m, const Scratch
   }
   team.sync();
   if constexpr (Team::kGeneral) {
+    constexpr double kLong = kPassStiffTime * kPassStiffTime;
     for (int t = 0; team.lane() == 0 && t < m.sizes.tendon_springs; ++t)
-      add_tendon_gain(m, t, kPassStiffTime * kPassStiffTime * tendon_spring(m, s, t).stiffness, stiff.L);
+      add_tendon_gain(m, t, kLong * tendon_spring(m, s, t).stiffness, stiff.L);
+    for (int u = 0; team.lane() == 0 && m.sizes.tendon_actuators > 0 && u < m.sizes.nu; ++u) {
+      if (is_at_tendon(m, u)) add_pull_gain(m, u, kLong * s.servo_stiffness[u], stiff.L);
+    }
     team.sync();
   }
   if (!factorize(team, m, stiff, p.z)) return false;

@@ -83,8 +83,7 @@ TOUCHSTONE_LANE void for_entries(const ModelView& m, const Scratch<Real>& s, con
       use(block.index, 1.0);
       return;
     case BlockKind::kServo:
-      use(m.actuator_dof[block.index], m.actuator_gear[block.index]);
-      return;
+      return for_moments(m, block.index, use);
     case BlockKind::kLimit: {
       const int j = m.limit_joint[block.index], dof = m.joint_dof[j];
       if (m.joint_type[j] == kBallJoint) {

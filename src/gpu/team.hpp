@@ -85,9 +85,9 @@ struct LaneTeam {
 
 #endif
 
-// A team for models with contacts of dimension 4 or 6, anisotropic friction, shapes that need an iteration, springs of
-// tendons, or mocap bodies. What these need is compiled for such a team alone, so that the kernels of other models stay
-// as small as they are.
+// A team for models with contacts of dimension 4 or 6, anisotropic friction, shapes that need an iteration, springs or
+// actuators of tendons, or mocap bodies. What these need is compiled for such a team alone, so that the kernels of
+// other models stay as small as they are.
 template <typename Base>
 struct GeneralTeam : Base {
   static constexpr bool kGeneral = true;

@@ -1,8 +1,9 @@
-// Springs and dampers of fixed tendons whose joints lie on one path, implicit as those of joints are: A has entries for
-// them (dynamics/free_motion.cpp). There are few, so one lane does it, in their order.
+// Springs, dampers and actuators of fixed tendons, implicit where their joints lie on one path, as those of joints are:
+// A has entries for them (dynamics/free_motion.cpp). There are few, so one lane does it, in their order.
 #pragma once
 
 #include "touchstone/gpu/inertia.hpp"
+#include "touchstone/gpu/transmission.hpp"
 
 namespace touchstone::gpu {
 
@@ -34,16 +35,27 @@ TOUCHSTONE_LANE void add_tendon_forces(const ModelView& m, Scratch<Real>& s) {
   }
 }
 
-// Adds gain c c' to the rows of A, c the coefficients of a tendon.
-TOUCHSTONE_LANE void add_tendon_gain(const ModelView& m, int t, double gain, double* L) {
-  for (int a = m.spring_start[t]; a < m.spring_start[t + 1]; ++a) {
-    for (int b = m.spring_start[t]; b <= a; ++b) {
-      const int i = m.spring_dof[a], j = m.spring_dof[b], deep = i > j ? i : j, high = i > j ? j : i;
-      const double value = gain * m.spring_coefficient[a] * m.spring_coefficient[b];
+// Adds gain c c' to the rows of A, c the coefficients of dofs on one path: entries from `first` on of both arrays.
+TOUCHSTONE_LANE void add_path_gain(const ModelView& m, const int* dof, const double* coefficient, int first, int end,
+                                   double gain, double* L) {
+  for (int a = first; a < end; ++a) {
+    for (int b = first; b <= a; ++b) {
+      const int i = dof[a], j = dof[b], deep = i > j ? i : j, high = i > j ? j : i;
+      const double value = gain * coefficient[a] * coefficient[b];
       const int ancestors = m.row_start[high + 1] - m.row_start[high] - 1;
       L[m.row_start[deep] + ancestors] += i == j && a != b ? 2.0 * value : value;
     }
   }
+}
+
+TOUCHSTONE_LANE void add_tendon_gain(const ModelView& m, int t, double gain, double* L) {
+  add_path_gain(m, m.spring_dof, m.spring_coefficient, m.spring_start[t], m.spring_start[t + 1], gain, L);
+}
+
+// Of an actuator at a tendon.
+TOUCHSTONE_LANE void add_pull_gain(const ModelView& m, int u, double gain, double* L) {
+  const double gear = m.actuator_gear[u];
+  add_path_gain(m, m.pull_dof, m.pull_coefficient, m.pull_start[u], m.pull_start[u + 1], gain * gear * gear, L);
 }
 
 template <typename Real>

@@ -7,46 +7,20 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/math/so3.hpp"
+#include "touchstone/model/loop_measure.hpp"
 
 namespace touchstone {
 namespace {
 
 // --- the table ---
 
-// X, Y, Z: of the origin of frame b along the axes of frame a. Turn*: 2 vec(q), q the rotation from a to b: all three
-// vanish only where the axes agree. Tilt*: the same of the shortest rotation that takes z of a to z of b. Twist: about
-// z. Square: z of a against x of b. First, Second: angles of a universal joint, about z of a and x of b. Euler*: of a
-// gimbal, about z, x, y in this order. Spin*: the rotation vector, and angular velocities about the axes of frame b.
-enum class Measure : std::uint8_t {
-  kX,
-  kY,
-  kZ,
-  kTurnX,
-  kTurnY,
-  kTurnZ,
-  kTiltX,
-  kTiltY,
-  kTwist,
-  kSquare,
-  kFirst,
-  kSecond,
-  kEuler1,
-  kEuler2,
-  kEuler3,
-  kSpinX,
-  kSpinY,
-  kSpinZ,
-  kDistance,
-  kTravel,  // z less pitch times twist
-  kNone,
-};
-using enum Measure;
+using enum LoopMeasure;
 
 struct TypeRow {
   LoopJointType type;
   std::string_view name;
-  std::array<Measure, kMostLoopRows> held;
-  std::array<Measure, kMostLoopCoordinates> free;
+  std::array<LoopMeasure, kMostLoopRows> held;
+  std::array<LoopMeasure, kMostLoopCoordinates> free;
 };
 
 constexpr std::array kTypes = {
@@ -77,13 +51,13 @@ static_assert(types_are_in_order(), "types are listed in the order of LoopJointT
 const TypeRow& row_of(LoopJointType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
 template <std::size_t size>
-int count_of(const std::array<Measure, size>& list) {
-  return static_cast<int>(std::count_if(list.begin(), list.end(), [](Measure m) { return m != kNone; }));
+int count_of(const std::array<LoopMeasure, size>& list) {
+  return static_cast<int>(std::count_if(list.begin(), list.end(), [](LoopMeasure m) { return m != kNone; }));
 }
 
-bool is_angle(Measure m) { return m >= kTurnX && m <= kSpinZ; }
+bool is_angle(LoopMeasure m) { return m >= kTurnX && m <= kSpinZ; }
 // Known but for whole turns.
-bool is_periodic(Measure m) { return m == kTwist || m == kFirst || m == kSecond || m == kEuler1 || m == kEuler3; }
+bool is_periodic(LoopMeasure m) { return m == kTwist || m == kFirst || m == kSecond || m == kEuler1 || m == kEuler3; }
 
 // --- arithmetic of measures: the gradient follows by the rules of differentiation, and so do the rates ---
 
@@ -203,7 +177,7 @@ struct Geometry {
   }
 };
 
-LoopRow measure(const LoopJoint& joint, const LoopFrames& frames, Measure what, double angle) {
+LoopRow measure(const LoopJoint& joint, const LoopFrames& frames, LoopMeasure what, double angle) {
   const Geometry g{frames};
   const int k = static_cast<int>(what);
   switch (what) {
@@ -275,12 +249,12 @@ std::optional<LoopJointType> find_loop_joint_type(std::string_view name) {
 
 HeldMotions held_motions(LoopJointType type) {
   HeldMotions held;
-  for (const Measure measure : row_of(type).held) {
-    if (measure == Measure::kX) held.ways[0] = true;
-    if (measure == Measure::kY) held.ways[1] = true;
-    if (measure == Measure::kZ) held.ways[2] = true;
-    if (measure == Measure::kTiltX) held.turn = HeldTurn::kAxis;
-    if (measure == Measure::kTurnX) held.turn = HeldTurn::kAll;
+  for (const LoopMeasure measure : row_of(type).held) {
+    if (measure == LoopMeasure::kX) held.ways[0] = true;
+    if (measure == LoopMeasure::kY) held.ways[1] = true;
+    if (measure == LoopMeasure::kZ) held.ways[2] = true;
+    if (measure == LoopMeasure::kTiltX) held.turn = HeldTurn::kAxis;
+    if (measure == LoopMeasure::kTurnX) held.turn = HeldTurn::kAll;
   }
   return held;
 }
@@ -293,6 +267,7 @@ std::string loop_joint_types() {
 
 int coordinate_count(LoopJointType type) { return count_of(row_of(type).free); }
 int row_count(LoopJointType type) { return count_of(row_of(type).held); }
+LoopMeasure held_measure(LoopJointType type, int row) { return row_of(type).held[at(row)]; }
 bool is_rotation(LoopJointType type, int coordinate) { return is_angle(row_of(type).free[at(coordinate)]); }
 bool is_rotation_row(LoopJointType type, int row) { return is_angle(row_of(type).held[at(row)]); }
 

@@ -11,7 +11,9 @@
 #include "touchstone/dynamics/tendon_path.hpp"
 #include "touchstone/gpu/boxes.hpp"
 #include "touchstone/gpu/convex.hpp"
+#include "touchstone/gpu/loop_rows.hpp"
 #include "touchstone/model/impedance.hpp"
+#include "touchstone/model/loop_joint.hpp"
 #include "touchstone/sim/detection/collision_model.hpp"
 
 namespace touchstone {
@@ -42,13 +44,13 @@ void check_options(const Model& model, const SimulatorOptions& options, Complain
   const bool is_midpoint = options.integrator == Integrator::kMoreauMidpoint;
   if (options.integrator != Integrator::kSemiImplicitEuler && !is_midpoint)
     complaints.add("integrators other than euler and midpoint");
-  if (is_midpoint && model.options.equalities_enabled && !model.equalities.empty())
-    complaints.add("loops with the integrator midpoint");
+  const bool has_loops = (model.options.equalities_enabled && !model.equalities.empty()) || !model.loop_joints.empty();
+  if (is_midpoint && has_loops) complaints.add("loops with the integrator midpoint");
   if (options.constraints != ConstraintModel::kRigid) complaints.add("softened constraints (constraints = mujoco)");
   const StabilisationOptions& s = options.stabilisation;
   if (s.loop_erp >= 0.0 || s.limit_erp >= 0.0 || s.contact_erp >= 0.0)
     complaints.add("an erp for loops, limits or contacts alone");
-  if (s.loops == LoopClosing::kClosed && !model.equalities.empty())
+  if (s.loops == LoopClosing::kClosed && (!model.equalities.empty() || !model.loop_joints.empty()))
     complaints.add("loops that are closed in every step");
   if (s.softens_loops()) complaints.add("loops that give way (loop_softening)");
   if (options.substeps != 1) complaints.add("substeps");
@@ -57,39 +59,36 @@ void check_options(const Model& model, const SimulatorOptions& options, Complain
     complaints.add("sleep");
   if (model.nv > kMostDofs) complaints.add("{} dofs; at most {}", model.nv, kMostDofs);
   if (model.nv == 0) complaints.add("models in which nothing moves");
-  for (const LoopJoint& joint : model.loop_joints) complaints.add("loop joint '{}'", joint.name);
   for (const ShapeElement& shape : model.shapes) {
     if ((shape.surface_velocity.array() != 0.0).any()) complaints.add("the moving surface of shape '{}'", shape.name);
     if (shape.material.hertz) complaints.add("Hertz' law of shape '{}'", shape.name);
   }
 }
 
-// The mocap body that carries a body, or -1.
+// The mocap body that a body is fixed to, or -1.
 int carrier_of(const Model& model, int body) {
-  while (body > 0 && !model.bodies[at(body)].mocap) body = model.bodies[at(body)].parent;
+  for (; body > 0 && !model.bodies[at(body)].mocap; body = model.bodies[at(body)].parent) {
+    if (model.body_last_dof[at(body)] >= 0) return -1;
+  }
   return body > 0 ? body : -1;
 }
 
-// Mocap bodies that others look at are frames; those that move what they touch have velocities of their own.
-void check_mocap(const Model& model, const std::vector<BackendPair>& pairs, Complaints& complaints) {
+// Contacts and trees take mocap bodies for where they are; what loops hold to them has their velocity, which takes a
+// memory of where they were.
+void check_mocap(const Model& model, Complaints& complaints) {
   if (model.nmocap == 0) return;
   const auto name = [&](int body) { return model.bodies[at(body)].name; };
-  for (const Joint& joint : model.joints) {
-    if (const int body = carrier_of(model, joint.body); body > 0)
-      complaints.add("joint '{}' on mocap body '{}'", joint.name, name(body));
-  }
-  for (const BackendPair& pair : pairs) {
-    for (const int shape : {pair.shape_a, pair.shape_b}) {
-      const ShapeElement& element = model.shapes[at(shape)];
-      if (const int body = carrier_of(model, element.body); body > 0)
-        complaints.add("shape '{}' of mocap body '{}', which may touch others", element.name, name(body));
-    }
-  }
   for (const Equality& e : model.equalities) {
     if (e.type != EqualityType::kConnect && e.type != EqualityType::kWeld) continue;
     for (const int body : {e.a, e.b}) {
       if (body > 0 && e.active && carrier_of(model, body) > 0)
         complaints.add("equality '{}' of mocap body '{}'", e.name, name(carrier_of(model, body)));
+    }
+  }
+  for (const LoopJoint& joint : model.loop_joints) {
+    for (const int body : {joint.body_a, joint.body_b}) {
+      if (joint.active && carrier_of(model, body) > 0)
+        complaints.add("loop joint '{}' of mocap body '{}'", joint.name, name(carrier_of(model, body)));
     }
   }
 }
@@ -117,22 +116,66 @@ void check_joints(const Model& model, Complaints& complaints) {
   }
 }
 
-void check_actuators(const Model& model, Complaints& complaints) {
-  for (const Actuator& actuator : model.actuators) {
-    if (!is_at_joint(actuator) || !is_scalar(model.joints[at(actuator.target)]))
-      complaints.add("actuator '{}', which does not act at a hinge, slide or screw", actuator.name);
+// Of an actuator at a tendon: limits that it would share.
+void check_pull(const Model& model, const Actuator& actuator, Complaints& complaints) {
+  const Tendon& tendon = model.tendons[at(actuator.target)];
+  if (tendon.actuator_force_limited)
+    complaints.add("actuator '{}' at tendon '{}', whose actuator forces are limited", actuator.name, tendon.name);
+  for (const Tendon::Term& term : tendon.terms) {
+    const Joint& joint = model.joints[at(term.joint)];
+    if (joint.actuator_force_limited)
+      complaints.add("actuator '{}', which pulls at joint '{}', whose actuator forces are limited", actuator.name,
+                     joint.name);
   }
 }
 
-void check_equalities(const Model& model, Complaints& complaints) {
-  if (!model.options.equalities_enabled) return;
+void check_actuators(const Model& model, Complaints& complaints) {
+  for (const Actuator& actuator : model.actuators) {
+    if (actuator.transmission == TransmissionType::kTendon) {
+      check_pull(model, actuator, complaints);
+    } else if (!is_at_joint(actuator) || !is_scalar(model.joints[at(actuator.target)])) {
+      complaints.add("actuator '{}', which does not act at a hinge, slide, screw or fixed tendon", actuator.name);
+    }
+  }
+}
+
+// What of the coordinates of a loop joint does something beside moving.
+void check_loop_coordinate(const Model& model, const LoopJoint& joint, const LoopCoordinate& c,
+                           Complaints& complaints) {
+  const auto& options = model.options;
+  const auto complain = [&](const char* what) { complaints.add("{} of loop joint '{}'", what, joint.name); };
+  if (c.limited && options.limits_enabled) complain("limits");
+  if (c.stiffness != 0.0 && options.springs_enabled) complain("the spring");
+  if (c.damping != 0.0 && options.dampers_enabled) complain("the damper");
+  if (c.friction != 0.0 && options.friction_loss_enabled) complain("the friction");
+  if (c.armature != 0.0) complain("the armature");
+}
+
+// Returns how many rows they have.
+int check_loop_joints(const Model& model, Complaints& complaints) {
   int rows = 0;
+  for (const LoopJoint& joint : model.loop_joints) {
+    if (!joint.active) continue;
+    rows += row_count(joint.type);
+    for (int r = 0; r < row_count(joint.type); ++r) {
+      if (backend_measure(held_measure(joint.type, r)) < 0)
+        complaints.add("{} loop joint '{}', which counts turns", to_string(joint.type), joint.name);
+    }
+    for (const LoopCoordinate& c : joint.coordinates) check_loop_coordinate(model, joint, c, complaints);
+  }
+  return rows;
+}
+
+void check_loops(const Model& model, Complaints& complaints) {
+  int rows = check_loop_joints(model, complaints);
   for (const Equality& equality : model.equalities) {
-    if (!equality.active) continue;
+    if (!equality.active || !model.options.equalities_enabled) continue;
     if (equality.type == EqualityType::kTendon) complaints.add("equality '{}' of tendons", equality.name);
+    if (equality.coordinate_a >= 0 || equality.coordinate_b >= 0)
+      complaints.add("equality '{}' of loop joints", equality.name);
     rows += equality.type == EqualityType::kWeld ? 6 : (equality.type == EqualityType::kConnect ? 3 : 1);
   }
-  if (rows > kMostEqualityRows) complaints.add("{} rows of equalities; at most {}", rows, kMostEqualityRows);
+  if (rows > kMostEqualityRows) complaints.add("{} rows of loops; at most {}", rows, kMostEqualityRows);
 }
 
 // What a hull has that is too much.
@@ -207,6 +250,33 @@ int backend_shape(ShapeType type) {
   }
 }
 
+int backend_measure(LoopMeasure measure) {
+  switch (measure) {
+    case LoopMeasure::kX:
+      return gpu::kWayX;
+    case LoopMeasure::kY:
+      return gpu::kWayY;
+    case LoopMeasure::kZ:
+      return gpu::kWayZ;
+    case LoopMeasure::kTurnX:
+      return gpu::kTurnX;
+    case LoopMeasure::kTurnY:
+      return gpu::kTurnY;
+    case LoopMeasure::kTurnZ:
+      return gpu::kTurnZ;
+    case LoopMeasure::kTiltX:
+      return gpu::kTiltX;
+    case LoopMeasure::kTiltY:
+      return gpu::kTiltY;
+    case LoopMeasure::kSquare:
+      return gpu::kSquare;
+    case LoopMeasure::kDistance:
+      return gpu::kDistance;
+    default:
+      return -1;
+  }
+}
+
 std::vector<BackendPair> find_backend_pairs(const Model& model) {
   const CollisionModel shapes(model);
   std::vector<BackendPair> pairs;
@@ -233,10 +303,10 @@ std::vector<std::string> complaints_of(const Model& model, const SimulatorOption
                                        const std::vector<BackendPair>& pairs) {
   Complaints complaints;
   check_options(model, options, complaints);
-  check_mocap(model, pairs, complaints);
+  check_mocap(model, complaints);
   check_joints(model, complaints);
   check_actuators(model, complaints);
-  check_equalities(model, complaints);
+  check_loops(model, complaints);
   check_pairs(model, pairs, complaints);
   check_hulls(model, pairs, complaints);
   return complaints.take();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "touchstone/model/loop_measure.hpp"
 #include "touchstone/model/model.hpp"
 #include "touchstone/sim/detection/material.hpp"
 #include "touchstone/sim/options.hpp"
@@ -21,6 +22,8 @@ constexpr int kMostHullVertices = 4096;
 
 // gpu::ShapeKind, or -1.
 int backend_shape(ShapeType type);
+// gpu::LoopMeasure of what a loop joint holds, or -1.
+int backend_measure(LoopMeasure measure);
 
 // All pairs of shapes that may touch, in the order in which the simulator lists contacts.
 std::vector<BackendPair> find_backend_pairs(const Model& model);

@@ -8,11 +8,14 @@
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/gyroscopic.hpp"
+#include "touchstone/dynamics/tendon_path.hpp"
 #include "touchstone/model/impedance.hpp"
+#include "touchstone/model/loop_joint.hpp"
 #include "touchstone/sim/array_parts.hpp"
 #include "touchstone/sim/backend_features.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
 #include "touchstone/sim/constraints/loop.hpp"
+#include "touchstone/sim/constraints/loop_joint.hpp"
 #include "touchstone/sim/pair_arrays.hpp"
 #include "touchstone/sim/reference_weights.hpp"
 #include "touchstone/sim/sensor_arrays.hpp"
@@ -252,8 +255,11 @@ void fill_tendon_springs(const Model& model, gpu::ModelArrays& a) {
   }
 }
 
+bool is_at_tendon(const Actuator& actuator) { return actuator.transmission == TransmissionType::kTendon; }
+
 // What the actuator's own limits and that of the joint, which no other actuator moves, leave for its force.
 Vector2 force_range(const Model& model, const Actuator& actuator) {
+  if (is_at_tendon(actuator)) return actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity);
   const Joint& joint = model.joints[at(actuator.target)];
   Vector2 range = actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity);
   if (!joint.actuator_force_limited || actuator.gear[0] == 0.0)
@@ -285,8 +291,10 @@ void fill_equalities(const Model& model, const ReferenceWeights& weights, gpu::M
     push(a.equality_data, e.relative_pose);
     a.equality_data.push_back(e.torque_scale);
     a.equality_data.insert(a.equality_data.end(), e.polynomial.begin(), e.polynomial.end());
+    a.equality_data.push_back(0.0);
     for (int r = 0; r < count; ++r) {
       a.equality_of_row.push_back(static_cast<int>(a.equality_type.size()) - 1);
+      a.equality_measure.push_back(0);
       a.equality_compliance.push_back(kLoopCompliance * equality_weight(model, weights, e, r));
       a.equality_length.push_back(equality_length(model, weights, e, r));
     }
@@ -296,25 +304,78 @@ void fill_equalities(const Model& model, const ReferenceWeights& weights, gpu::M
   a.sizes.equality_rows = rows;
 }
 
+// After the equalities: rows of the same kind.
+void fill_loop_joints(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
+  for (const LoopJoint& joint : model.loop_joints) {
+    if (!joint.active) continue;
+    a.equality_type.push_back(gpu::kLoopEquality);
+    a.equality_a.push_back(joint.body_a);
+    a.equality_b.push_back(joint.body_b);
+    a.equality_row.push_back(a.sizes.equality_rows);
+    push(a.equality_data, joint.frame_a);
+    push(a.equality_data, joint.frame_b);
+    a.equality_data.push_back(joint.length);
+    const int count = row_count(joint.type);
+    for (int r = 0; r < count; ++r) {
+      const bool turns = is_rotation_row(joint.type, r);
+      a.equality_of_row.push_back(a.sizes.equalities);
+      a.equality_measure.push_back(backend_measure(held_measure(joint.type, r)));
+      a.equality_compliance.push_back(kLoopCompliance * loop_weight(weights, joint, turns));
+      a.equality_length.push_back(turns ? rotation_length(model, weights, joint.body_a, joint.body_b) : 1.0);
+    }
+    a.sizes.equality_rows += count;
+    ++a.sizes.equalities;
+  }
+}
+
+// What an actuator moves, and the length of the row that its block would have.
+void fill_transmission(const Model& model, const ReferenceWeights& weights, const Actuator& actuator, double gear,
+                       gpu::ModelArrays& a) {
+  if (!is_at_tendon(actuator)) {
+    const int dof = model.joint_dof[at(actuator.target)];
+    a.actuator_dof.push_back(dof);
+    a.actuator_q.push_back(model.joint_q[at(actuator.target)]);
+    a.actuator_row_length.push_back(gear != 0.0 ? weights.dof_length[dof] / std::abs(gear) : 1.0);
+    return;
+  }
+  ++a.sizes.tendon_actuators;
+  a.actuator_dof.push_back(-1);
+  a.actuator_q.push_back(-1);
+  VectorX moment = VectorX::Zero(model.nv);
+  for (const Tendon::Term& term : model.tendons[at(actuator.target)].terms) {
+    const int dof = model.joint_dof[at(term.joint)];
+    a.pull_dof.push_back(dof);
+    a.pull_q.push_back(model.joint_q[at(term.joint)]);
+    a.pull_coefficient.push_back(term.coefficient);
+    moment[dof] += gear * term.coefficient / weights.dof_length[dof];
+  }
+  a.actuator_row_length.push_back(moment.isZero(0.0) ? 1.0 : 1.0 / moment.norm());
+}
+
+int flags_of(const Model& model, const Actuator& actuator) {
+  const bool joins = is_at_tendon(actuator) && !is_on_path(model, model.tendons[at(actuator.target)]);
+  const bool shares =
+      !is_at_tendon(actuator) && model.joints[at(actuator.target)].actuator_force_limited && actuator.gear[0] != 0.0;
+  return (actuator.control_limited ? gpu::kControlLimited : 0) |
+         (actuator.force_limited || shares ? gpu::kForceLimited : 0) |
+         (actuator.activation_limited ? gpu::kActivationLimited : 0) |
+         (actuator.early_activation ? gpu::kEarlyActivation : 0) |
+         (actuator.gain_type == ActuatorGain::kAffine ? gpu::kAffineGain : 0) |
+         (actuator.bias_type == ActuatorBias::kAffine ? gpu::kAffineBias : 0) | (joins ? gpu::kJoinsBranches : 0);
+}
+
 void fill_actuators(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
   a.sizes.nu = model.nu;
   a.sizes.na = model.na;
   const Parameters& p = model.defaults;
   for (int u = 0; u < model.nu; ++u) {
     const Actuator& actuator = model.actuators[at(u)];
-    const int dof = model.joint_dof[at(actuator.target)];
     const double gear = model.options.actuation_enabled ? actuator.gear[0] : 0.0;
-    const bool shares = model.joints[at(actuator.target)].actuator_force_limited && actuator.gear[0] != 0.0;
-    a.actuator_dof.push_back(dof);
-    a.actuator_q.push_back(model.joint_q[at(actuator.target)]);
+    a.pull_start.push_back(static_cast<int>(a.pull_dof.size()));
+    fill_transmission(model, weights, actuator, gear, a);
     a.actuator_activation.push_back(model.activation_index[at(u)]);
     a.actuator_dynamics.push_back(static_cast<int>(actuator.dynamics));
-    a.actuator_flags.push_back((actuator.control_limited ? gpu::kControlLimited : 0) |
-                               (actuator.force_limited || shares ? gpu::kForceLimited : 0) |
-                               (actuator.activation_limited ? gpu::kActivationLimited : 0) |
-                               (actuator.early_activation ? gpu::kEarlyActivation : 0) |
-                               (actuator.gain_type == ActuatorGain::kAffine ? gpu::kAffineGain : 0) |
-                               (actuator.bias_type == ActuatorBias::kAffine ? gpu::kAffineBias : 0));
+    a.actuator_flags.push_back(flags_of(model, actuator));
     a.actuator_gear.push_back(gear);
     a.actuator_gain.insert(a.actuator_gain.end(), p.actuator_gain[at(u)].begin(), p.actuator_gain[at(u)].end());
     a.actuator_bias.insert(a.actuator_bias.end(), p.actuator_bias[at(u)].begin(), p.actuator_bias[at(u)].end());
@@ -322,8 +383,9 @@ void fill_actuators(const Model& model, const ReferenceWeights& weights, gpu::Mo
     push(a.actuator_force_range, force_range(model, actuator));
     push(a.actuator_activation_range, actuator.activation_range);
     a.actuator_time_constant.push_back(actuator.time_constant);
-    a.actuator_row_length.push_back(gear != 0.0 ? weights.dof_length[dof] / std::abs(gear) : 1.0);
   }
+  a.pull_start.push_back(static_cast<int>(a.pull_dof.size()));
+  if (a.sizes.tendon_actuators == 0) a.pull_start.clear();
   a.dof_actuator_start.push_back(0);
   for (int i = 0; i < model.nv; ++i) {
     for (int u = 0; u < model.nu; ++u) {
@@ -343,7 +405,7 @@ int count_single_rows(const gpu::ModelArrays& a) {
   int rows = 2 * (a.sizes.limits + a.sizes.tendon_limits) + a.sizes.friction_rows;
   for (const int flags : a.actuator_flags) {
     const bool is_servo = (flags & (gpu::kAffineGain | gpu::kAffineBias)) != 0;
-    rows += is_servo && (flags & gpu::kForceLimited) != 0 ? 1 : 0;
+    rows += is_servo && (flags & (gpu::kForceLimited | gpu::kJoinsBranches)) != 0 ? 1 : 0;
   }
   return rows;
 }
@@ -378,6 +440,7 @@ gpu::ModelArrays make_model_arrays(const Model& model, const SimulatorOptions& o
   fill_tendons(model, weights, a);
   fill_tendon_springs(model, a);
   fill_equalities(model, weights, a);
+  fill_loop_joints(model, weights, a);
   fill_actuators(model, weights, a);
   fill_pairs(model, pairs, weights, a);
   fill_sensors(model, options, a);

@@ -78,10 +78,21 @@ bool is_touch_volume(int shape) {
 }
 
 bool has_body_loops(const Model& model) {
-  return model.options.equalities_enabled &&
-         std::any_of(model.equalities.begin(), model.equalities.end(), [](const Equality& e) {
-           return e.active && (e.type == EqualityType::kConnect || e.type == EqualityType::kWeld);
-         });
+  const auto joins_bodies = [](const Equality& e) {
+    return e.active && (e.type == EqualityType::kConnect || e.type == EqualityType::kWeld);
+  };
+  return (model.options.equalities_enabled &&
+          std::any_of(model.equalities.begin(), model.equalities.end(), joins_bodies)) ||
+         std::any_of(model.loop_joints.begin(), model.loop_joints.end(), [](const LoopJoint& j) { return j.active; });
+}
+
+// Whether an actuator pulls at a joint by way of a tendon.
+bool is_pulled(const Model& model, int joint) {
+  return std::any_of(model.actuators.begin(), model.actuators.end(), [&](const Actuator& a) {
+    if (a.transmission != TransmissionType::kTendon) return false;
+    const auto& terms = model.tendons[at(a.target)].terms;
+    return std::any_of(terms.begin(), terms.end(), [&](const Tendon::Term& term) { return term.joint == joint; });
+  });
 }
 
 // What of a sensor the backend cannot do; empty: nothing.
@@ -90,10 +101,13 @@ std::string why_not(const Model& model, const Sensor& sensor) {
   const bool at_joint = sensor.type == SensorType::kJointActuatorForce;
   if (kind_of(sensor.type) < 0) return "is not in the backend";
   if ((sensor.type == SensorType::kForce || sensor.type == SensorType::kTorque) && has_body_loops(model))
-    return "is in a model with connect or weld equalities";
+    return "is in a model with connect or weld equalities or loop joints";
   if (sensor.type == SensorType::kTouch && !is_touch_volume(backend_shape(model.sites[at(sensor.object)].shape.type)))
     return "has a site that is no sphere, capsule, box, ellipsoid or cylinder";
-  const int joint = at_joint ? sensor.object : (at_actuator ? model.actuators[at(sensor.object)].target : -1);
+  if (at_joint && is_pulled(model, sensor.object)) return "is of a joint that a tendon with an actuator pulls at";
+  const bool at_pull = at_actuator && model.actuators[at(sensor.object)].transmission == TransmissionType::kTendon;
+  const int joint =
+      at_joint ? sensor.object : (at_actuator && !at_pull ? model.actuators[at(sensor.object)].target : -1);
   if (joint >= 0 && joint < model.njoint && model.joints[at(joint)].actuator_force_limited)
     return "is of a joint whose actuator forces are limited";
   return "";

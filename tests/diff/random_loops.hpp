@@ -16,9 +16,27 @@ namespace touchstone::test {
 
 inline Vector3 small(std::mt19937_64& random) { return 0.2 * random_vector3(random); }
 
-// A random tree and a free body with an arm, which a loop joint of this type joins, and everything that acts along its
-// coordinates: no two rows say the same. In the state it is nearly closed.
-inline std::pair<ModelPtr, State> looped(LoopJointType type, std::mt19937_64& random, bool is_spring, double apart) {
+// A random tree and a free body with an arm, and a loop joint of a type that could join them: no two rows say the same.
+// In the state it is nearly closed.
+struct JoinedTrees {
+  ModelBuilder builder;
+  LoopJoint joint;  // not added yet
+  int elbow;        // of the arm
+  State state;      // without the joint
+  double elbow_angle;
+
+  // With the joint, and what was added to the builder.
+  std::pair<ModelPtr, State> close() {
+    builder.add_loop_joint(joint);
+    const ModelPtr model = builder.build();
+    State full(*model);
+    full.q = state.q;
+    full.v = state.v;
+    return {model, full};
+  }
+};
+
+inline JoinedTrees joined(LoopJointType type, std::mt19937_64& random, double apart) {
   RandomModelOptions options;
   options.bodies = 3;
   options.damping = true;
@@ -50,6 +68,15 @@ inline std::pair<ModelPtr, State> looped(LoopJointType type, std::mt19937_64& ra
   joint.frame_b = pose(joint.body_b).inverse() * X_WF;
   joint.length = near.position.norm() + 0.1 * apart;
   joint.pitch = 0.1;
+  return {builder, joint, elbow, state, state.q[open->joint_q[at(open->joint("elbow"))]]};
+}
+
+// The same with everything that acts along the coordinates of the joint.
+inline std::pair<ModelPtr, State> looped(LoopJointType type, std::mt19937_64& random, bool is_spring, double apart) {
+  JoinedTrees trees = joined(type, random, apart);
+  ModelBuilder& builder = trees.builder;
+  LoopJoint& joint = trees.joint;
+  const int elbow = trees.elbow;
   const bool is_ball = type == LoopJointType::kSpherical;
   for (int k = 0; k < coordinate_count(type); ++k) {
     LoopCoordinate c;
@@ -63,7 +90,6 @@ inline std::pair<ModelPtr, State> looped(LoopJointType type, std::mt19937_64& ra
     c.friction = is_spring ? 0.0 : 0.2;
     joint.coordinates.push_back(c);
   }
-  builder.add_loop_joint(joint);
   if (coordinate_count(type) > 0) {
     Actuator motor{.name = "motor", .transmission = TransmissionType::kLoopJoint, .target = 0};
     const std::array<double, 3> gears{0.8, 0.5, -0.4}, others{0.3, 1.2, -0.7};
@@ -83,7 +109,7 @@ inline std::pair<ModelPtr, State> looped(LoopJointType type, std::mt19937_64& ra
     // none: a rotation vector is not coupled
   } else if (is_spring && coordinate_count(type) > 0) {
     Equality gear{.name = "gear", .type = EqualityType::kJoint, .a = elbow, .b = 0};
-    gear.polynomial = {state.q[open->joint_q[at(open->joint("elbow"))]], 0.5, 0.3, 0.2, 0.1};
+    gear.polynomial = {trees.elbow_angle, 0.5, 0.3, 0.2, 0.1};
     gear.coordinate_b = 0;
     builder.add_equality(gear);
   } else if (coordinate_count(type) > 1) {
@@ -93,11 +119,7 @@ inline std::pair<ModelPtr, State> looped(LoopJointType type, std::mt19937_64& ra
     gear.coordinate_b = 1;
     builder.add_equality(gear);
   }
-  const ModelPtr model = builder.build();
-  State full(*model);
-  full.q = state.q;
-  full.v = state.v;
-  return {model, full};
+  return trees.close();
 }
 
 }  // namespace touchstone::test

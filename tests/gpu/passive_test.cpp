@@ -1,5 +1,5 @@
-// Gravity compensation, springs of tendons and limits of the actuator forces of joints in the batched backend, on
-// random trees against the simulator; sizes of shapes that worlds have of their own.
+// Gravity compensation, springs and actuators of tendons and limits of the actuator forces of joints in the batched
+// backend, on random trees against the simulator; sizes of shapes that worlds have of their own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,15 +57,33 @@ struct Tree {
     }
   }
 
-  void add_actuator(std::mt19937_64& random, int joint) {
-    Actuator actuator{.transmission = TransmissionType::kJoint, .target = joint};
+  // At a joint or tendon. Returns it.
+  int add_actuator(std::mt19937_64& random, int target, TransmissionType transmission = TransmissionType::kJoint,
+                   double limit = 0.0) {
+    Actuator actuator{.transmission = transmission, .target = target};
+    actuator.force_limited = limit > 0.0;
+    actuator.force_range = Vector2(-limit, limit);
     actuator.gear[0] = uniform(random, 0.5, 3.0) * (random() % 2 == 0 ? 1.0 : -1.0);
     actuator.gain[0] = uniform(random, 1.0, 30.0);
     if (random() % 2 == 0) {
       actuator.bias_type = ActuatorBias::kAffine;
       actuator.bias = {0.0, -actuator.gain[0], -uniform(random, 0.0, 2.0)};
     }
-    builder.add_actuator(actuator);
+    return builder.add_actuator(actuator);
+  }
+
+  // Tendons with two actuators each, some with limits of force; every other one joins the branches.
+  void add_pulls(std::mt19937_64& random) {
+    for (int k = 0; k < 4; ++k) {
+      Tendon tendon;
+      for (int i = 0; i < 2; ++i) {
+        if (random() % 3 != 0) tendon.terms.push_back({branch[k / 2][at(i)], uniform(random, -1.0, 1.0)});
+      }
+      tendon.terms.push_back({branch[k % 2][2], uniform(random, 0.5, 1.0)});
+      const int added = builder.add_tendon(tendon);
+      for (int u = 0; u < 2; ++u)
+        add_actuator(random, added, TransmissionType::kTendon, random() % 2 == 0 ? uniform(random, 0.5, 20.0) : 0.0);
+    }
   }
 
   void add_tendons(std::mt19937_64& random) {
@@ -100,18 +118,16 @@ TEST(BackendPassive, FreeMotionIsThatOfTheSimulator) {
   EXPECT_GT(springs, 30);
 }
 
-// Motors and servos at joints whose actuator forces are limited: the step ends with the same velocities.
-TEST(BackendPassive, LimitsOfActuatorForcesAreThoseOfTheSimulator) {
-  std::mt19937_64 random(42);
+// Steps of both engines from random states with random controls.
+struct StepTally {
   int unlike = 0, tried = 0, bounded = 0;
-  for (int k = 0; k < (whole_family() ? 200 : 30); ++k) {
-    Tree tree(random, true);
-    const ModelPtr model = tree.builder.build();
-    Simulator sim(model, backend_options());
+
+  void compare(const ModelPtr& model, const SimulatorOptions& rules, std::mt19937_64& random) {
+    Simulator sim(model, rules);
     gpu::BatchOptions options;
     options.tolerance = 1e-9;
     options.most_sweeps = 5000;
-    const auto batch = gpu::make_cpu_batch(make_model_arrays(*model, backend_options()), 1, options);
+    const auto batch = gpu::make_cpu_batch(make_model_arrays(*model, rules), 1, options);
     for (int round = 0; round < 3; ++round) {
       sim.reset(random_state(*model, random));
       randomize_controls(sim, random);
@@ -128,9 +144,79 @@ TEST(BackendPassive, LimitsOfActuatorForcesAreThoseOfTheSimulator) {
       if (!((v - sim.state().v).lpNorm<Eigen::Infinity>() < 1e-6 * scale)) ++unlike;
     }
   }
-  RecordProperty("bounded", bounded);
-  EXPECT_GT(bounded, tried / 5);
-  EXPECT_EQ(unlike, 0) << "of " << tried;
+  void expect_alike() const {
+    testing::Test::RecordProperty("bounded", bounded);
+    EXPECT_GT(bounded, tried / 5);
+    EXPECT_EQ(unlike, 0) << "of " << tried;
+  }
+};
+
+// Motors and servos at joints whose actuator forces are limited: the step ends with the same velocities.
+TEST(BackendPassive, LimitsOfActuatorForcesAreThoseOfTheSimulator) {
+  std::mt19937_64 random(42);
+  StepTally tally;
+  for (int k = 0; k < (whole_family() ? 200 : 30); ++k)
+    tally.compare(Tree(random, true).builder.build(), backend_options(), random);
+  tally.expect_alike();
+}
+
+// Motors and servos at tendons: in the free motion, as blocks where they are limited or join branches, and in sensors.
+TEST(BackendPassive, ActuatorsAtTendonsAreThoseOfTheSimulator) {
+  std::mt19937_64 random(45);
+  StepTally tally;
+  for (int k = 0; k < (whole_family() ? 200 : 30); ++k) {
+    Tree tree(random, false);
+    if (k % 2 == 0) tree.add_tendons(random);
+    tree.add_pulls(random);
+    const ModelPtr model = tree.builder.build();
+    WorldFixture world(model);
+    EXPECT_EQ(world.model().sizes.tendon_actuators, 8);
+    world.simulator().reset(random_state(*model, random));
+    randomize_controls(world.simulator(), random);
+    ASSERT_TRUE(world.prepare());
+    EXPECT_LT(world.free_velocity_difference(), 1e-10) << "model " << k;
+    SimulatorOptions rules = backend_options();
+    if (k % 3 == 0) rules.integrator = Integrator::kMoreauMidpoint;
+    tally.compare(model, rules, random);
+  }
+  tally.expect_alike();
+}
+
+// The pass takes servos at tendons for stiff: joints beyond their limits are brought back as in the simulator.
+TEST(BackendPassive, ThePassKnowsServosAtTendons) {
+  std::mt19937_64 random(46);
+  SimulatorOptions rules = backend_options();
+  rules.stabilisation.method = Stabilisation::kPosition;
+  rules.tolerance = 1e-10;
+  int moved = 0;
+  for (int k = 0; k < (whole_family() ? 60 : 12); ++k) {
+    Tree tree(random, false);
+    tree.add_pulls(random);
+    Joint& first = tree.builder.joint(tree.branch[0][0]);
+    first.name = "first";
+    first.limited = true;
+    first.range = Vector2(-0.1, 0.1);
+    const ModelPtr model = tree.builder.build();
+    Simulator sim(model, rules);
+    const auto batch =
+        gpu::make_cpu_batch(make_model_arrays(*model, rules), 1, {.tolerance = 1e-11, .most_sweeps = 5000});
+    State state = random_state(*model, random);
+    state.v *= 0.05;
+    state.q[model->joint_q[at(model->joint("first"))]] = 0.15;
+    sim.reset(state);
+    randomize_controls(sim, random);
+    batch->write(gpu::BatchField::kPosition, state.q.data());
+    batch->write(gpu::BatchField::kVelocity, state.v.data());
+    batch->write(gpu::BatchField::kControl, sim.input().control.data());
+    sim.step();
+    batch->step(1);
+    moved += sim.report().recovered ? 1 : 0;
+    VectorX q(model->nq), apart(model->nv);
+    batch->read(gpu::BatchField::kPosition, q.data());
+    difference(*model, sim.state().q, q, apart);
+    EXPECT_LT(apart.lpNorm<Eigen::Infinity>(), 1e-7) << "model " << k;
+  }
+  EXPECT_GT(moved, 8);
 }
 
 TEST(BackendPassive, WhatIsNotSupportedIsNamed) {
@@ -142,6 +228,17 @@ TEST(BackendPassive, WhatIsNotSupportedIsNamed) {
   const std::vector<std::string> complaints = unsupported_features(*tree.builder.build());
   EXPECT_THAT(complaints, testing::Contains(testing::HasSubstr("'across', whose joints do not lie on one path")));
   EXPECT_THAT(complaints, testing::Contains(testing::HasSubstr("which has several actuators")));
+  Tree pulled(random, false);
+  pulled.builder.joint(pulled.branch[0][1]).name = "slide";
+  pulled.builder.joint(pulled.branch[0][1]).actuator_force_limited = true;
+  const int tendon = pulled.builder.add_tendon({.name = "rope",
+                                                .terms = {{pulled.branch[0][1], 1.0}},
+                                                .actuator_force_limited = true,
+                                                .actuator_force_range = Vector2(-1.0, 1.0)});
+  pulled.add_actuator(random, tendon, TransmissionType::kTendon);
+  const std::vector<std::string> of_pull = unsupported_features(*pulled.builder.build());
+  EXPECT_THAT(of_pull, testing::Contains(testing::HasSubstr("at tendon 'rope', whose actuator forces are limited")));
+  EXPECT_THAT(of_pull, testing::Contains(testing::HasSubstr("which pulls at joint 'slide', whose actuator forces")));
 }
 
 // --- sizes ---

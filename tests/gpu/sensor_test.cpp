@@ -302,18 +302,6 @@ TEST(BackendSensors, SeeMocapBodiesWhereTheyAre) {
   }
 }
 
-TEST(BackendSensors, MocapBodiesThatTouchAreRefusedByName) {
-  ModelBuilder builder("pushed");
-  const Shape ball{.type = ShapeType::kSphere, .size = Vector3(0.1, 0, 0)};
-  const int hand = builder.add_body({.name = "hand", .mocap = true});
-  builder.add_shape({.name = "palm", .body = hand, .shape = ball});
-  const int body = builder.add_body({.inertia = {.mass = 1.0, .inertia = Vector3(0.1, 0.1, 0.1).asDiagonal()}});
-  builder.add_joint({.body = body, .type = JointType::kFree});
-  builder.add_shape({.body = body, .shape = ball});
-  EXPECT_THAT(unsupported_features(*builder.build()),
-              testing::ElementsAre(testing::HasSubstr("'palm' of mocap body 'hand'")));
-}
-
 TEST(BackendSensors, AreZeroAfterAReset) {
   std::mt19937_64 random(1);
   const ModelPtr model = walker(random);

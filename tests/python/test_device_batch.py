@@ -178,8 +178,9 @@ def test_a_world_as_a_simulator() -> None:
 
 def test_what_is_not_supported_is_named_before_the_first_step() -> None:
     hand = '<body name="hand" mocap="true" pos="0 0 1"><geom name="palm" size=".1"/></body><body name="box"'
-    model = ts.load_string(BOX.replace('<body name="box"', hand))
-    with pytest.raises(ts.Error, match=r"shape 'palm' of mocap body 'hand'.*device='cpu'"):
+    grip = '<equality><weld name="grip" body1="hand" body2="box"/></equality></mujoco>'
+    model = ts.load_string(BOX.replace('<body name="box"', hand).replace("</mujoco>", grip))
+    with pytest.raises(ts.Error, match=r"equality 'grip' of mocap body 'hand'.*device='cpu'"):
         ts.Batch(model, 2, device="lanes")
     with pytest.raises(ts.Error, match="there are 'cpu', 'lanes' and 'cuda'"):
         ts.Batch(model, 2, device="tpu")

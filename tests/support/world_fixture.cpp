@@ -102,6 +102,12 @@ void WorldFixture::copy_state() {
   const Input& input = simulator_->input();
   std::copy(input.control.begin(), input.control.end(), control_.begin());
   std::copy(input.applied_force.begin(), input.applied_force.end(), force_.begin());
+  for (std::size_t k = 0; k < state.mocap.size(); ++k) {
+    const Transform& X = state.mocap[k];
+    const double pose[7] = {X.position.x(), X.position.y(), X.position.z(), X.rotation.w(),
+                            X.rotation.x(), X.rotation.y(), X.rotation.z()};
+    std::copy_n(pose, 7, arrays_.mocap_pose.begin() + static_cast<std::ptrdiff_t>(7 * k));
+  }
   warm_count_ = 0;
 }
 
@@ -152,9 +158,13 @@ double WorldFixture::certified() const {
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int row = c.blocks.row[at(block)];
-    if (constraint.kind == ConstraintKind::kEquality) {
+    const bool is_loop = constraint.kind == ConstraintKind::kLoopJoint;
+    if (is_loop || constraint.kind == ConstraintKind::kEquality) {
+      const int before = is_loop ? static_cast<int>(shared_->equalities.size()) : constraint.index;
       int active = 0;
-      for (int e = 0; e < constraint.index; ++e) active += shared_->equalities[at(e)].active ? 1 : 0;
+      for (int e = 0; e < before; ++e)
+        active += shared_->equalities[at(e)].active && shared_->options.equalities_enabled ? 1 : 0;
+      for (int j = 0; is_loop && j < constraint.index; ++j) active += shared_->loop_joints[at(j)].active ? 1 : 0;
       for (int r = 0; r < c.blocks.size(block); ++r)
         lambda[row + r] = scratch_.lambda_e[view_.equality_row[active] + r];
       continue;

@@ -1,0 +1,175 @@
+// Loop joints in the batched backend against the simulator: rows, the pass that closes them, mechanisms, refusals.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "diff/random_loops.hpp"
+#include "support/effort.hpp"
+#include "support/world_fixture.hpp"
+#include "touchstone/base/error.hpp"
+#include "touchstone/base/index.hpp"
+#include "touchstone/model/configuration.hpp"
+#include "touchstone/scenes/scenes.hpp"
+#include "touchstone/sim/step_context.hpp"
+
+namespace touchstone::test {
+namespace {
+
+using gpu::BatchField;
+
+class BackendLoopJoints : public testing::TestWithParam<LoopJointType> {};
+
+// Trees that a joint of the type closes, open by centimetres: impulses and velocities of a step.
+TEST_P(BackendLoopJoints, HoldWhatTheSimulatorHolds) {
+  std::mt19937_64 random(41 + static_cast<unsigned>(GetParam()));
+  const int wanted = whole_family() ? 100 : 10;
+  int tried = 0;
+  double most_error = 0.0;
+  for (int k = 0; k < 4 * wanted && tried < wanted; ++k) {
+    const auto [model, state] = joined(GetParam(), random, 0.05).close();
+    if (!unsupported_features(*model, backend_options()).empty()) continue;
+    ++tried;
+    WorldFixture world(model);
+    world.simulator().reset(state);
+    ASSERT_TRUE(world.prepare());
+    EXPECT_LT(world.free_velocity_difference(), 1e-10) << "model " << k;
+    EXPECT_LT(world.solve(1e-9, 200), 1e-7) << "model " << k;
+    EXPECT_LT(world.certified(), 1e-6) << "model " << k;
+    const double fastest = world.simulator().context().v_next.lpNorm<Eigen::Infinity>();
+    EXPECT_LT(world.velocity_difference(), 1e-6 * std::max(1.0, fastest)) << "model " << k;
+    for (int r = 0; r < world.model().sizes.equality_rows; ++r)
+      most_error = std::max(most_error, std::abs(gpu::equality_error(world.model(), world.scratch(), r)));
+  }
+  EXPECT_EQ(tried, wanted);
+  EXPECT_GT(most_error, 5e-3);  // or values would not have been looked at
+}
+
+SimulatorOptions position_options() {
+  SimulatorOptions options = backend_options();
+  options.stabilisation.method = Stabilisation::kPosition;
+  options.tolerance = 1e-10;
+  return options;
+}
+
+// The same with the position pass: step by step the same configuration, and closed soon.
+TEST_P(BackendLoopJoints, AreClosedByThePassAsInTheSimulator) {
+  std::mt19937_64 random(71 + static_cast<unsigned>(GetParam()));
+  const int wanted = whole_family() ? 30 : 6;
+  int tried = 0;
+  for (int k = 0; k < 4 * wanted && tried < wanted; ++k) {
+    const auto [model, state] = joined(GetParam(), random, 0.002).close();
+    const SimulatorOptions options = position_options();
+    if (!unsupported_features(*model, options).empty()) continue;
+    ++tried;
+    Simulator sim(model, options);
+    const auto batch =
+        gpu::make_cpu_batch(make_model_arrays(*model, options), 1, {.tolerance = 1e-11, .most_sweeps = 4000});
+    sim.reset(state);
+    batch->write(BatchField::kPosition, state.q.data());
+    batch->write(BatchField::kVelocity, state.v.data());
+    State own = state;
+    bool moved = false;
+    for (int step = 0; step < 20; ++step) {
+      sim.step();
+      batch->step(1);
+      moved = moved || sim.report().recovered;
+      batch->read(BatchField::kPosition, own.q.data());
+      VectorX apart(model->nv);
+      difference(*model, sim.state().q, own.q, apart);
+      ASSERT_LT(apart.lpNorm<Eigen::Infinity>(), 1e-7) << "model " << k << " step " << step;
+    }
+    EXPECT_TRUE(moved) << "model " << k;
+    WorldFixture world(model);
+    world.simulator().reset(own);
+    ASSERT_TRUE(world.prepare());
+    // A pass closes to second order in the way of a step.
+    for (int r = 0; r < world.model().sizes.equality_rows; ++r)
+      EXPECT_LT(std::abs(gpu::equality_error(world.model(), world.scratch(), r)), 1e-4) << "model " << k;
+  }
+  EXPECT_EQ(tried, wanted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, BackendLoopJoints,
+                         testing::Values(LoopJointType::kFixed, LoopJointType::kRevolute, LoopJointType::kPrismatic,
+                                         LoopJointType::kCylindrical, LoopJointType::kUniversal, LoopJointType::kGimbal,
+                                         LoopJointType::kSpherical, LoopJointType::kPlanar, LoopJointType::kCartesian,
+                                         LoopJointType::kDistance, LoopJointType::kPointOnLine,
+                                         LoopJointType::kPointOnPlane),
+                         [](const auto& type) { return std::string(to_string(type.param)); });
+
+// Mechanisms of the library of scenes, where many loops say the same: steps from the simulator's own states.
+TEST(BackendMechanisms, MoveAsInTheSimulator) {
+  int mechanisms = 0;
+  for (const SceneInfo& info : scenes()) {
+    if (!info.name.starts_with("loops/")) continue;
+    const std::string name(info.name);
+    const Scene scene = make_scene(name);
+    const SimulatorOptions options = backend_options();
+    if (scene.model->loop_joints.empty() || !unsupported_features(*scene.model, options).empty()) continue;
+    ++mechanisms;
+    Simulator runner(scene.model, options);
+    runner.reset(scene.start);
+    WorldFixture world(scene.model, 512);
+    for (int k = 0; k < (whole_family() ? 20 : 4); ++k) {
+      runner.step(5);
+      world.simulator().reset(runner.state());
+      world.simulator().input() = runner.input();
+      ASSERT_TRUE(world.prepare()) << name;
+      EXPECT_LT(world.free_velocity_difference(), 1e-10) << name << " step " << k;
+      if (world.solve(1e-8, 4000) < 1e-8) {
+        EXPECT_LT(world.certified(), 1e-6) << name << " step " << k;
+      }
+    }
+    RecordProperty(name, world.model().sizes.equality_rows);
+  }
+  EXPECT_GE(mechanisms, 3);
+}
+
+bool is_refused(const Model& model, const std::string& part) {
+  const std::vector<std::string> list = unsupported_features(model, backend_options());
+  return std::any_of(list.begin(), list.end(),
+                     [&](const std::string& what) { return what.find(part) != std::string::npos; });
+}
+
+TEST(BackendLoopRefusals, AreByName) {
+  std::mt19937_64 random(5);
+  const auto with = [&](LoopJointType type, const LoopCoordinate& c) {
+    JoinedTrees trees = joined(type, random, 0.001);
+    trees.joint.coordinates.assign(at(coordinate_count(type)), c);
+    return trees.close().first;
+  };
+  EXPECT_TRUE(is_refused(*with(LoopJointType::kScrew, {}), "screw loop joint 'loop', which counts turns"));
+  EXPECT_TRUE(is_refused(*with(LoopJointType::kRevolute, {.limited = true, .range = {-1.0, 1.0}}),
+                         "limits of loop joint 'loop'"));
+  EXPECT_TRUE(is_refused(*with(LoopJointType::kPrismatic, {.stiffness = 1.0}), "the spring of loop joint 'loop'"));
+  EXPECT_TRUE(is_refused(*with(LoopJointType::kPlanar, {.damping = 1.0}), "the damper of loop joint 'loop'"));
+  EXPECT_TRUE(is_refused(*with(LoopJointType::kRevolute, {.friction = 1.0}), "the friction of loop joint 'loop'"));
+  EXPECT_TRUE(is_refused(*with(LoopJointType::kRevolute, {.armature = 1.0}), "the armature of loop joint 'loop'"));
+  JoinedTrees driven = joined(LoopJointType::kRevolute, random, 0.001);
+  driven.builder.add_actuator({.name = "motor", .transmission = TransmissionType::kLoopJoint, .target = 0});
+  EXPECT_TRUE(is_refused(*driven.close().first, "actuator 'motor'"));
+  JoinedTrees geared = joined(LoopJointType::kRevolute, random, 0.001);
+  Equality gear{.name = "gear", .type = EqualityType::kJoint, .a = geared.elbow, .b = 0};
+  gear.coordinate_b = 0;
+  geared.builder.add_equality(gear);
+  EXPECT_TRUE(is_refused(*geared.close().first, "equality 'gear' of loop joints"));
+}
+
+// A joint that is switched off holds nothing, whatever it has.
+TEST(BackendLoopRefusals, LeaveOutWhatIsNotActive) {
+  std::mt19937_64 random(6);
+  JoinedTrees trees = joined(LoopJointType::kScrew, random, 0.001);
+  trees.joint.active = false;
+  const ModelPtr model = trees.close().first;
+  ASSERT_FALSE(is_refused(*model, "loop joint"));
+  if (unsupported_features(*model, backend_options()).empty()) {
+    EXPECT_EQ(make_model_arrays(*model, backend_options()).sizes.equality_rows, 0);
+  }
+}
+
+}  // namespace
+}  // namespace touchstone::test

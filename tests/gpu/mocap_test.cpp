@@ -1,0 +1,154 @@
+// Mocap bodies in the batched backend: things lie on them, are pushed by them, and hang on them, as in the simulator.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "support/effort.hpp"
+#include "support/random_model.hpp"
+#include "support/world_fixture.hpp"
+#include "touchstone/base/index.hpp"
+#include "touchstone/geometry/mass_properties.hpp"
+#include "touchstone/math/so3.hpp"
+#include "touchstone/model/builder.hpp"
+#include "touchstone/sim/step_context.hpp"
+
+namespace touchstone::test {
+namespace {
+
+const Shape kBall{.type = ShapeType::kSphere, .size = Vector3(0.12, 0, 0)};
+const Shape kBox{.type = ShapeType::kBox, .size = Vector3(0.15, 0.1, 0.08)};
+
+// A tray and a hand that users move, the hand with a finger fixed to it; an arm on a third one; a ball and a box.
+ModelPtr pushed() {
+  ModelBuilder builder("pushed");
+  const auto carried = [&](const char* name, double x) {
+    return builder.add_body({.name = name, .pose = {Vector3(x, 0, 0), Quaternion::Identity()}, .mocap = true});
+  };
+  const int tray = carried("tray", 0.0), hand = carried("hand", 0.3), mount = carried("mount", -0.6);
+  builder.add_shape({.body = tray, .shape = {.type = ShapeType::kBox, .size = Vector3(0.4, 0.4, 0.05)}});
+  const int finger = builder.add_body({.parent = hand, .pose = {Vector3(0, 0, 0.2), so3_exp(Vector3(0.4, 0, 0))}});
+  builder.add_shape({.body = finger, .shape = {.type = ShapeType::kCapsule, .size = Vector3(0.05, 0.15, 0)}});
+  int parent = mount;
+  for (int k = 0; k < 2; ++k) {
+    parent = builder.add_body({.parent = parent,
+                               .pose = {Vector3(0.25, 0.05, 0), Quaternion::Identity()},
+                               .inertia = mass_properties(kBall, 500.0)});
+    builder.add_joint({.body = parent, .axis = k == 0 ? Vector3(0, 1, 0) : Vector3(0.6, 0, 0.8), .damping = 0.1});
+    // Off the axis of its hinge: what presses on that moves nothing.
+    builder.add_shape({.body = parent, .pose = {Vector3(0.1, 0.02, 0.03), Quaternion::Identity()}, .shape = kBall});
+  }
+  for (const Shape& shape : {kBall, kBox}) {
+    const int body = builder.add_body({.inertia = mass_properties(shape, 500.0)});
+    builder.add_joint({.body = body, .type = JointType::kFree});
+    builder.add_shape({.body = body, .shape = shape});
+  }
+  return builder.build();
+}
+
+void scatter(const Model& model, std::mt19937_64& random, State& state) {
+  for (Transform& X : state.mocap)
+    X = {X.position + 0.05 * random_vector3(random), so3_exp(0.3 * random_vector3(random)) * X.rotation};
+  for (int j = 0; j < model.njoint; ++j) {
+    if (model.joints[at(j)].type != JointType::kFree) continue;
+    const int q = model.joint_q[at(j)];
+    const Quaternion turn = so3_exp(random_vector3(random));
+    state.q.segment<3>(q) = Vector3(0.15 * (j % 2), 0.0, 0.15) + 0.05 * random_vector3(random);
+    state.q.segment<4>(q + 3) << turn.w(), turn.vec();
+  }
+}
+
+TEST(BackendMocap, BodiesAreTouchedAndCarryTrees) {
+  std::mt19937_64 random(17);
+  WorldFixture world(pushed());
+  const Model& model = world.simulator().model();
+  const int states = whole_family() ? 400 : 60;
+  int touched = 0, missed = 0, compared = 0, unlike = 0;
+  for (int k = 0; k < states; ++k) {
+    State state = random_state(model, random);
+    scatter(model, random, state);
+    world.simulator().reset(state);
+    ASSERT_TRUE(world.prepare());
+    EXPECT_LT(world.free_velocity_difference(), 1e-10) << "state " << k;
+    const auto contacts = world.simulator().context().contacts();
+    touched += std::any_of(contacts.begin(), contacts.end(),
+                           [&](const Contact& c) {
+                             return model.body_last_dof[at(c.body_a)] < 0 || model.body_last_dof[at(c.body_b)] < 0;
+                           })
+                   ? 1
+                   : 0;
+    if (!(world.contact_difference() < 1e-6)) {
+      ++missed;
+      continue;
+    }
+    if (!(world.solve(1e-8, 4000) < 1e-8)) continue;
+    // Squeezed from two sides: the simulator gives the recovery up (docs/gpu.md).
+    if (world.simulator().context().report.warnings.recovery_conflict) continue;
+    ++compared;
+    EXPECT_LT(world.certified(), 1e-6) << "state " << k;
+    if (!(world.velocity_difference() < 1e-5)) ++unlike;  // impulses need not be unique
+  }
+  EXPECT_GT(touched, states / 2);
+  EXPECT_GT(compared, states / 2);
+  EXPECT_LE(missed, 1 + states / 50);
+  EXPECT_LE(unlike, 1 + states / 50);
+}
+
+// Worlds whose trays are elsewhere: each moves as a simulator with that tray.
+TEST(BackendMocap, EachWorldHasItsOwnPoses) {
+  std::mt19937_64 random(18);
+  const ModelPtr model = pushed();
+  constexpr int kWorlds = 12;
+  const auto batch = gpu::make_cpu_batch(make_model_arrays(*model, backend_options()), kWorlds,
+                                         {.tolerance = 1e-10, .most_sweeps = 4000});
+  std::vector<State> states;
+  std::vector<double> poses, q, v;
+  for (int w = 0; w < kWorlds; ++w) {
+    states.push_back(random_state(*model, random));
+    states.back().v *= 0.1;
+    scatter(*model, random, states.back());
+    for (const Transform& X : states.back().mocap)
+      poses.insert(poses.end(), {X.position.x(), X.position.y(), X.position.z(), X.rotation.w(), X.rotation.x(),
+                                 X.rotation.y(), X.rotation.z()});
+    q.insert(q.end(), states.back().q.begin(), states.back().q.end());
+    v.insert(v.end(), states.back().v.begin(), states.back().v.end());
+  }
+  batch->set_parameter(gpu::WorldParameter::kMocapPose, poses.data());
+  batch->write(gpu::BatchField::kPosition, q.data());
+  batch->write(gpu::BatchField::kVelocity, v.data());
+  bool solved[kWorlds];
+  std::fill(solved, solved + kWorlds, true);
+  for (int step = 0; step < 3; ++step) {
+    int status[kWorlds];
+    batch->step(1);
+    batch->read(gpu::BatchField::kStatus, status);
+    for (int w = 0; w < kWorlds; ++w) solved[w] = solved[w] && status[w] == 0;
+  }
+  EXPECT_GE(std::count(solved, solved + kWorlds, true), kWorlds / 2);
+  batch->read(gpu::BatchField::kPosition, q.data());
+  for (int w = 0; w < kWorlds; ++w) {
+    if (!solved[w]) continue;  // squeezed between tray and finger
+    Simulator sim(model, backend_options());
+    sim.reset(states[at(w)]);
+    sim.step(3);
+    const Eigen::Map<const VectorX> own(q.data() + static_cast<std::ptrdiff_t>(w) * model->nq, model->nq);
+    EXPECT_LT((own - sim.state().q).lpNorm<Eigen::Infinity>(), 1e-7) << "world " << w;
+  }
+}
+
+TEST(BackendMocap, WhatLoopsHoldToThemIsRefusedByName) {
+  ModelBuilder builder("held");
+  const int hand = builder.add_body({.name = "hand", .mocap = true});
+  const int body = builder.add_body({.inertia = mass_properties(kBox, 500.0)});
+  builder.add_joint({.body = body, .type = JointType::kFree});
+  builder.add_equality({.name = "grip", .type = EqualityType::kWeld, .a = hand, .b = body});
+  builder.add_loop_joint({.name = "pin", .type = LoopJointType::kRevolute, .body_a = hand, .body_b = body});
+  EXPECT_THAT(unsupported_features(*builder.build()),
+              testing::UnorderedElementsAre(testing::HasSubstr("equality 'grip' of mocap body 'hand'"),
+                                            testing::HasSubstr("loop joint 'pin' of mocap body 'hand'")));
+}
+
+}  // namespace
+}  // namespace touchstone::test
