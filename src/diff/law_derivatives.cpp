@@ -9,9 +9,10 @@
 namespace touchstone {
 namespace {
 
-// Of differences, m or m/s, and of a logarithm: far below what deforms a contact in a step (1e-6 m), so that few of
-// them have the border of a law between their ends, and far above rounding, for laws are stiff.
-constexpr double kWay = 1e-10, kLogWay = 1e-5;
+// Of differences, m, m/s, and of a logarithm: far below what deforms a contact in a step (1e-6 m) and the slip within
+// which friction holds (1e-4 m/s), so that few of them have the border of a law between their ends, and far above
+// rounding, for laws are stiff.
+constexpr double kGapWay = 1e-10, kSpeedWay = 1e-8, kLogWay = 1e-5;
 constexpr double kShares[] = {1.0, -1.0, 0.5, -0.5};  // of a difference: where it is evaluated
 
 constexpr int kHessian = kMaxBlockSize * kMaxBlockSize;
@@ -55,8 +56,8 @@ void LawDerivatives::prepare(const Constraints& c, CompliantModel model, double 
   by_speed_.setZero(nrow);
   by_mobility_.setZero(nrow);
   if (nrow > 0) {
-    set_physics_rates(c, model, velocity, &ContactPhysics::gap, by_gap_);
-    set_physics_rates(c, model, velocity, &ContactPhysics::speed, by_speed_);
+    set_physics_rates(c, model, velocity, {&ContactPhysics::gap, 0.0, kGapWay}, by_gap_);
+    set_physics_rates(c, model, velocity, {&ContactPhysics::speed, 0.0, kSpeedWay}, by_speed_);
     set_mobility_rates(model, G, velocity);
   }
   prepare_laws(model);
@@ -121,20 +122,35 @@ void LawDerivatives::prepare_laws(CompliantModel model) {
   if (const std::string why = laws_.prepare(problem_, model); !why.empty()) throw Error("{}", why);
 }
 
+void LawDerivatives::prepare_materials(const Constraints& c, CompliantModel model, const ConstVectorRef& velocity) {
+  by_stiffness_.setZero(c.rows());
+  by_dissipation_.setZero(c.rows());
+  by_relaxation_.setZero(c.rows());
+  if (c.rows() == 0) return;
+  set_physics_rates(c, model, velocity, {&ContactPhysics::stiffness, kLogWay, 0.0}, by_stiffness_);
+  set_physics_rates(c, model, velocity, {&ContactPhysics::dissipation, kLogWay, kLogWay}, by_dissipation_);
+  set_physics_rates(c, model, velocity, {&ContactPhysics::relaxation, kLogWay, kLogWay * problem_.time_step},
+                    by_relaxation_);
+  prepare_laws(model);
+}
+
 void LawDerivatives::set_physics_rates(const Constraints& c, CompliantModel model, const ConstVectorRef& velocity,
-                                       double ContactPhysics::*number, VectorX& rates) {
+                                       const Number& number, VectorX& rates) {
+  const auto way = [&](int block) {
+    return std::max(number.share * std::abs(c.physics[at(block)].*number.of), number.least);
+  };
   for (int end = 0; end < 4; ++end) {
     for (int block = 0; block < problem_.nblock(); ++block) {
-      problem_.physics[at(block)].*number = c.physics[at(block)].*number + kShares[end] * kWay;
+      problem_.physics[at(block)].*number.of = c.physics[at(block)].*number.of + kShares[end] * way(block);
     }
     prepare_laws(model);
     evaluate(velocity, ends_[end]);
   }
   problem_.physics = c.physics;
   for (int block = 0; block < problem_.nblock(); ++block) {
-    if (c.blocks.type[at(block)] != BlockType::kCoulomb) continue;
+    if (c.blocks.type[at(block)] != BlockType::kCoulomb || !(way(block) > 0.0)) continue;
     const int row = c.blocks.row[at(block)], size = c.blocks.size(block);
-    set_slope(row, size, kWay, rates);
+    set_slope(row, size, way(block), rates);
   }
 }
 

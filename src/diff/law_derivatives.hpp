@@ -2,9 +2,9 @@
 // Hessians W of the blocks' potentials (contact/laws/block_laws.hpp), which Newton's method on the velocities has too
 // (Castro et al. 2025, X-B, (29)).
 //
-// By gap, speed, friction, bounds and mobility w (from which near-rigid stiffness, R_t and the softness of friction
-// come) the law of a block is differentiated by central differences with Richardson's extrapolation: it is a formula of
-// a few numbers.
+// By gap, speed, friction, bounds, what the material is made of and mobility w (from which near-rigid stiffness, R_t
+// and the softness of friction come) the law of a block is differentiated by central differences with Richardson's
+// extrapolation: it is a formula of a few numbers.
 #pragma once
 
 #include "touchstone/contact/laws/block_laws.hpp"
@@ -33,11 +33,23 @@ class LawDerivatives {
   const VectorX& by_friction() const { return by_friction_; }
   const VectorX& by_bound() const { return by_bound_; }
   void prepare_frictions(const Constraints& constraints, CompliantModel model, const ConstVectorRef& velocity);
+  // nrow: by stiffness, dissipation and relaxation time of the row's contact. After prepare_materials. Zero where these
+  // are those of a near-rigid contact, which no material has.
+  const VectorX& by_stiffness() const { return by_stiffness_; }
+  const VectorX& by_dissipation() const { return by_dissipation_; }
+  const VectorX& by_relaxation() const { return by_relaxation_; }
+  void prepare_materials(const Constraints& constraints, CompliantModel model, const ConstVectorRef& velocity);
 
  private:
+  // A number of a contact, and the way of its differences: a share of it, at least `least`.
+  struct Number {
+    double ContactPhysics::*of;
+    double share, least;
+  };
+
   void set_problem(const Constraints& constraints, double h, const ConstMatrixRef& G);
   void set_physics_rates(const Constraints& constraints, CompliantModel model, const ConstVectorRef& velocity,
-                         double ContactPhysics::*number, VectorX& rates);
+                         const Number& number, VectorX& rates);
   void set_mobility_rates(CompliantModel model, const ConstMatrixRef& G, const ConstVectorRef& velocity);
   void set_slope(int row, int size, double way, VectorX& rates) const;
   void prepare_laws(CompliantModel model);
@@ -46,7 +58,8 @@ class LawDerivatives {
   ContactProblem problem_;
   BlockLaws laws_;
   AlignedVector hessian_;  // of all blocks, each in kMaxBlockSize^2 numbers
-  VectorX by_gap_, by_speed_, by_mobility_, by_friction_, by_bound_, ends_[4];
+  VectorX by_gap_, by_speed_, by_mobility_, by_friction_, by_bound_, by_stiffness_, by_dissipation_, by_relaxation_,
+      ends_[4];
 };
 
 }  // namespace touchstone

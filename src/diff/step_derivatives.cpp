@@ -14,6 +14,7 @@
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/transmission.hpp"
 #include "touchstone/sim/integrators/integrator.hpp"
+#include "touchstone/sim/integrators/loop_velocity.hpp"
 #include "touchstone/sim/models/hard.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
@@ -59,9 +60,11 @@ void StepDerivatives::require_usable(const StepContext& step) {
   if (&step.rules != &hard::kRules && !step.rules.contact_laws) {
     throw Error("derivatives of a step are available for hard constraints and compliant laws, not for softened models");
   }
-  if (step.rules.contact_laws && step.remaining < step.h) {
-    throw Error("derivatives of a step with compliant laws (solver '{}') are those of the integrator 'euler'",
-                step.options.solver);
+  if (step.rules.contact_laws && step.remaining < step.h && may_have_loops(step.model)) {
+    throw Error(
+        "derivatives of a step with compliant laws (solver '{}') and loops are those of the integrator 'euler'; they "
+        "are not available for '{}'",
+        step.options.solver, entry_of(integrator).name);
   }
   if (step.options.stabilisation.softens_loops()) {
     throw Error("derivatives of a step are not available for loops that give way: set loop_softening=none");

@@ -130,6 +130,7 @@ class StepDerivatives {
                        ImplicitBalance& balance);
   void add_pair(const StepContext& step, int block);
   void add_bounce(const StepContext& step, int block);
+  void add_hertz_rate(const StepContext& step, int block);
   void add_error_rate(const StepContext& step, int block);
   void add_approach_rate(const StepContext& step, int block, double share, ImplicitBalance::View rows, int row);
   // step_loops.cpp
@@ -171,9 +172,12 @@ class StepDerivatives {
   int add_gains(const StepContext& step, int u, int column);
   double gain_rate(const StepContext& step, int u, int k) const;
   void add_mobility_parameters(const StepContext& step);
-  int add_frictions(const StepContext& step, int column);
-  void set_friction_change(const StepContext& step, int shape);
-  void set_bound_change(const StepContext& step, int dof);
+  // step_materials.cpp
+  void add_materials(const StepContext& step, int column);
+  void add_friction(const StepContext& step, int shape, int column);
+  void add_restitution(const StepContext& step, int shape, int column);
+  void add_stiffness(const StepContext& step, int shape, int column);
+  void add_joint_friction(const StepContext& step, int dof, int column);
 
   void form(const StepContext& step);
   // Throws Error if the step has no derivatives, or none that are known here.

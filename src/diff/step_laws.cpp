@@ -19,6 +19,9 @@ void StepDerivatives::add_law_rates(const StepContext& step, CompliantModel mode
   if (!theta_.frictions.empty() || !theta_.joint_frictions.empty()) {
     laws_.prepare_frictions(c, model, row_velocity_.view());
   }
+  if (theta_.materials() > static_cast<int>(theta_.frictions.size())) {
+    laws_.prepare_materials(c, model, row_velocity_.view());
+  }
   ImplicitBalance::View changes = main_.set_law_changes(0, ntheta_ > 0 ? columns_ : 2 * nv);
   for (int block = 0; block < c.count(); ++block) {
     if (c.list[at(block)].kind != ConstraintKind::kContact) continue;

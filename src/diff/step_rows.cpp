@@ -57,7 +57,10 @@ void StepDerivatives::add_rows(const StepContext& step) {
     add_pair(step, block);
     switch (constraint.kind) {
       case ConstraintKind::kContact:
-        if (!step.rules.contact_laws) add_gap_rate(step, StabilisedKind::kContact, row + size - 1);
+        if (!step.rules.contact_laws) {
+          add_gap_rate(step, StabilisedKind::kContact, row + size - 1);
+          add_hertz_rate(step, block);
+        }
         break;
       case ConstraintKind::kJointLimit:
         add_ball_limit(constraint, row, lambda, step.v_next, main_);
@@ -210,6 +213,20 @@ void StepDerivatives::add_gap_rate(const StepContext& step, StabilisedKind kind,
     slope += s.share_of(kind) / step.remaining;
   }
   if (slope != 0.0) main_.rows().row(row).head(model_.nv) += slope * main_.J().row(row);
+}
+
+// A spring of Hertz is its tangent at the deformation x (sim/constraints/contact.cpp): b = (gap + x / 3) / h and R as
+// 1 / sqrt(x). Where the bodies do not touch yet, x is that of the motion without contact, whose velocity is taken to
+// be constant.
+void StepDerivatives::add_hertz_rate(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
+  const int row = c.blocks.row[at(block + 1)] - 1;
+  if (!contact.material.hertz || !(c.compliance[row] > 0.0)) return;
+  const double gap = c.position[at(row)], x = 3.0 * (step.remaining * c.bias[row] - gap);
+  if (!(gap < 0.0)) ++held_.contacts;
+  const double by_x = 1.0 / (3.0 * step.remaining) - c.compliance[row] * step.lambda[row] / (2.0 * x);
+  main_.rows().row(row).head(model_.nv) -= by_x * main_.J().row(row);
 }
 
 // b = e J v of a contact that bounces, e taken to be constant. With the velocities of the start.
