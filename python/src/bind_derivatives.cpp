@@ -318,7 +318,8 @@ nb::tuple from_theta(const Numbers& theta) {
 void bind_jacobians_of(nb::class_<PySimulator>& c) {
   c.def("jacobians", &jacobians, nb::kw_only(), nb::arg("smoothing") = 0.0,
         "Derivatives of the last step: A = dx'/dx and B = dx'/du, x = [q, v, activation] with q in the tangent space. "
-        "Integrators euler and midpoint; solvers of hard contact or compliant laws. Ask before anything else is "
+        "Integrators euler and midpoint; solvers of hard contact, compliant laws, softened constraints. Ask before "
+        "anything else is "
         "changed. With "
         "smoothing, a width in m/s, laws of contact are relaxed by so much (solvers of the NCP): gradients at the "
         "border of two modes then say what lies beyond.");

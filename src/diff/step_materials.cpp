@@ -34,7 +34,8 @@ void visit_contacts(const StepContext& step, int shape, const Use& use) {
 void StepDerivatives::add_materials(const StepContext& step, int column) {
   const bool has_laws = step.rules.contact_laws;
   const int first = nx_ + model_.nu;
-  if (!has_laws && !(theta_.frictions.empty() && theta_.joint_frictions.empty())) main_.set_law_changes(first, ntheta_);
+  if (!has_hessians() && !(theta_.frictions.empty() && theta_.joint_frictions.empty()))
+    main_.set_law_changes(first, ntheta_);
   for (const int shape : theta_.frictions) add_friction(step, shape, column++);
   for (const int shape : theta_.restitutions) add_restitution(step, shape, column++);
   for (const int shape : theta_.stiffnesses) add_stiffness(step, shape, column++);
@@ -58,15 +59,17 @@ void StepDerivatives::add_materials(const StepContext& step, int column) {
 }
 
 void StepDerivatives::add_friction(const StepContext& step, int shape, int column) {
-  const bool has_laws = step.rules.contact_laws;
   const Blocks& blocks = step.constraints.blocks;
   change_.setZero(blocks.rows());
   visit_contacts(step, shape, [&](int block, const Contact&, const SideRates& rates) {
-    const int size = blocks.size(block);
+    const int first = blocks.row[at(block)], size = blocks.size(block);
     if (size < 3) return;
-    change_.segment(blocks.row[at(block)], has_laws ? size : 2).setConstant(rates.friction);
+    change_.segment(first, has_hessians() ? size : 2).setConstant(rates.friction);
+    for (int row = first; row < first + size && is_soft_; ++row) {
+      main_.rows()(row, column) += rates.friction * soft_friction_rate(step, block, row) * compliance_weight(step, row);
+    }
   });
-  if (has_laws) {
+  if (has_hessians()) {
     main_.law_changes().col(column) += laws_.by_friction().cwiseProduct(change_);
     return;
   }
@@ -76,7 +79,7 @@ void StepDerivatives::add_friction(const StepContext& step, int shape, int colum
 
 // b = e J v of a contact that bounces by the coefficient of its surfaces (sim/models/hard.hpp).
 void StepDerivatives::add_restitution(const StepContext& step, int shape, int column) {
-  if (step.rules.contact_laws) return;
+  if (step.rules.contact_laws || is_soft_) return;
   const Constraints& c = step.constraints;
   visit_contacts(step, shape, [&](int block, const Contact& contact, const SideRates& rates) {
     const int row = c.blocks.row[at(block + 1)] - 1;
@@ -98,8 +101,8 @@ void StepDerivatives::add_stiffness(const StepContext& step, int shape, int colu
   visit_contacts(step, shape, [&](int block, const Contact& contact, const SideRates& rates) {
     const int row = c.blocks.row[at(block)], size = c.blocks.size(block), normal = row + size - 1;
     if (!step.rules.contact_laws) {
-      main_.rows()(normal, column) -=
-          rates.stiffness / contact.material.stiffness * c.compliance[normal] * step.lambda[normal];
+      const double share = rates.stiffness / contact.material.stiffness;
+      if (!is_soft_) main_.rows()(normal, column) -= share * compliance_weight(step, normal);
       return;
     }
     main_.law_changes().col(column).segment(row, size) +=
@@ -115,7 +118,7 @@ void StepDerivatives::add_joint_friction(const StepContext& step, int dof, int c
     if (c.list[at(block)].kind != ConstraintKind::kJointFriction || c.list[at(block)].index != dof) continue;
     change_[c.blocks.row[at(block)]] = step.h;
   }
-  if (step.rules.contact_laws) {
+  if (has_hessians()) {
     main_.law_changes().col(column) += laws_.by_bound().cwiseProduct(change_);
     return;
   }

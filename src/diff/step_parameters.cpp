@@ -129,10 +129,10 @@ void StepDerivatives::add_parameters(const StepContext& step) {
   column += theta_.materials();
   for (const int u : theta_.gains) column = add_gains(step, u, column);
   for (const int i : theta_.dampings) {
-    if (model_.options.dampers_enabled) force(i, column) -= h * step.v_next[i];
+    if (model_.options.dampers_enabled) force(i, column) -= h * (is_soft_ ? step.before.v[i] : velocity_[i]);
     ++column;
   }
-  for (const int i : theta_.armatures) force(i, column++) -= step.v_next[i] - step.before.v[i];
+  for (const int i : theta_.armatures) force(i, column++) -= velocity_[i] - step.before.v[i];
 }
 
 void StepDerivatives::add_pass_parameters(const StepContext& step) {
@@ -172,7 +172,7 @@ int StepDerivatives::add_inertia(const StepContext& step, const VectorX& v, cons
         for (int k = 0; k < 3; ++k) force(i, column + 1 + k) += dot(S.angular, cross(axes[k], lift));
       }
     }
-    if (!is_pass && !is_settled_) add_spin_inertia(step, b, column);
+    if (!is_pass && !is_settled_ && !is_soft_) add_spin_inertia(step, b, column);
     column += kInertialParameters;
   }
   return column;
@@ -252,7 +252,7 @@ double StepDerivatives::gain_rate(const StepContext& step, int u, int k) const {
   const bool affine = actuator.gain_type == ActuatorGain::kAffine, biased = actuator.bias_type == ActuatorBias::kAffine;
   const int power = k % 3;  // of 1, length, velocity
   if (power == 0 || !(k < 3 ? affine : biased)) return 0.0;
-  if (step.data.servo_mode[at(u)] == ServoMode::kExplicit) return 0.0;
+  if (servo_mode(step, u) == ServoMode::kExplicit) return 0.0;
   const ServoGains gains = servo_gains(model_, step.parameters, step.data, u);
   if (!((power == 1 ? gains.kp : gains.kd) > 0.0)) return 0.0;
   const double factor = k < 3 ? step.data.actuator_signal[u] : 1.0;
@@ -265,7 +265,7 @@ int StepDerivatives::add_gains(const StepContext& step, int u, int column) {
   const Actuator& actuator = model_.actuators[at(u)];
   const Data& data = step.data;
   const double h = step.h, signal = data.actuator_signal[u];
-  const ServoMode mode = data.servo_mode[at(u)];
+  const ServoMode mode = servo_mode(step, u);
   const bool at_limit = mode == ServoMode::kExplicit && data.actuator_force[u] != data.actuator_law[u];
   if (!model_.options.actuation_enabled || mode == ServoMode::kShared || at_limit) return column + kGains;
   const auto m = data.actuator_moment.col(u);

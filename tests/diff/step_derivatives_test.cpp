@@ -248,7 +248,10 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
   Simulator fresh(model);
   EXPECT_THROW(d.compute(fresh.context()), Error);
   for (const auto& change : {+[](SimulatorOptions& o) { o.integrator = Integrator::kContactImplicit; },
-                             +[](SimulatorOptions& o) { o.solver = "ccp-newton"; }}) {
+                             +[](SimulatorOptions& o) {
+                               o.constraints = ConstraintModel::kMujoco;
+                               o.solver = "raisim";
+                             }}) {
     SimulatorOptions options;
     change(options);
     Simulator sim(model, options);
