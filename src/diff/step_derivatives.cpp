@@ -147,8 +147,9 @@ void StepDerivatives::linearise_part(const StepContext& step) {
         step.options.solver, entry_of(step.options.integrator).name);
   }
   law.width = smoothing_;
-  contact_motion_.set_tangents_matter(law.model == ContactModel::kLcp ||
-                                      (law.regularised && law.cone == NewtonCone::kPyramidal));
+  // ccp-newton has compliances of their own for both tangents of hard contacts.
+  const bool has_edges = law.model == ContactModel::kLcp || (is_regularised_ && law.cone == NewtonCone::kPyramidal);
+  contact_motion_.set_tangents_matter(has_edges || (is_regularised_ && !is_soft_));
   const Constraints& c = step.constraints;
   begin(step);
   set_position_rates(step);
