@@ -305,11 +305,7 @@ void StepDerivatives::form(const StepContext& step) {
   const double h = remaining_;
   const int nv = model_.nv, nu = model_.nu;
   main_.columns(model_, nullptr, dv_);
-  if (is_damped_) {
-    dd_.noalias() = damped_map_ * dv_;
-    dd_ += damped_change_;
-    dv_.swap(dd_);
-  }
+  if (is_damped_) damp_columns();
   if (is_variational_) {
     dv_ += shift_;
   } else {

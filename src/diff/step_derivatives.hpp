@@ -158,6 +158,7 @@ class StepDerivatives {
   double soft_friction_rate(const StepContext& step, int block, int row) const;
   void set_damping(const StepContext& step);
   void add_damped_parameters(const StepContext& step, bool all);
+  void damp_columns();
   bool has_hessians() const { return has_laws_ || is_regularised_; }
   // step_laws.cpp
   void add_law_rates(const StepContext& step, CompliantModel model);

@@ -177,6 +177,13 @@ void StepDerivatives::set_damping(const StepContext& step) {
   }
 }
 
+// From those of velocity_ - v to those of v' - v. There is no pass, whose columns serve as scratch.
+void StepDerivatives::damp_columns() {
+  dd_.noalias() = damped_map_ * dv_;
+  dd_ += damped_change_;
+  dv_.swap(dd_);
+}
+
 void StepDerivatives::add_damped_parameters(const StepContext& step, bool all) {
   int column = nx_ + model_.nu + (theta_.gravity ? 3 : 0);
   if (!theta_.inertias.empty()) {
