@@ -30,7 +30,7 @@ using References = std::vector<Reference>;
 // What a step is differentiated by beside x and u, by names and numbers.
 struct Theta {
   bool gravity = false;
-  References inertias, frictions, gains;
+  References inertias, frictions, restitutions, stiffnesses, dissipations, relaxations, gains;
   std::vector<int> dampings, armatures, joint_frictions;
 
   StepParameters of(const Model& model) const {
@@ -42,6 +42,10 @@ struct Theta {
     return {gravity,
             find(ElementKind::kBody, inertias),
             find(ElementKind::kShape, frictions),
+            find(ElementKind::kShape, restitutions),
+            find(ElementKind::kShape, stiffnesses),
+            find(ElementKind::kShape, dissipations),
+            find(ElementKind::kShape, relaxations),
             find(ElementKind::kActuator, gains),
             dampings,
             armatures,
@@ -52,11 +56,13 @@ struct Theta {
 // Derivatives of the last step of a simulator, by turns with its steps.
 class StepGradient {
  public:
-  StepGradient(PySimulator& simulator, bool gravity, References inertias, References frictions, References gains,
+  StepGradient(PySimulator& simulator, bool gravity, References inertias, References frictions, References restitutions,
+               References stiffnesses, References dissipations, References relaxations, References gains,
                std::vector<int> dampings, std::vector<int> armatures, std::vector<int> joint_frictions)
       : simulator_(simulator),
-        theta_(Theta{gravity, std::move(inertias), std::move(frictions), std::move(gains), std::move(dampings),
-                     std::move(armatures), std::move(joint_frictions)}
+        theta_(Theta{gravity, std::move(inertias), std::move(frictions), std::move(restitutions),
+                     std::move(stiffnesses), std::move(dissipations), std::move(relaxations), std::move(gains),
+                     std::move(dampings), std::move(armatures), std::move(joint_frictions)}
                    .of(simulator.sim.model())),
         derivatives_(simulator.sim.model(), theta_) {}
   StepGradient(const StepGradient&) = delete;
@@ -312,7 +318,8 @@ nb::tuple from_theta(const Numbers& theta) {
 void bind_jacobians_of(nb::class_<PySimulator>& c) {
   c.def("jacobians", &jacobians, nb::kw_only(), nb::arg("smoothing") = 0.0,
         "Derivatives of the last step: A = dx'/dx and B = dx'/du, x = [q, v, activation] with q in the tangent space. "
-        "Integrators euler and midpoint; solvers of hard contact or compliant laws. Ask before anything else is "
+        "Integrators euler and midpoint; solvers of hard contact, compliant laws, softened constraints. Ask before "
+        "anything else is "
         "changed. With "
         "smoothing, a width in m/s, laws of contact are relaxed by so much (solvers of the NCP): gradients at the "
         "border of two modes then say what lies beyond.");
@@ -325,14 +332,17 @@ void bind_gradient(nb::module_& m) {
                            "Derivatives of a simulator's last step by state, controls and parameters theta: after "
                            "sim.step() call linearise(), then vjp or jvp; or jacobians(). touchstone.autograd makes "
                            "rollouts of it.")
-      .def(nb::init<PySimulator&, bool, References, References, References, std::vector<int>, std::vector<int>,
-                    std::vector<int>>(),
+      .def(nb::init<PySimulator&, bool, References, References, References, References, References, References,
+                    References, std::vector<int>, std::vector<int>, std::vector<int>>(),
            nb::arg("simulator"), nb::kw_only(), nb::arg("gravity") = false, nb::arg("inertias") = References(),
-           nb::arg("frictions") = References(), nb::arg("gains") = References(),
+           nb::arg("frictions") = References(), nb::arg("restitutions") = References(),
+           nb::arg("stiffnesses") = References(), nb::arg("dissipations") = References(),
+           nb::arg("relaxations") = References(), nb::arg("gains") = References(),
            nb::arg("dampings") = std::vector<int>(), nb::arg("armatures") = std::vector<int>(),
            nb::arg("joint_frictions") = std::vector<int>(), nb::keep_alive<1, 2>(),
            "theta, in this order: gravity (3), inertial parameters of bodies (10 each, as in regressor), sliding "
-           "friction of shapes, gain and bias of actuators (6 each), damping, armature and dry friction of dofs.")
+           "friction, restitution, stiffness (or modulus), dissipation and relaxation time of shapes, gain and bias of "
+           "actuators (6 each), damping, armature and dry friction of dofs.")
       .def("set_collision", &StepGradient::set_collision, nb::arg("method"), nb::kw_only(), nb::arg("noise") = 1e-2,
            nb::arg("samples") = 50, nb::arg("depth") = 1, nb::arg("seed") = 1, nb::arg("a") = nb::none(),
            nb::arg("b") = nb::none(),

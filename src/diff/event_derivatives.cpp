@@ -54,6 +54,11 @@ VectorX theta_sizes(const StepContext& step, const StepParameters& theta) {
     }
     next += kInertialParameters;
   }
+  next += static_cast<Eigen::Index>(theta.frictions.size() + theta.restitutions.size());
+  for (const int s : theta.stiffnesses) {
+    const Material& material = step.parameters.shape_material[at(s)];
+    sizes[next++] = std::max({1.0, material.stiffness, material.youngs_modulus});
+  }
   next = theta.size() - static_cast<Eigen::Index>(theta.joint_frictions.size() + theta.armatures.size());
   for (const int i : theta.armatures) {
     sizes[next++] = step.data.M[step.model.row_start[at(i)] + step.model.row_length[at(i)] - 1];
@@ -123,7 +128,8 @@ void EventDerivatives::differentiate_along(const State& start, int column, const
   const StepParameters& theta = work_->theta;
   const int friction = column - first_parameter() - (theta.gravity ? 3 : 0) -
                        kInertialParameters * static_cast<int>(theta.inertias.size());
-  const bool has_kink = friction >= 0 && friction < static_cast<int>(theta.frictions.size());
+  const int kinks = static_cast<int>(theta.frictions.size() + theta.restitutions.size());
+  const bool has_kink = friction >= 0 && friction < kinks;
   const double way = way_of(column);
   for (const auto& [share, weight] : has_kink ? std::span<const Difference>(kForward) : kCentral) {
     move_along(start, column, share * way, [&, w = weight / way](State& state) { use(state, w); });

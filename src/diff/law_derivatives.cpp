@@ -9,9 +9,10 @@
 namespace touchstone {
 namespace {
 
-// Of differences, m or m/s, and of a logarithm: far below what deforms a contact in a step (1e-6 m), so that few of
-// them have the border of a law between their ends, and far above rounding, for laws are stiff.
-constexpr double kWay = 1e-10, kLogWay = 1e-5;
+// Of differences, m, m/s, and of a logarithm: far below what deforms a contact in a step (1e-6 m) and the slip within
+// which friction holds (1e-4 m/s), so that few of them have the border of a law between their ends, and far above
+// rounding, for laws are stiff.
+constexpr double kGapWay = 1e-10, kSpeedWay = 1e-8, kLogWay = 1e-5;
 constexpr double kShares[] = {1.0, -1.0, 0.5, -0.5};  // of a difference: where it is evaluated
 
 constexpr int kHessian = kMaxBlockSize * kMaxBlockSize;
@@ -43,27 +44,67 @@ void LawDerivatives::evaluate(const ConstVectorRef& velocity, VectorX& impulses)
   impulses.resize(velocity.size());
   for (int block = 0; block < problem_.nblock(); ++block) {
     const int row = problem_.blocks.row[at(block)];
-    laws_.evaluate(block, velocity.data() + row, impulses.data() + row, nullptr);
+    evaluate(block, velocity.data() + row, impulses.data() + row, nullptr);
+  }
+}
+
+void LawDerivatives::evaluate(int block, const double* velocity, double* impulse, double* W) const {
+  if (is_regularised_) {
+    const double* R = R_.data() + problem_.blocks.row[at(block)];
+    RegularisedLaw(problem_.blocks, cone_)(block, R, velocity, impulse, W);
+  } else {
+    laws_.evaluate(block, velocity, impulse, W);
+  }
+}
+
+void LawDerivatives::set_hessians(const ConstVectorRef& velocity) {
+  hessian_.resize(std::max(hessian_.size(), at(problem_.nblock()) * kHessian));
+  for (int block = 0; block < problem_.nblock(); ++block) {
+    double gamma[kMaxBlockSize];
+    evaluate(block, velocity.data() + problem_.blocks.row[at(block)], gamma, hessian_.data() + at(block) * kHessian);
   }
 }
 
 void LawDerivatives::prepare(const Constraints& c, CompliantModel model, double h, const ConstMatrixRef& G,
                              const ConstVectorRef& velocity) {
   const int nrow = c.rows();
+  is_regularised_ = false;
+  model_ = model;
   set_problem(c, h, G);
   by_gap_.setZero(nrow);
   by_speed_.setZero(nrow);
   by_mobility_.setZero(nrow);
   if (nrow > 0) {
-    set_physics_rates(c, model, velocity, &ContactPhysics::gap, by_gap_);
-    set_physics_rates(c, model, velocity, &ContactPhysics::speed, by_speed_);
-    set_mobility_rates(model, G, velocity);
+    set_physics_rates(c, velocity, {&ContactPhysics::gap, 0.0, kGapWay}, by_gap_);
+    set_physics_rates(c, velocity, {&ContactPhysics::speed, 0.0, kSpeedWay}, by_speed_);
+    set_mobility_rates(G, velocity);
   }
-  prepare_laws(model);
-  hessian_.resize(std::max(hessian_.size(), at(problem_.nblock()) * kHessian));
+  prepare_laws();
+  set_hessians(velocity);
+}
+
+// A relative change s of R in all rows of a cone divides the impulses by 1 + s, as a change -s c of the velocity does;
+// one of a single row is a change of the velocity by s R lambda (the law is that of R lambda + c).
+void LawDerivatives::prepare(const Constraints& c, const ContactLaw& law, const ConstMatrixRef& G,
+                             const ConstVectorRef& velocity) {
+  const int nrow = c.rows();
+  problem_.blocks = c.blocks;
+  is_regularised_ = true;
+  cone_ = law.cone;
+  R_.resize(at(nrow));
+  for (int row = 0; row < nrow; ++row) {
+    R_[at(row)] = c.compliance[row] > 0.0 ? c.compliance[row] : law.alpha * G(row, row);
+  }
+  set_hessians(velocity);
+  by_compliance_.resize(at(nrow));
+  const RegularisedLaw laws(problem_.blocks, cone_);
   for (int block = 0; block < problem_.nblock(); ++block) {
-    double gamma[kMaxBlockSize];
-    laws_.evaluate(block, velocity.data() + c.blocks.row[at(block)], gamma, hessian_.data() + at(block) * kHessian);
+    double impulse[kMaxBlockSize];
+    const int first = c.blocks.row[at(block)];
+    laws(block, R_.data() + first, velocity.data() + first, impulse, nullptr);
+    for (int row = first; row < c.blocks.row[at(block + 1)]; ++row) {
+      by_compliance_[at(row)] = laws.is_pyramid(block) ? -velocity[row] : R_[at(row)] * impulse[row - first];
+    }
   }
 }
 
@@ -84,7 +125,7 @@ void LawDerivatives::multiply_hessian(RowMatrixRef rows) const {
 }
 
 // By the first two tangents of contacts, whose friction is one number, and by the bounds of boxes.
-void LawDerivatives::prepare_frictions(const Constraints& c, CompliantModel model, const ConstVectorRef& velocity) {
+void LawDerivatives::prepare_frictions(const Constraints& c, const ConstVectorRef& velocity) {
   const int nrow = c.rows();
   by_friction_.setZero(nrow);
   by_bound_.setZero(nrow);
@@ -101,11 +142,11 @@ void LawDerivatives::prepare_frictions(const Constraints& c, CompliantModel mode
         problem_.blocks.hi[at(r)] = c.blocks.hi[at(r)] * (1.0 + way);
       }
     }
-    prepare_laws(model);
+    prepare_laws();
     evaluate(velocity, ends_[end]);
   }
   problem_.blocks = c.blocks;
-  prepare_laws(model);
+  prepare_laws();
   for (int block = 0; block < problem_.nblock(); ++block) {
     const int row = c.blocks.row[at(block)], size = c.blocks.size(block);
     if (c.blocks.type[at(block)] == BlockType::kCoulomb) set_slope(row, size, kLogWay, by_friction_);
@@ -117,35 +158,50 @@ void LawDerivatives::prepare_frictions(const Constraints& c, CompliantModel mode
   }
 }
 
-void LawDerivatives::prepare_laws(CompliantModel model) {
-  if (const std::string why = laws_.prepare(problem_, model); !why.empty()) throw Error("{}", why);
+void LawDerivatives::prepare_laws() {
+  if (is_regularised_) return;
+  if (const std::string why = laws_.prepare(problem_, model_); !why.empty()) throw Error("{}", why);
 }
 
-void LawDerivatives::set_physics_rates(const Constraints& c, CompliantModel model, const ConstVectorRef& velocity,
-                                       double ContactPhysics::*number, VectorX& rates) {
+void LawDerivatives::prepare_materials(const Constraints& c, const ConstVectorRef& velocity) {
+  by_stiffness_.setZero(c.rows());
+  by_dissipation_.setZero(c.rows());
+  by_relaxation_.setZero(c.rows());
+  if (c.rows() == 0) return;
+  set_physics_rates(c, velocity, {&ContactPhysics::stiffness, kLogWay, 0.0}, by_stiffness_);
+  set_physics_rates(c, velocity, {&ContactPhysics::dissipation, kLogWay, kLogWay}, by_dissipation_);
+  set_physics_rates(c, velocity, {&ContactPhysics::relaxation, kLogWay, kLogWay * problem_.time_step}, by_relaxation_);
+  prepare_laws();
+}
+
+void LawDerivatives::set_physics_rates(const Constraints& c, const ConstVectorRef& velocity, const Number& number,
+                                       VectorX& rates) {
+  const auto way = [&](int block) {
+    return std::max(number.share * std::abs(c.physics[at(block)].*number.of), number.least);
+  };
   for (int end = 0; end < 4; ++end) {
     for (int block = 0; block < problem_.nblock(); ++block) {
-      problem_.physics[at(block)].*number = c.physics[at(block)].*number + kShares[end] * kWay;
+      problem_.physics[at(block)].*number.of = c.physics[at(block)].*number.of + kShares[end] * way(block);
     }
-    prepare_laws(model);
+    prepare_laws();
     evaluate(velocity, ends_[end]);
   }
   problem_.physics = c.physics;
   for (int block = 0; block < problem_.nblock(); ++block) {
-    if (c.blocks.type[at(block)] != BlockType::kCoulomb) continue;
+    if (c.blocks.type[at(block)] != BlockType::kCoulomb || !(way(block) > 0.0)) continue;
     const int row = c.blocks.row[at(block)], size = c.blocks.size(block);
-    set_slope(row, size, kWay, rates);
+    set_slope(row, size, way(block), rates);
   }
 }
 
-void LawDerivatives::set_mobility_rates(CompliantModel model, const ConstMatrixRef& G, const ConstVectorRef& velocity) {
+void LawDerivatives::set_mobility_rates(const ConstMatrixRef& G, const ConstVectorRef& velocity) {
   const auto set = [&](double factor) {
     problem_.dual.G_dense = factor * G;
     problem_.dual.G_dense.diagonal() += problem_.R;
   };
   for (int end = 0; end < 4; ++end) {
     set(std::exp(kShares[end] * kLogWay));
-    prepare_laws(model);
+    prepare_laws();
     evaluate(velocity, ends_[end]);
   }
   set(1.0);

@@ -2,12 +2,15 @@
 // Hessians W of the blocks' potentials (contact/laws/block_laws.hpp), which Newton's method on the velocities has too
 // (Castro et al. 2025, X-B, (29)).
 //
-// By gap, speed, friction, bounds and mobility w (from which near-rigid stiffness, R_t and the softness of friction
-// come) the law of a block is differentiated by central differences with Richardson's extrapolation: it is a formula of
-// a few numbers.
+// By gap, speed, friction, bounds, what the material is made of and mobility w (from which near-rigid stiffness, R_t
+// and the softness of friction come) the law of a block is differentiated by central differences with Richardson's
+// extrapolation: it is a formula of a few numbers.
 #pragma once
 
+#include <vector>
+
 #include "touchstone/contact/laws/block_laws.hpp"
+#include "touchstone/diff/contact_law.hpp"
 #include "touchstone/diff/dynamics_derivatives.hpp"
 #include "touchstone/math/aligned.hpp"
 #include "touchstone/sim/constraints.hpp"
@@ -22,6 +25,10 @@ class LawDerivatives {
   void prepare(const Constraints& constraints, CompliantModel model, double h, const ConstMatrixRef& G,
                const ConstVectorRef& velocity);
 
+  // The same of the regularised law of ccp-newton, at row velocities J v' + b: by friction, bounds and compliance.
+  void prepare(const Constraints& constraints, const ContactLaw& law, const ConstMatrixRef& G,
+               const ConstVectorRef& velocity);
+
   // rows <- W rows (nrow x k).
   void multiply_hessian(RowMatrixRef rows) const;
   // nrow: by gap and by speed of the row's contact; zero for other rows.
@@ -32,21 +39,42 @@ class LawDerivatives {
   // nrow: by the sliding friction of the row's contact; by the bound of a row of dry friction. After prepare_frictions.
   const VectorX& by_friction() const { return by_friction_; }
   const VectorX& by_bound() const { return by_bound_; }
-  void prepare_frictions(const Constraints& constraints, CompliantModel model, const ConstVectorRef& velocity);
+  void prepare_frictions(const Constraints& constraints, const ConstVectorRef& velocity);
+  // nrow, of a regularised law: the change of the row's velocity that does what a relative change of its R does.
+  double by_compliance(int row) const { return by_compliance_[static_cast<std::size_t>(row)]; }
+  // nrow: by stiffness, dissipation and relaxation time of the row's contact. After prepare_materials. Zero where these
+  // are those of a near-rigid contact, which no material has.
+  const VectorX& by_stiffness() const { return by_stiffness_; }
+  const VectorX& by_dissipation() const { return by_dissipation_; }
+  const VectorX& by_relaxation() const { return by_relaxation_; }
+  void prepare_materials(const Constraints& constraints, const ConstVectorRef& velocity);
 
  private:
+  // A number of a contact, and the way of its differences: a share of it, at least `least`.
+  struct Number {
+    double ContactPhysics::*of;
+    double share, least;
+  };
+
   void set_problem(const Constraints& constraints, double h, const ConstMatrixRef& G);
-  void set_physics_rates(const Constraints& constraints, CompliantModel model, const ConstVectorRef& velocity,
-                         double ContactPhysics::*number, VectorX& rates);
-  void set_mobility_rates(CompliantModel model, const ConstMatrixRef& G, const ConstVectorRef& velocity);
+  void set_physics_rates(const Constraints& constraints, const ConstVectorRef& velocity, const Number& number,
+                         VectorX& rates);
+  void set_mobility_rates(const ConstMatrixRef& G, const ConstVectorRef& velocity);
   void set_slope(int row, int size, double way, VectorX& rates) const;
-  void prepare_laws(CompliantModel model);
+  void prepare_laws();
+  void set_hessians(const ConstVectorRef& velocity);
+  void evaluate(int block, const double* velocity, double* impulse, double* W) const;
   void evaluate(const ConstVectorRef& velocity, VectorX& impulses) const;
 
   ContactProblem problem_;
   BlockLaws laws_;
-  AlignedVector hessian_;  // of all blocks, each in kMaxBlockSize^2 numbers
-  VectorX by_gap_, by_speed_, by_mobility_, by_friction_, by_bound_, ends_[4];
+  CompliantModel model_{};
+  bool is_regularised_ = false;
+  NewtonCone cone_{};
+  std::vector<double> R_, by_compliance_;  // nrow, of the regularised law
+  AlignedVector hessian_;                  // of all blocks, each in kMaxBlockSize^2 numbers
+  VectorX by_gap_, by_speed_, by_mobility_, by_friction_, by_bound_, by_stiffness_, by_dissipation_, by_relaxation_,
+      ends_[4];
 };
 
 }  // namespace touchstone

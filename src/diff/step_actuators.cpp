@@ -57,6 +57,17 @@ bool has_curved_moment(const Model& model, const Actuator& actuator) {
 
 }  // namespace
 
+// Forces of softened models are those of the start, whatever damps the velocity after it (step_soft.cpp).
+ServoMode StepDerivatives::servo_mode(const StepContext& step, int u) const {
+  return is_soft_ ? ServoMode::kExplicit : step.data.servo_mode[at(u)];
+}
+
+// A gain in the matrix of a softened model that follows a signal is taken to be constant.
+bool StepDerivatives::is_damped_by_signal(const StepContext& step, int u) const {
+  return is_soft_ && step.data.servo_gain[u] > 0.0 && model_.actuators[at(u)].gain_type == ActuatorGain::kAffine &&
+         step.parameters.actuator_gain[at(u)][2] != 0.0;
+}
+
 int StepDerivatives::servo_row(const StepContext& step, int u) const {
   const Constraints& c = step.constraints;
   for (int block = 0; block < c.count(); ++block) {
@@ -96,7 +107,7 @@ StepDerivatives::ForceSlopes StepDerivatives::force_slopes(const StepContext& st
   if (has_length(model_, actuator)) s.by_length = (affine ? gain[1] * signal : 0.0) + (biased ? bias[1] : 0.0);
   s.by_velocity = (affine ? gain[2] * signal : 0.0) + (biased ? bias[2] : 0.0);
   s.by_signal = gain[0] + (affine ? gain[1] * data.actuator_length[u] + gain[2] * velocity : 0.0);
-  if (data.servo_mode[at(u)] == ServoMode::kExplicit) return s;
+  if (servo_mode(step, u) == ServoMode::kExplicit) return s;
   const ServoGains gains = servo_gains(model_, step.parameters, data, u);
   s.by_velocity -= h * gains.kp;
   if (affine && gains.kp > 0.0) {
@@ -113,7 +124,8 @@ void StepDerivatives::add_actuator(const StepContext& step, int u) {
   const double h = step.h;
   const int nv = model_.nv, k = model_.activation_index[at(u)];
   const auto m = data.actuator_moment.col(u);
-  const ServoMode mode = data.servo_mode[at(u)];
+  const ServoMode mode = servo_mode(step, u);
+  if (is_damped_by_signal(step, u)) ++held_.actuators;
   if (has_curved_moment(model_, actuator) || mode == ServoMode::kShared) ++held_.actuators;
   if (mode == ServoMode::kShared) return;
   if (mode == ServoMode::kExplicit && data.actuator_force[u] != data.actuator_law[u]) return;  // at a limit

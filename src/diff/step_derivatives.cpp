@@ -14,6 +14,7 @@
 #include "touchstone/math/so3.hpp"
 #include "touchstone/model/transmission.hpp"
 #include "touchstone/sim/integrators/integrator.hpp"
+#include "touchstone/sim/integrators/loop_velocity.hpp"
 #include "touchstone/sim/models/hard.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
@@ -55,13 +56,6 @@ void StepDerivatives::require_usable(const StepContext& step) {
   if (integrator == Integrator::kContactImplicit) {
     throw Error("derivatives of a step are not available for the integrator '{}'; use another one",
                 entry_of(integrator).name);
-  }
-  if (&step.rules != &hard::kRules && !step.rules.contact_laws) {
-    throw Error("derivatives of a step are available for hard constraints and compliant laws, not for softened models");
-  }
-  if (step.rules.contact_laws && step.remaining < step.h) {
-    throw Error("derivatives of a step with compliant laws (solver '{}') are those of the integrator 'euler'",
-                step.options.solver);
   }
   if (step.options.stabilisation.softens_loops()) {
     throw Error("derivatives of a step are not available for loops that give way: set loop_softening=none");
@@ -137,18 +131,30 @@ void StepDerivatives::linearise_part(const StepContext& step) {
   if (is_variational_) require_variational(step);
   find_sleeping(step);
   const CatalogueEntry& entry = find_solver(step.options.solver);
-  const bool has_laws = step.rules.contact_laws && entry.law;
-  ContactLaw law = has_laws ? ContactLaw() : contact_law_of(step);
-  if (has_laws && smoothing_ > 0.0) {
-    throw Error("compliant laws are smooth as they are: set no smoothing for the solver '{}'", step.options.solver);
+  has_laws_ = step.rules.contact_laws && entry.law;
+  ContactLaw law = has_laws_ ? ContactLaw() : contact_law_of(step);
+  is_regularised_ = law.regularised;
+  is_soft_ = !step.rules.is_exact;
+  if (is_soft_) require_soft(step, law);
+  if (smoothing_ > 0.0 && (has_hessians() || is_soft_)) {
+    throw Error("compliant laws and softened constraints are smooth as they are: set no smoothing for the solver '{}'",
+                step.options.solver);
+  }
+  if (has_hessians() && step.remaining < step.h && may_have_loops(model_)) {
+    throw Error(
+        "derivatives of a step with loops by the solver '{}' are those of the integrator 'euler'; they are not "
+        "available for '{}'",
+        step.options.solver, entry_of(step.options.integrator).name);
   }
   law.width = smoothing_;
-  contact_motion_.set_tangents_matter(law.model == ContactModel::kLcp);
+  // ccp-newton has compliances of their own for both tangents of hard contacts.
+  const bool has_edges = law.model == ContactModel::kLcp || (is_regularised_ && law.cone == NewtonCone::kPyramidal);
+  contact_motion_.set_tangents_matter(has_edges || (is_regularised_ && !is_soft_));
   const Constraints& c = step.constraints;
   begin(step);
   set_position_rates(step);
-  if (has_laws) {
-    add_law_rates(step, *entry.law);
+  if (has_hessians()) {
+    has_laws_ ? add_law_rates(step, *entry.law) : add_regularised_rates(step, law);
     forward_velocity(model_, step.before.v, data_);  // which are lost there
   }
   add_rows(step);
@@ -159,14 +165,15 @@ void StepDerivatives::linearise_part(const StepContext& step) {
     add_actuators(step);
     main_.rows().middleCols(model_.nv, model_.nv) += main_.J();  // v' = v + A^-1 (..)
   }
-  if (has_laws) {
+  if (has_hessians()) {
     main_.close_laws(model_, laws_, asleep_);
   } else {
-    main_.close(model_, c, law, step.data.L, step.data.D_inverse, lambda_.view(), step.v_next, kModeShare);
+    main_.close(model_, c, law, step.data.L, step.data.D_inverse, lambda_.view(), velocity_, kModeShare);
     add_coupling_rates(step);
   }
   add_parameters(step);
   linearise_pass(step);
+  set_damping(step);
   hold_sleeping(step);
   way_ = remaining_ * v_next_;
   if (is_variational_) finish_variational(step);
@@ -177,7 +184,8 @@ void StepDerivatives::begin(const StepContext& step) {
   const int nv = model_.nv, nrow = step.constraints.rows();
   h_ = step.h;
   set_here(step);
-  v_next_ = step.v_next;
+  v_next_ = velocity_ = step.v_next;
+  if (is_soft_) velocity_ = step.before.v + h_ * step.acceleration;
   held_ = {};
   lambda_.resize(nrow, 1) = step.lambda.head(nrow);
   main_.begin(model_, step.constraints, columns_);
@@ -203,14 +211,15 @@ void StepDerivatives::begin_forces(const StepContext& step) {
   std::fill(external_.begin(), external_.end(), Force());
   add_external(step);
   add_impulse_wrenches(step);
-  end_velocity_ = step.v_next;
-  a_ = (step.v_next - step.before.v) / h_;
+  end_velocity_ = velocity_;
+  a_ = (velocity_ - step.before.v) / h_;
   rnea_derivatives(model_, step.parameters, here_.q, bias_velocity_, a_, data_, dynamics_, external_,
                    Kinematics::kKnown);
   ImplicitBalance::View force = main_.force();
   force.leftCols(nv) -= h_ * dynamics_.dtau_dq;
   force.middleCols(nv, nv) -= h_ * dynamics_.dtau_dv;
-  is_settled_ ? settle_bias(step) : add_spin(step);
+  if (is_settled_) settle_bias(step);
+  if (!is_settled_ && !is_soft_) add_spin(step);
 }
 
 // The gyroscopic torque of free bodies is that of the implicit midpoint rule (dynamics/gyroscopic.hpp): the step adds
@@ -265,7 +274,7 @@ void StepDerivatives::add_passive(const StepContext& step) {
     const JointType type = model_.joints[at(j)].type;
     const int dof = model_.joint_dof[at(j)], count = dof_count(type);
     const int scalars = type == JointType::kBall ? 0 : type == JointType::kFree ? 3 : 1;
-    for (int i = dof; i < dof + count; ++i) force(i, nv + i) -= h * h * k;
+    for (int i = dof; i < dof + count && !is_soft_; ++i) force(i, nv + i) -= h * h * k;
     for (int i = dof; i < dof + scalars; ++i) force(i, i) -= h * k;
     if (count == scalars) continue;
     const int q = model_.joint_q[at(j)] + scalars;
@@ -277,13 +286,13 @@ void StepDerivatives::add_passive(const StepContext& step) {
     const double stretch = tendon_stretch(p, t, step.data.tendon_length[t]);
     const double k = model_.options.springs_enabled && stretch != 0.0 ? p.tendon_stiffness[t] : 0.0;
     const double d = model_.options.dampers_enabled ? p.tendon_damping[t] : 0.0;
-    if ((k == 0.0 && d == 0.0) || data_.tendon_on_path[at(t)] == 0) continue;  // else it is a block
+    if ((k == 0.0 && d == 0.0) || (data_.tendon_on_path[at(t)] == 0 && !is_soft_)) continue;  // else it is a block
     for (const Tendon::Term& a : model_.tendons[at(t)].terms) {
       for (const Tendon::Term& b : model_.tendons[at(t)].terms) {
         const int i = model_.joint_dof[at(a.joint)], j = model_.joint_dof[at(b.joint)];
         const double product = a.coefficient * b.coefficient;
         force(i, j) -= h * k * product;
-        force(i, nv + j) -= (h * d + h * h * k) * product;
+        force(i, nv + j) -= (h * d + (is_soft_ ? 0.0 : h * h * k)) * product;
       }
     }
   }
@@ -296,6 +305,7 @@ void StepDerivatives::form(const StepContext& step) {
   const double h = remaining_;
   const int nv = model_.nv, nu = model_.nu;
   main_.columns(model_, nullptr, dv_);
+  if (is_damped_) damp_columns();
   if (is_variational_) {
     dv_ += shift_;
   } else {
@@ -395,7 +405,12 @@ void StepDerivatives::vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, Vec
       if (row.longest >= 0) v_bar_ += (y * row.by_longest) * main_.J().row(row.longest).transpose();
     }
   }
-  main_.reverse(model_, data_.scope, v_bar_, columns_bar_);
+  damped_bar_ = v_bar_;
+  if (is_damped_) {
+    damped_bar_.noalias() = damped_map_.transpose() * v_bar_;
+    columns_bar_.noalias() += damped_change_.transpose() * v_bar_;
+  }
+  main_.reverse(model_, data_.scope, damped_bar_, columns_bar_);
   if (is_variational_) {
     columns_bar_.noalias() += shift_.transpose() * v_bar_;
   } else {
@@ -426,6 +441,11 @@ void StepDerivatives::jvp(const ConstVectorRef& dx, const ConstVectorRef& du, co
   take_from_start(columns_bar_);
   rows_vector_.resize(0);
   main_.forward(model_, data_.scope, columns_bar_, rows_vector_, v_bar_);
+  if (is_damped_) {
+    damped_bar_ = v_bar_;
+    v_bar_.noalias() = damped_map_ * damped_bar_;
+    v_bar_.noalias() += damped_change_ * columns_bar_;
+  }
   way_bar_.setZero(nv);  // beside what v' does
   if (is_variational_) {
     v_bar_.noalias() += shift_ * columns_bar_;

@@ -37,8 +37,9 @@ class StepDerivatives {
 
   // After a step of euler, midpoint or event (sim.step(), or stage::account), before anything else is done to the
   // simulator.
-  // Hard constraints with a solver of the NCP, CCP, LCP or of RaiSim, or compliant laws (sap, lagged, similar). Throws
-  // Error for other integrators, models and solvers, and before the first step. What sleeps stays where it is, at rest.
+  // Hard constraints with a solver of the NCP, CCP, LCP or of RaiSim, compliant laws (sap, lagged, similar), or
+  // softened constraints. Throws Error for other integrators, models and solvers, and before the first step. What
+  // sleeps stays where it is, at rest.
   void compute(const StepContext& step);
   // Only what vjp and jvp need, without A, B and C: much less for one gradient.
   void linearise(const StepContext& step);
@@ -113,6 +114,8 @@ class StepDerivatives {
   void add_actuators(const StepContext& step);
   void add_actuator(const StepContext& step, int u);
   void add_activation(const StepContext& step, int u);
+  ServoMode servo_mode(const StepContext& step, int u) const;
+  bool is_damped_by_signal(const StepContext& step, int u) const;
   int servo_row(const StepContext& step, int u) const;
   // Of an actuator's force, by what its law reads; gains that are implicit count as the step has them.
   struct ForceSlopes {
@@ -130,6 +133,7 @@ class StepDerivatives {
                        ImplicitBalance& balance);
   void add_pair(const StepContext& step, int block);
   void add_bounce(const StepContext& step, int block);
+  void add_hertz_rate(const StepContext& step, int block);
   void add_error_rate(const StepContext& step, int block);
   void add_approach_rate(const StepContext& step, int block, double share, ImplicitBalance::View rows, int row);
   // step_loops.cpp
@@ -146,6 +150,16 @@ class StepDerivatives {
   void add_loop_motor(const StepContext& step, int u);
   void add_motor_rates(int u, int row);
   double motor_impulse(const StepContext& step, int u) const;
+  // step_soft.cpp
+  void require_soft(const StepContext& step, const ContactLaw& law) const;
+  void add_soft_reference(const StepContext& step, int block);
+  double compliance_weight(const StepContext& step, int row) const;
+  void add_regularised_rates(const StepContext& step, const ContactLaw& law);
+  double soft_friction_rate(const StepContext& step, int block, int row) const;
+  void set_damping(const StepContext& step);
+  void add_damped_parameters(const StepContext& step, bool all);
+  void damp_columns();
+  bool has_hessians() const { return has_laws_ || is_regularised_; }
   // step_laws.cpp
   void add_law_rates(const StepContext& step, CompliantModel model);
   void add_mobility_rates(const StepContext& step, int block);
@@ -171,9 +185,12 @@ class StepDerivatives {
   int add_gains(const StepContext& step, int u, int column);
   double gain_rate(const StepContext& step, int u, int k) const;
   void add_mobility_parameters(const StepContext& step);
-  int add_frictions(const StepContext& step, int column);
-  void set_friction_change(const StepContext& step, int shape);
-  void set_bound_change(const StepContext& step, int dof);
+  // step_materials.cpp
+  void add_materials(const StepContext& step, int column);
+  void add_friction(const StepContext& step, int shape, int column);
+  void add_restitution(const StepContext& step, int shape, int column);
+  void add_stiffness(const StepContext& step, int shape, int column);
+  void add_joint_friction(const StepContext& step, int dof, int column);
 
   void form(const StepContext& step);
   // Throws Error if the step has no derivatives, or none that are known here.
@@ -206,6 +223,15 @@ class StepDerivatives {
   std::vector<int> asleep_;              // dofs
   bool has_only_matrices_ = false;       // products are those of A, B and C
   MatrixX A_chain_, B_chain_, C_chain_, chain_scratch_;
+  // Laws of impulses that are functions of velocities: compliant ones, and that of ccp-newton. Softened models
+  // (step_soft.cpp): impulses are those of velocity_, and the velocity after the step is v' = v + damped_map_
+  // (velocity_
+  // - v).
+  bool has_laws_ = false, is_regularised_ = false, is_soft_ = false, is_damped_ = false;
+  VectorX velocity_;          // nv: that rows and impulses see; v' but of softened models
+  RowMatrixX damped_map_;     // nv x nv
+  RowMatrixX damped_change_;  // nv x columns: of v', at fixed damped_map_ and velocity_ - v
+  VectorX damped_bar_;        // nv
   VectorX bias_velocity_;
   std::vector<Motion> old_V_S_;
   MatrixX inverse_, coriolis_, columns_scratch_;

@@ -12,12 +12,15 @@ namespace touchstone {
 void StepDerivatives::add_law_rates(const StepContext& step, CompliantModel model) {
   const Constraints& c = step.constraints;
   const int nv = model_.nv;
-  row_velocity_.resize(c.rows(), 1).noalias() = main_.J() * step.v_next;
+  row_velocity_.resize(c.rows(), 1).noalias() = main_.J() * velocity_;
   laws_.prepare(c, model, step.h, main_.form_mobility(model_, c, step.data.L, step.data.D_inverse),
                 row_velocity_.view());
   main_.form_inverse_rows(model_);
   if (!theta_.frictions.empty() || !theta_.joint_frictions.empty()) {
-    laws_.prepare_frictions(c, model, row_velocity_.view());
+    laws_.prepare_frictions(c, row_velocity_.view());
+  }
+  if (theta_.materials() > static_cast<int>(theta_.frictions.size())) {
+    laws_.prepare_materials(c, row_velocity_.view());
   }
   ImplicitBalance::View changes = main_.set_law_changes(0, ntheta_ > 0 ? columns_ : 2 * nv);
   for (int block = 0; block < c.count(); ++block) {

@@ -9,7 +9,6 @@
 #include "touchstone/dynamics/gyroscopic.hpp"
 #include "touchstone/dynamics/servos.hpp"
 #include "touchstone/math/so3.hpp"
-#include "touchstone/sim/detection/material.hpp"
 
 namespace touchstone {
 namespace {
@@ -28,35 +27,24 @@ Matrix3 spread(const Vector3& a, const Vector3& b) {  // of a moment by a first 
   return 2.0 * a.dot(b) * Matrix3::Identity() - a * b.transpose() - b * a.transpose();
 }
 
-// The greater friction of two surfaces counts, or 2 a b / (a + b) of two that give way (sim/detection/material.hpp);
-// that of a pair which the model names is its own.
-double friction_share(const StepContext& step, const Contact& contact, int shape) {
-  if (contact.shape_a < 0 || (shape != contact.shape_a && shape != contact.shape_b)) return 0.0;
-  for (const ContactPair& pair : step.model.contact_pairs) {
-    if ((pair.shape_a == contact.shape_a && pair.shape_b == contact.shape_b) ||
-        (pair.shape_a == contact.shape_b && pair.shape_b == contact.shape_a))
-      return 0.0;
-  }
-  const Material& own = step.parameters.shape_material[at(shape)];
-  const Material& other =
-      step.parameters.shape_material[at(shape == contact.shape_a ? contact.shape_b : contact.shape_a)];
-  if (own.priority != other.priority) return own.priority > other.priority ? 1.0 : 0.0;
-  const double a = own.friction[0], b = other.friction[0];
-  if (is_rigid(own) || is_rigid(other)) return a >= b ? 1.0 : 0.0;
-  return a + b > 0.0 ? 2.0 * b * b / ((a + b) * (a + b)) : 0.0;
-}
-
 }  // namespace
 
 int StepParameters::size() const {
-  return (gravity ? 3 : 0) + kInertialParameters * static_cast<int>(inertias.size()) +
-         static_cast<int>(frictions.size()) + kGains * static_cast<int>(gains.size()) +
+  return (gravity ? 3 : 0) + kInertialParameters * static_cast<int>(inertias.size()) + materials() +
+         kGains * static_cast<int>(gains.size()) +
          static_cast<int>(dampings.size() + armatures.size() + joint_frictions.size());
+}
+
+int StepParameters::materials() const {
+  return static_cast<int>(frictions.size() + restitutions.size() + stiffnesses.size() + dissipations.size() +
+                          relaxations.size());
 }
 
 void StepParameters::validate(const Model& model) const {
   require_numbers("body", inertias, 1, model.nbody);
-  require_numbers("shape", frictions, 0, static_cast<int>(model.shapes.size()));
+  for (const auto* shapes : {&frictions, &restitutions, &stiffnesses, &dissipations, &relaxations}) {
+    require_numbers("shape", *shapes, 0, static_cast<int>(model.shapes.size()));
+  }
   require_numbers("actuator", gains, 0, model.nu);
   for (const auto* dofs : {&dampings, &armatures, &joint_frictions}) require_numbers("dof", *dofs, 0, model.nv);
 }
@@ -75,6 +63,13 @@ void visit_theta(const StepParameters& theta, Parameters& p, const Use& use) {
     if (pi != before) p.body_inertia[at(b)] = body_inertia(pi);
   }
   for (const int s : theta.frictions) use(p.shape_material[at(s)].friction.data(), 1);
+  for (const int s : theta.restitutions) use(&p.shape_material[at(s)].restitution, 1);
+  for (const int s : theta.stiffnesses) {
+    Material& material = p.shape_material[at(s)];
+    use(material.youngs_modulus > 0.0 ? &material.youngs_modulus : &material.stiffness, 1);
+  }
+  for (const int s : theta.dissipations) use(&p.shape_material[at(s)].dissipation, 1);
+  for (const int s : theta.relaxations) use(&p.shape_material[at(s)].relaxation_time, 1);
   for (const int u : theta.gains) {
     use(p.actuator_gain[at(u)].data(), 3);
     use(p.actuator_bias[at(u)].data(), 3);
@@ -130,20 +125,21 @@ void StepDerivatives::add_parameters(const StepContext& step) {
     column += 3;
   }
   column = add_inertia(step, bias_velocity_, a_, h, false, column);
-  column = add_frictions(step, column);
+  add_materials(step, column);
+  column += theta_.materials();
   for (const int u : theta_.gains) column = add_gains(step, u, column);
   for (const int i : theta_.dampings) {
-    if (model_.options.dampers_enabled) force(i, column) -= h * step.v_next[i];
+    if (model_.options.dampers_enabled) force(i, column) -= h * (is_soft_ ? step.before.v[i] : velocity_[i]);
     ++column;
   }
-  for (const int i : theta_.armatures) force(i, column++) -= step.v_next[i] - step.before.v[i];
+  for (const int i : theta_.armatures) force(i, column++) -= velocity_[i] - step.before.v[i];
 }
 
 void StepDerivatives::add_pass_parameters(const StepContext& step) {
   if (ntheta_ == 0) return;
   int column = nx_ + model_.nu + (theta_.gravity ? 3 : 0);
   column = add_inertia(step, zero_, displacement_, 1.0, true, column);
-  column += static_cast<int>(theta_.frictions.size()) + kGains * static_cast<int>(theta_.gains.size());
+  column += theta_.materials() + kGains * static_cast<int>(theta_.gains.size());
   const bool is_stiff = metric_.L != step.data.L;
   for (const int i : theta_.dampings) {
     if (model_.options.dampers_enabled && !is_stiff) pass_.force()(i, column) -= step.h * displacement_[i];
@@ -176,7 +172,7 @@ int StepDerivatives::add_inertia(const StepContext& step, const VectorX& v, cons
         for (int k = 0; k < 3; ++k) force(i, column + 1 + k) += dot(S.angular, cross(axes[k], lift));
       }
     }
-    if (!is_pass && !is_settled_) add_spin_inertia(step, b, column);
+    if (!is_pass && !is_settled_ && !is_soft_) add_spin_inertia(step, b, column);
     column += kInertialParameters;
   }
   return column;
@@ -223,60 +219,6 @@ void StepDerivatives::add_spin_inertia(const StepContext& step, int body, int co
   }
 }
 
-// By how much the friction of each row changes with that of a shape.
-void StepDerivatives::set_friction_change(const StepContext& step, int shape) {
-  const Constraints& c = step.constraints;
-  change_.setZero(c.rows());
-  for (int block = 0; block < c.count(); ++block) {
-    if (c.list[at(block)].kind != ConstraintKind::kContact || c.blocks.size(block) < 3) continue;
-    const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
-    const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
-    change_.segment(first, size).setConstant(friction_share(step, contact, shape));
-    if (!step.rules.contact_laws) change_.segment(first + 2, size - 2).setZero();
-  }
-}
-
-// By how much the bound of each row changes with the dry friction of a dof.
-void StepDerivatives::set_bound_change(const StepContext& step, int dof) {
-  const Constraints& c = step.constraints;
-  change_.setZero(c.rows());
-  for (int block = 0; block < c.count(); ++block) {
-    if (c.list[at(block)].kind != ConstraintKind::kJointFriction || c.list[at(block)].index != dof) continue;
-    change_[c.blocks.row[at(block)]] = step.h;
-  }
-}
-
-// The laws of impulses: friction of contacts and of joints.
-int StepDerivatives::add_frictions(const StepContext& step, int column) {
-  if (theta_.frictions.empty() && theta_.joint_frictions.empty()) return column;
-  const int first = nx_ + model_.nu;
-  const bool has_laws = step.rules.contact_laws;
-  if (!has_laws) main_.set_law_changes(first, ntheta_);
-  ImplicitBalance::View law = main_.law_changes();
-  const Eigen::Index skipped = has_laws ? 0 : first;
-  for (const int shape : theta_.frictions) {
-    set_friction_change(step, shape);
-    if (has_laws) {
-      law.col(column++) += laws_.by_friction().cwiseProduct(change_);
-      continue;
-    }
-    main_.contact().jvp_friction(change_, law_change_);
-    law.col(column++ - skipped) = law_change_;
-  }
-  int last = first + ntheta_ - static_cast<int>(theta_.joint_frictions.size());
-  for (const int dof : theta_.joint_frictions) {
-    set_bound_change(step, dof);
-    if (has_laws) {
-      law.col(last++) += laws_.by_bound().cwiseProduct(change_);
-      continue;
-    }
-    opposite_ = -change_;
-    main_.contact().jvp_bounds(opposite_, change_, law_change_);
-    law.col(last++ - skipped) = law_change_;
-  }
-  return column;
-}
-
 // What parameters do to A: adds -pulled' dA direction (step_laws.cpp, add_mobility).
 void StepDerivatives::add_mobility_parameters(const StepContext& step) {
   int column = theta_.gravity ? 3 : 0;
@@ -290,7 +232,7 @@ void StepDerivatives::add_mobility_parameters(const StepContext& step) {
         pulled_;
     column += kInertialParameters;
   }
-  column += static_cast<int>(theta_.frictions.size());
+  column += theta_.materials();
   for (const int u : theta_.gains) {
     const auto m = step.data.actuator_moment.col(u);
     const bool in_A = model_.options.actuation_enabled && step.data.servo_mode[at(u)] == ServoMode::kImplicit;
@@ -310,7 +252,7 @@ double StepDerivatives::gain_rate(const StepContext& step, int u, int k) const {
   const bool affine = actuator.gain_type == ActuatorGain::kAffine, biased = actuator.bias_type == ActuatorBias::kAffine;
   const int power = k % 3;  // of 1, length, velocity
   if (power == 0 || !(k < 3 ? affine : biased)) return 0.0;
-  if (step.data.servo_mode[at(u)] == ServoMode::kExplicit) return 0.0;
+  if (servo_mode(step, u) == ServoMode::kExplicit) return 0.0;
   const ServoGains gains = servo_gains(model_, step.parameters, step.data, u);
   if (!((power == 1 ? gains.kp : gains.kd) > 0.0)) return 0.0;
   const double factor = k < 3 ? step.data.actuator_signal[u] : 1.0;
@@ -323,7 +265,7 @@ int StepDerivatives::add_gains(const StepContext& step, int u, int column) {
   const Actuator& actuator = model_.actuators[at(u)];
   const Data& data = step.data;
   const double h = step.h, signal = data.actuator_signal[u];
-  const ServoMode mode = data.servo_mode[at(u)];
+  const ServoMode mode = servo_mode(step, u);
   const bool at_limit = mode == ServoMode::kExplicit && data.actuator_force[u] != data.actuator_law[u];
   if (!model_.options.actuation_enabled || mode == ServoMode::kShared || at_limit) return column + kGains;
   const auto m = data.actuator_moment.col(u);

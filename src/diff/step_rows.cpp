@@ -45,11 +45,12 @@ void StepDerivatives::add_rows(const StepContext& step) {
   if (is_settled_) add_old_velocity(step);
   for (int block = 0; block < c.count(); ++block) {
     const ConstraintKind kind = c.list[at(block)].kind;
-    if (kind == ConstraintKind::kContact && !step.rules.contact_laws) add_bounce(step, block);
+    if (is_soft_) add_soft_reference(step, block);
+    if (kind == ConstraintKind::kContact && !step.rules.contact_laws && !is_soft_) add_bounce(step, block);
     if (kind == ConstraintKind::kLoopSpring) add_loop_spring(step, block);
   }
   add_loop_motors(step);
-  velocity_derivatives(model_, step.v_next, data_, V_S_);
+  velocity_derivatives(model_, velocity_, data_, V_S_);
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int row = c.blocks.row[at(block)], size = c.blocks.size(block);
@@ -57,10 +58,13 @@ void StepDerivatives::add_rows(const StepContext& step) {
     add_pair(step, block);
     switch (constraint.kind) {
       case ConstraintKind::kContact:
-        if (!step.rules.contact_laws) add_gap_rate(step, StabilisedKind::kContact, row + size - 1);
+        if (!step.rules.contact_laws && !is_soft_) {
+          add_gap_rate(step, StabilisedKind::kContact, row + size - 1);
+          add_hertz_rate(step, block);
+        }
         break;
       case ConstraintKind::kJointLimit:
-        add_ball_limit(constraint, row, lambda, step.v_next, main_);
+        add_ball_limit(constraint, row, lambda, velocity_, main_);
         [[fallthrough]];
       case ConstraintKind::kTendonLimit:
       case ConstraintKind::kLoopLimit:
@@ -75,7 +79,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
         break;
       }
       case ConstraintKind::kEquality:
-        add_coupling(constraint, row, lambda, step.v_next, main_);
+        add_coupling(constraint, row, lambda, velocity_, main_);
         [[fallthrough]];
       case ConstraintKind::kLoopJoint:
         add_error_rate(step, block);
@@ -189,7 +193,7 @@ void StepDerivatives::set_position_rates(const StepContext& step) {
 void StepDerivatives::add_error_rate(const StepContext& step, int block) {
   const Constraints& c = step.constraints;
   const double slope = step.options.stabilisation.share_of(StabilisedKind::kLoop) / step.remaining;
-  if (!(slope > 0.0)) return;
+  if (is_soft_ || !(slope > 0.0)) return;
   for (int row = c.blocks.row[at(block)]; row < c.blocks.row[at(block + 1)]; ++row) {
     if (c.recovery[row] == 0.0 && c.position[at(row)] != 0.0) continue;
     main_.rows().row(row).head(model_.nv) += slope * position_.view().row(row);
@@ -198,6 +202,7 @@ void StepDerivatives::add_error_rate(const StepContext& step, int block) {
 
 // b of a hard row changes with its gap, unless it bounces.
 void StepDerivatives::add_gap_rate(const StepContext& step, StabilisedKind kind, int row) {
+  if (is_soft_) return;
   const Constraints& c = step.constraints;
   const StabilisationOptions& s = step.options.stabilisation;
   const double gap = c.position[at(row)], open = std::max(0.0, gap) / step.remaining;
@@ -210,6 +215,20 @@ void StepDerivatives::add_gap_rate(const StepContext& step, StabilisedKind kind,
     slope += s.share_of(kind) / step.remaining;
   }
   if (slope != 0.0) main_.rows().row(row).head(model_.nv) += slope * main_.J().row(row);
+}
+
+// A spring of Hertz is its tangent at the deformation x (sim/constraints/contact.cpp): b = (gap + x / 3) / h and R as
+// 1 / sqrt(x). Where the bodies do not touch yet, x is that of the motion without contact, whose velocity is taken to
+// be constant.
+void StepDerivatives::add_hertz_rate(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
+  const int row = c.blocks.row[at(block + 1)] - 1;
+  if (!contact.material.hertz || !(c.compliance[row] > 0.0)) return;
+  const double gap = c.position[at(row)], x = 3.0 * (step.remaining * c.bias[row] - gap);
+  if (!(gap < 0.0)) ++held_.contacts;
+  const double by_x = 1.0 / (3.0 * step.remaining) - compliance_weight(step, row) / (2.0 * x);
+  main_.rows().row(row).head(model_.nv) -= by_x * main_.J().row(row);
 }
 
 // b = e J v of a contact that bounces, e taken to be constant. With the velocities of the start.

@@ -23,7 +23,8 @@ void StepDerivatives::require_variational(const StepContext& step) const {
   if (step.report.warnings.variational_fallback) refuse("where its equation was not solved: take a smaller step");
   if (may_have_loops(model_)) refuse("with equalities and loop joints; use euler or midpoint");
   if (ntheta_ > 0) refuse("by parameters; use euler or midpoint");
-  if (contact_law_of(step).raisim) refuse("with RaiSim's law; use a solver of the NCP, CCP or LCP");
+  if (!step.rules.contact_laws && contact_law_of(step).raisim)
+    refuse("with RaiSim's law; use a solver of the NCP, CCP or LCP");
   const bool compensated = model_.options.springs_enabled || model_.options.dampers_enabled;
   if (compensated && !step.parameters.body_gravity_compensation.isZero(0.0)) refuse("with gravity compensation");
   for (int t = 0; t < model_.ntendon; ++t) {
@@ -113,6 +114,7 @@ void StepDerivatives::begin_variational(const StepContext& step) {
 void StepDerivatives::take_rows_to_start() {
   take_matrix_to_start(main_.force());
   take_matrix_to_start(main_.rows());
+  if (main_.law_changes().cols() > 0) take_matrix_to_start(main_.law_changes());
   main_.rows().noalias() += main_.J() * shift_;
 }
 

@@ -140,6 +140,7 @@ struct Figures {
   int columns = 0, kept = 0;  // of all, those whose modes hold on both sides
   int steps = 0, passes = 0;  // that were compared, of which the position pass moved something
   double worst = 0.0;         // error relative to the largest entry of the column's part
+  double least_scale = 1e-3;  // of a column: smaller entries are compared as if they were so large
   std::map<BlockMode, int> modes;
 };
 
@@ -183,7 +184,7 @@ void compare_column(const Stepper& stepper, const State& here, const std::vector
           size);
     };
     const VectorX found = difference(way);
-    const double scale = std::max(1e-3, found.cwiseAbs().maxCoeff());
+    const double scale = std::max(figures.least_scale, found.cwiseAbs().maxCoeff());
     const double apart = (actual - found).cwiseAbs().maxCoeff() / scale;
     if (!holds || !(apart < error)) continue;
     // Another corner that hits first makes a jump, whatever the signature says: such differences grow as they shrink.
@@ -247,9 +248,9 @@ inline StepParameters all_parameters(const Model& model) {
   return theta;
 }
 
-inline void compare_parameters(Stepper& stepper, const Model& model, Figures& figures, const std::string& what,
-                               const std::vector<double>& ways = {1e-5}) {
-  const StepParameters theta = all_parameters(model);
+// Differences are in units of `sizes`, where given.
+inline void compare_theta(Stepper& stepper, const Model& model, const StepParameters& theta, Figures& figures,
+                          const std::string& what, const std::vector<double>& ways, const VectorX& sizes = {}) {
   const Parameters parameters = stepper.sim().parameters();
   const VectorX values = theta.read(parameters);
   stepper.step();
@@ -265,16 +266,22 @@ inline void compare_parameters(Stepper& stepper, const Model& model, Figures& fi
   const State here = stepper.sim().state();
   const std::vector<int> signature = stepper.signature();
   for (int column = 0; column < theta.size(); ++column) {
+    const double size = sizes.size() > 0 ? sizes[column] : 1.0;
     const auto step = [&](double t) -> const State& {
       stepper.sim().parameters() = parameters;
-      theta.write(values + t * VectorX::Unit(theta.size(), column), stepper.sim().parameters());
+      theta.write(values + t * size * VectorX::Unit(theta.size(), column), stepper.sim().parameters());
       return stepper.step();
     };
-    compare_column(stepper, here, signature, d.C.col(column), step, ways, figures,
+    compare_column(stepper, here, signature, size * d.C.col(column), step, ways, figures,
                    fmt::format("{}, parameter {} of {}", what, column, theta.size()));
     if (testing::Test::HasFailure()) return;
   }
   stepper.sim().parameters() = parameters;
+}
+
+inline void compare_parameters(Stepper& stepper, const Model& model, Figures& figures, const std::string& what,
+                               const std::vector<double>& ways = {1e-5}) {
+  compare_theta(stepper, model, all_parameters(model), figures, what, ways);
 }
 
 }  // namespace touchstone::test

@@ -96,19 +96,18 @@ class StepDerivativesOfLaws : public testing::TestWithParam<LawCase> {};
 
 TEST_P(StepDerivativesOfLaws, Contacts) {
   const LawCase& law = GetParam();
-  const auto scene = std::find_if(std::begin(kScenes), std::end(kScenes),
-                                  [&](const Scene& s) { return std::string(s.name) == law.scene; });
-  const ModelPtr model = load_mjcf_string(scene->xml);
+  const Scene& scene = scene_named(law.scene);
+  const ModelPtr model = load_mjcf_string(scene.xml);
   SimulatorOptions options = exact_options();
   options.solver = law.solver;
   Simulator sim(model, options);
-  if (model->nu > 0) sim.input().control.setConstant(scene->push);
+  if (model->nu > 0) sim.input().control.setConstant(scene.push);
   Figures figures;
   int contacts = 0;
   for (int k = 0; k < 8; ++k) {
     sim.step(41);
     Stepper stepper(model, sim.state(), options);
-    if (model->nu > 0) stepper.control().setConstant(scene->push);
+    if (model->nu > 0) stepper.control().setConstant(scene.push);
     // Laws bend within a stiction tolerance (1e-4 m/s) and a deformation of some 1e-6 m: differences must be small.
     compare(stepper, *model, figures, std::string(law.solver) + " " + law.scene + " " + std::to_string(k),
             {1e-5, 1e-6, 1e-7, 1e-8});
@@ -249,7 +248,10 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
   Simulator fresh(model);
   EXPECT_THROW(d.compute(fresh.context()), Error);
   for (const auto& change : {+[](SimulatorOptions& o) { o.integrator = Integrator::kContactImplicit; },
-                             +[](SimulatorOptions& o) { o.solver = "ccp-newton"; }}) {
+                             +[](SimulatorOptions& o) {
+                               o.constraints = ConstraintModel::kMujoco;
+                               o.solver = "raisim";
+                             }}) {
     SimulatorOptions options;
     change(options);
     Simulator sim(model, options);

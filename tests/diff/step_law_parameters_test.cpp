@@ -2,8 +2,6 @@
 // central differences.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 
 #include "diff/step_compare.hpp"
@@ -20,16 +18,11 @@ struct LawCase {
   const char* scene;
 };
 
-const Scene& scene_of(const LawCase& law) {
-  return *std::find_if(std::begin(kScenes), std::end(kScenes),
-                       [&](const Scene& s) { return std::string(s.name) == law.scene; });
-}
-
 class StepLawParameters : public testing::TestWithParam<LawCase> {};
 
 TEST_P(StepLawParameters, AgreeWithDifferences) {
   const LawCase& law = GetParam();
-  const Scene& scene = scene_of(law);
+  const Scene& scene = scene_named(law.scene);
   const ModelPtr model = load_mjcf_string(scene.xml);
   SimulatorOptions options = exact_options();
   options.solver = law.solver;
@@ -124,7 +117,7 @@ TEST(StepLawParameters, OfFrictionBetweenCompliantSurfaces) {
 TEST(StepLawParameters, AllocateNothingOnceWarm) {
   if (!AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
   for (const LawCase law : {LawCase{"sap", "BoxSticks"}, LawCase{"lagged", "TwoBalls"}, LawCase{"auto", "TwoBalls"}}) {
-    const ModelPtr model = load_mjcf_string(scene_of(law).xml);
+    const ModelPtr model = load_mjcf_string(scene_named(law.scene).xml);
     SimulatorOptions options;
     options.solver = law.solver;
     Simulator sim(model, options);

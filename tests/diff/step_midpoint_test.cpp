@@ -98,8 +98,8 @@ TEST(MidpointDerivatives, OfRandomRobots) {
   EXPECT_GE(figures.steps, 12);
 }
 
-TEST(MidpointDerivatives, RefuseCompliantLaws) {
-  const ModelPtr model = load_mjcf_string(kScenes[0].xml);
+TEST(MidpointDerivatives, RefuseCompliantLawsOfLoops) {
+  const ModelPtr model = load_mjcf_string(scene_named("BoundByAConnect").xml);
   SimulatorOptions options = midpoint(Stabilisation::kPosition);
   options.solver = "sap";
   Simulator sim(model, options);

@@ -1,6 +1,10 @@
 // Scenes in which a step is differentiated: each shows at least one mode of its constraints.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+#include <string>
+
 #include "touchstone/sim/step_record.hpp"
 
 namespace touchstone::test {
@@ -90,5 +94,9 @@ inline const Scene kScenes[] = {
        <actuator><position joint="b" kp="30" kv="1"/></actuator></mujoco>)",
      BlockMode::kHeld, 0.2},
 };
+
+inline const Scene& scene_named(const std::string& name) {
+  return *std::find_if(std::begin(kScenes), std::end(kScenes), [&](const Scene& s) { return s.name == name; });
+}
 
 }  // namespace touchstone::test

@@ -1,6 +1,7 @@
 #include "touchstone/sim/detection/material.hpp"
 
 #include <cmath>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -157,6 +158,53 @@ TEST(Combine, RestitutionIsTheLarger) {
   a.restitution = 0.3;
   b.restitution = 0.7;
   EXPECT_EQ(combine({a, 3}, {b, 3}).restitution, 0.7);
+}
+
+// Rates of the law by the numbers of a side against differences, for all elastic laws.
+TEST(Combine, RatesOfASideAreThoseOfDifferences) {
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<double> unit(0.1, 1.0);
+  for (int trial = 0; trial < 300; ++trial) {
+    Material a = first(), b = second();
+    const int law = trial % 3;  // springs, springs of Hertz, moduli
+    for (Material* m : {&a, &b}) {
+      m->friction[0] = unit(random);
+      m->restitution = unit(random);
+      m->dissipation = 10.0 * unit(random);
+      m->relaxation_time = 0.02 * unit(random);
+      m->hertz = law == 1;
+      (law == 2 ? m->youngs_modulus : m->stiffness) = 1e5 * unit(random);
+    }
+    if (trial % 7 == 0) b.stiffness = b.youngs_modulus = 0.0;
+    a.priority = trial % 5 == 0 ? 1 : 0;
+    b.priority = trial % 11 == 0 ? 1 : 0;
+    const SideRates rates = rates_of({a, 3, 0.2}, {b, 3, 0.3});
+    const auto slope = [&](double Material::*number, double ContactMaterial::*result) {
+      const auto at = [&](double share) {
+        Material moved = a;
+        moved.*number *= 1.0 + share;
+        return combine({moved, 3, 0.2}, {b, 3, 0.3}).*result;
+      };
+      constexpr double kWay = 1e-3;
+      const double wide = at(kWay) - at(-kWay), narrow = at(0.5 * kWay) - at(-0.5 * kWay);
+      return (8.0 * narrow - wide) / (6.0 * kWay * (a.*number));
+    };
+    const auto number = law == 2 ? &Material::youngs_modulus : &Material::stiffness;
+    const auto expect = [&](double actual, double expected, double size) {
+      EXPECT_NEAR(actual, expected, 1e-8 * size) << "trial " << trial;
+    };
+    expect(rates.stiffness, slope(number, &ContactMaterial::stiffness), std::abs(rates.stiffness) + 1e-6);
+    expect(rates.dissipation_by_stiffness, slope(number, &ContactMaterial::dissipation), 1e-4);
+    expect(rates.dissipation, slope(&Material::dissipation, &ContactMaterial::dissipation), 1.0);
+    expect(rates.relaxation, slope(&Material::relaxation_time, &ContactMaterial::relaxation_time), 1.0);
+    expect(rates.restitution, slope(&Material::restitution, &ContactMaterial::restitution), 1.0);
+    const auto friction = [&](double share) {
+      Material moved = a;
+      moved.friction[0] *= 1.0 + share;
+      return combine({moved, 3}, {b, 3}).friction[0];
+    };
+    expect(rates.friction, (friction(1e-5) - friction(-1e-5)) / (2e-5 * a.friction[0]), 1.0);
+  }
 }
 
 }  // namespace

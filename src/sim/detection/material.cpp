@@ -79,6 +79,31 @@ ContactMaterial combine(const ContactSide& a, const ContactSide& b) {
   return c;
 }
 
+SideRates rates_of(const ContactSide& side, const ContactSide& other) {
+  const Material &own = side.material, &that = other.material;
+  SideRates rates;
+  if (own.priority < that.priority) return rates;
+  const bool is_alone = own.priority > that.priority;
+  const double a = own.friction[0], b = that.friction[0];
+  if (is_alone || is_rigid(own) || is_rigid(that)) {
+    rates.friction = is_alone || a >= b ? 1.0 : 0.0;
+  } else {
+    rates.friction = a + b > 0.0 ? 2.0 * b * b / ((a + b) * (a + b)) : 0.0;
+  }
+  rates.restitution = is_alone || own.restitution >= that.restitution ? 1.0 : 0.0;
+  if (is_rigid(own)) return rates;
+  const ContactMaterial c = combine(side, other);
+  const bool has_modulus = own.youngs_modulus > 0.0, is_spring_of_hertz = own.hertz && !has_modulus;
+  const double give_own = give(own), sum = give_own + (is_alone ? 0.0 : give(that));
+  const double number = has_modulus ? own.youngs_modulus : own.stiffness;
+  const double give_rate = -(is_spring_of_hertz ? 2.0 / 3.0 : 1.0) * give_own / number;
+  rates.stiffness = -(is_spring_of_hertz ? 1.5 : 1.0) * c.stiffness / sum * give_rate;
+  rates.dissipation_by_stiffness = (own.dissipation - c.dissipation) / sum * give_rate;
+  rates.dissipation = give_own / sum;
+  rates.relaxation = 1.0;
+  return rates;
+}
+
 double curvature_radius(const Shape& shape) {
   const Vector3& size = shape.size;
   switch (shape.type) {

@@ -23,6 +23,17 @@ struct ContactSide {
 };
 ContactMaterial combine(const ContactSide& a, const ContactSide& b);
 
+// How that law changes with the numbers of one side. Where the greater of two numbers counts, both of a tie do, as they
+// grow. A stiffness is the modulus where the side has one; of a rigid side it has no rates.
+struct SideRates {
+  double friction = 0.0;  // sliding friction, by that of the side
+  double restitution = 0.0;
+  double stiffness = 0.0, dissipation_by_stiffness = 0.0;
+  double dissipation = 0.0;
+  double relaxation = 0.0;
+};
+SideRates rates_of(const ContactSide& side, const ContactSide& other);
+
 // The radius of curvature that a shape is taken to have for Hertz: that of spheres, capsules, cylinders and the foot of
 // cones, the mean one of ellipsoids, half of the least extent of boxes and meshes; infinite for planes and height
 // fields.

@@ -6,7 +6,6 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
-#include "touchstone/model/impedance.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
 #include "touchstone/sim/step_context.hpp"
 
@@ -18,13 +17,6 @@ constexpr double kLeastImpedance = 1e-4, kLargestImpedance = 0.9999;
 std::array<double, 5> within_bounds(const std::array<double, 5>& s) {
   const auto clip = [](double x) { return std::clamp(x, kLeastImpedance, kLargestImpedance); };
   return {clip(s[0]), clip(s[1]), std::max(0.0, s[2]), clip(s[3]), std::max(1.0, s[4])};
-}
-
-// Stiffness and damping of the reference acceleration.
-ReferenceSpring reference_of(const Impedance& impedance, bool safe, double h) {
-  const double dmax = within_bounds(impedance.solimp)[1];
-  const ReferenceSpring spring = reference_spring(impedance.solref, safe ? 2.0 * h : 0.0);
-  return {spring.stiffness / (dmax * dmax), spring.damping / dmax};
 }
 
 SimulatorOptions solver_options(const Model& model, const SimulatorOptions& chosen) {
@@ -92,6 +84,25 @@ double impedance_at(const std::array<double, 5>& solimp, double r) {
                       : 1.0 - std::pow(1.0 - x, power) / std::pow(1.0 - midpoint, power - 1.0);
   }
   return d0 + y * (dmax - d0);
+}
+
+double impedance_slope(const std::array<double, 5>& solimp, double r) {
+  const auto [d0, dmax, width, midpoint, power] = within_bounds(solimp);
+  if (d0 == dmax || width <= kTiny) return 0.0;
+  const double x = std::abs(r) / width;
+  if (x >= 1.0 || x == 0.0) return 0.0;
+  double slope = 1.0;
+  if (power != 1.0) {
+    slope = power *
+            (x <= midpoint ? std::pow(x / midpoint, power - 1.0) : std::pow((1.0 - x) / (1.0 - midpoint), power - 1.0));
+  }
+  return std::copysign(slope * (dmax - d0) / width, r);
+}
+
+ReferenceSpring reference_of(const Impedance& impedance, bool safe, double h) {
+  const double dmax = within_bounds(impedance.solimp)[1];
+  const ReferenceSpring spring = reference_spring(impedance.solref, safe ? 2.0 * h : 0.0);
+  return {spring.stiffness / (dmax * dmax), spring.damping / dmax};
 }
 
 void set_row(const ConstraintStep& step, int row, const Impedance& impedance, double distance, bool is_friction,

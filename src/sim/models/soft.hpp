@@ -12,6 +12,7 @@
 #include <array>
 
 #include "touchstone/model/elements.hpp"
+#include "touchstone/model/impedance.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
 
 namespace touchstone::soft {
@@ -20,8 +21,12 @@ extern const ConstraintRules kRules;
 
 constexpr double kTiny = 1e-15;  // below this a number counts as zero
 
-// d(r) of a solimp.
+// d(r) of a solimp, and its derivative.
 double impedance_at(const std::array<double, 5>& solimp, double r);
+double impedance_slope(const std::array<double, 5>& solimp, double r);
+
+// Stiffness K and damping B of the reference acceleration.
+ReferenceSpring reference_of(const Impedance& impedance, bool safe, double h);
 
 // One row with the weight w0; `distance` is the r that the impedance sees (all rows of a block share it).
 void set_row(const ConstraintStep& step, int row, const Impedance& impedance, double distance, bool is_friction,

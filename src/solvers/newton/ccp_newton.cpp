@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/math/cones.hpp"
-
 namespace touchstone {
 namespace {
 
@@ -19,78 +17,6 @@ constexpr double kLargestSkew = 0.1;     // of alpha: beyond it the iteration on
 constexpr int kPatience = 30;            // iterations without a smaller residual before giving up
 
 using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kMaxBlockSize, kMaxBlockSize>;
-
-// The law of one block: lambda for a velocity c and, if W is given, W = -d lambda / dc (column-major m x m).
-class RegularisedLaw {
- public:
-  RegularisedLaw(const DualProblem& dual, const VectorX& R, NewtonCone cone) : dual_(dual), R_(R), cone_(cone) {}
-
-  void operator()(int block, const double* c, double* lambda, double* W) const {
-    const int r = dual_.blocks.row[block], m = dual_.blocks.size(block);
-    const double* R = R_.data() + r;
-    if (dual_.blocks.type[block] != BlockType::kCoulomb) {
-      for (int k = 0; k < m; ++k) {
-        const double free = -c[k] / R[k];
-        lambda[k] = free;
-        if (dual_.blocks.type[block] == BlockType::kNonNegative) lambda[k] = project_nonnegative(free);
-        if (dual_.blocks.type[block] == BlockType::kBox) {
-          lambda[k] = project_interval(free, dual_.blocks.lo[r + k], dual_.blocks.hi[r + k]);
-        }
-        if (W == nullptr) continue;
-        for (int j = 0; j < m; ++j) W[k * m + j] = 0.0;
-        W[k * m + k] = lambda[k] == free ? 1.0 / R[k] : 0.0;
-      }
-    } else if (cone_ == NewtonCone::kPyramidal && m > 1) {
-      pyramid(m, dual_.blocks.mu.data() + r, R[m - 1], c, lambda, W);
-    } else {
-      cone(m, dual_.blocks.mu.data() + r, R, c, lambda, W);
-    }
-  }
-
- private:
-  // In y = sqrt(R) lambda the metric is Euclidean and the cone has mu_j sqrt(R_j / R_n).
-  static void cone(int m, const double* mu, const double* R, const double* c, double* lambda, double* W) {
-    double scaled_mu[kMaxBlockSize], root[kMaxBlockSize], y[kMaxBlockSize];
-    for (int k = 0; k < m; ++k) {
-      root[k] = std::sqrt(R[k]);
-      scaled_mu[k] = mu[k] * root[k] / std::sqrt(R[m - 1]);
-      y[k] = -c[k] / root[k];
-    }
-    if (W != nullptr) {
-      project_cone_derivative(m, scaled_mu, y, W);
-      for (int j = 0; j < m; ++j) {
-        for (int k = 0; k < m; ++k) W[j * m + k] /= root[j] * root[k];
-      }
-    }
-    project_cone(m, scaled_mu, y, y);
-    for (int k = 0; k < m; ++k) lambda[k] = y[k] / root[k];
-  }
-
-  // Edges n +- mu_j t_j.
-  static void pyramid(int m, const double* mu, double R_n, const double* c, double* lambda, double* W) {
-    const int n = m - 1;
-    const double R_edge = mu[0] > 0.0 ? 2.0 * mu[0] * mu[0] * R_n : R_n;
-    std::fill(lambda, lambda + m, 0.0);
-    if (W != nullptr) std::fill(W, W + m * m, 0.0);
-    for (int j = 0; j < n; ++j) {
-      for (const double side : {mu[j], -mu[j]}) {
-        const double velocity = c[n] + side * c[j];
-        if (velocity >= 0.0) continue;
-        lambda[j] -= side * velocity / R_edge;
-        lambda[n] -= velocity / R_edge;
-        if (W == nullptr) continue;
-        W[j * m + j] += side * side / R_edge;
-        W[n * m + n] += 1.0 / R_edge;
-        W[j * m + n] += side / R_edge;
-        W[n * m + j] += side / R_edge;
-      }
-    }
-  }
-
-  const DualProblem& dual_;
-  const VectorX& R_;
-  NewtonCone cone_;
-};
 
 // V with W = V V', lower triangular; columns without pivot vanish. In place.
 void factor_semidefinite(int m, double* W) {
@@ -110,7 +36,7 @@ void factor_semidefinite(int m, double* W) {
 class PrimalNewton {
  public:
   PrimalNewton(const ContactProblem& problem, const CcpNewtonOptions& options, CcpNewtonWorkspace& workspace)
-      : w_(workspace), dual_(workspace.dual), law_(workspace.dual, workspace.R, options.cone) {
+      : w_(workspace), dual_(workspace.dual), law_(workspace.dual.blocks, options.cone) {
     if (!dual_.doubtful) space_ = {&problem, nullptr, workspace.primal_source};
   }
 
@@ -204,7 +130,7 @@ class PrimalNewton {
     for (int i = 0; i < dual_.nblock(); ++i) {
       const int r = dual_.blocks.row[i];
       double* own = V != nullptr ? V + static_cast<std::size_t>(i) * kBlockArea : nullptr;
-      law_(i, c.data() + r, lambda.data() + r, own);
+      law_(i, w_.R.data() + r, c.data() + r, lambda.data() + r, own);
       if (own != nullptr && !in_joint_space()) factor_semidefinite(dual_.blocks.size(i), own);
     }
   }
@@ -299,7 +225,7 @@ class PrimalNewton {
       for (int i = 0; i < dual_.nblock(); ++i) {
         const int r = dual_.blocks.row[i], m = dual_.blocks.size(i);
         for (int k = 0; k < m; ++k) c[k] = w_.c[r + k] + t * w_.dc[r + k];
-        law_(i, c, lambda, W);
+        law_(i, w_.R.data() + r, c, lambda, W);
         for (int k = 0; k < m; ++k) {
           first -= lambda[k] * w_.dc[r + k];
           for (int j = 0; j < m; ++j) second += w_.dc[r + k] * W[j * m + k] * w_.dc[r + j];

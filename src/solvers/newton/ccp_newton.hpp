@@ -23,17 +23,15 @@
 // Cost: one block-sparse Cholesky factorisation and two products with G per iteration.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "touchstone/contact/primal_hessian.hpp"
 #include "touchstone/math/aligned.hpp"
 #include "touchstone/math/block_sparse_cholesky.hpp"
+#include "touchstone/solvers/newton/regularised_law.hpp"
 #include "touchstone/solvers/solver.hpp"
 
 namespace touchstone {
-
-enum class NewtonCone : std::uint8_t { kElliptic, kPyramidal };
 
 struct CcpNewtonOptions : SolverOptions {
   double alpha = 1e-5;  // R of hard rows, relative to the diagonal of G
