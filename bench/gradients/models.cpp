@@ -1,6 +1,7 @@
 #include "models.hpp"
 
 #include <initializer_list>
+#include <utility>
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 
 #include "support/allocation_guard.hpp"
 
-namespace touchstone {
+namespace touchstone::test {
 namespace {
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -98,4 +98,4 @@ TEST(TileProduct, AllocatesNothingWhenWarm) {
 }
 
 }  // namespace
-}  // namespace touchstone
+}  // namespace touchstone::test
