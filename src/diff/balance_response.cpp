@@ -45,7 +45,7 @@ void BalanceResponse::set_inverse(const MatrixX& inverse) {
 
 // K^-1 = R W L' of the contacts' system with diagonal W, so that Q = -(A^-1 J' D R) W L', P = A^-1 - (..) W (A^-T J' Z
 // L)'. Both brackets are the same for most.
-void BalanceResponse::form(const ContactDerivatives& contact, Rows J, Rows seen) {
+void BalanceResponse::form(const ContactDerivatives& contact, const Rows& J, const Rows& seen) {
   const int nv = P_.rows(), n = contact.unknowns();
   Q_.set_zero(nv, n);
   if (n == 0) return;
@@ -75,11 +75,11 @@ void BalanceResponse::form(const ContactDerivatives& contact, Rows J, Rows seen)
   }
 }
 
-void BalanceResponse::add_forces(Rows force, MatrixX& dx) {
+void BalanceResponse::add_forces(const Rows& force, MatrixX& dx) {
   product_.add(1.0, P_, TileProduct::by_rows(force), dx.data(), dx.outerStride());
 }
 
-void BalanceResponse::add_rows(const ContactDerivatives& contact, Rows rows, int first, MatrixX& dx) {
+void BalanceResponse::add_rows(const ContactDerivatives& contact, const Rows& rows, int first, MatrixX& dx) {
   if (contact.unknowns() == 0) return;
   contact.tests_of(rows, unknown_rows_.resize(contact.unknowns(), rows.cols()));
   const Growing<RowMatrixX>::View tests = unknown_rows_.view();

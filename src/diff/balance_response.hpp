@@ -18,11 +18,11 @@ class BalanceResponse {
   void set_inverse(const Model& model, const VectorX& L, const VectorX& D_inverse);
   void set_inverse(const MatrixX& inverse);
   // After set_inverse. J: the rows by which impulses push; `seen`: those by which they see x, the same for most.
-  void form(const ContactDerivatives& contact, Rows J, Rows seen);
+  void form(const ContactDerivatives& contact, const Rows& J, const Rows& seen);
 
   // dx (nv x columns) += P force; += Q Z' rows, for the columns from `first` on.
-  void add_forces(Rows force, MatrixX& dx);
-  void add_rows(const ContactDerivatives& contact, Rows rows, int first, MatrixX& dx);
+  void add_forces(const Rows& force, MatrixX& dx);
+  void add_rows(const ContactDerivatives& contact, const Rows& rows, int first, MatrixX& dx);
 
  private:
   PaddedMatrix P_, P_transposed_, Q_;
