@@ -18,6 +18,7 @@ from look import LOOK, META
 from plots import plot
 
 ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("TOUCHSTONE_DATA", ROOT.parent / "shared")) / "models"
 QUANTILES = ["D1", "Q1", "median", "Q3", "D9"]
 # Tab. I and II of the paper: terminal costs (its rough shapes, sizes not given), and microseconds (its machine).
 PAPER_COSTS = {
@@ -144,7 +145,8 @@ def drake_times(models):
 
 def own_times(program):
     run = [str(program), "--benchmark_format=json", "--benchmark_min_time=0.2", "--benchmark_repetitions=3"]
-    result = subprocess.run(run, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "TOUCHSTONE_DATA": str(DATA.parent)}
+    result = subprocess.run(run, capture_output=True, text=True, check=False, env=environment)
     if result.returncode != 0:
         sys.exit(f"{program.name}: {result.stderr.strip()}")
     times = {}
@@ -234,7 +236,8 @@ In brackets the paper's, on its machine and meshes.</p>
 ({escape(data["versions"])}; an empty call of Pinocchio takes {data["call"]:.1f} us), MuJoCo at a state of its
 own after 1,000 steps, with central differences. Drake's step is that of a discrete MultibodyPlant with TAMSI (SAP has
 no AutoDiffXd), differentiated by all of the state and the controls; what it says where it cannot. The arm moves freely,
-the robots stand on the ground.</p>
+the robots stand on the ground. humanoid36 is generated, with the joints of Atlas; talos is there with TOUCHSTONE_DATA.
+</p>
 {steps(data)}
 </body></html>
 """
@@ -258,13 +261,15 @@ def main():
         sys.exit(f"{programs[0].name}: {result.stderr.strip()}")
     data = {"collision": json.loads(result.stdout), "own": own_times(programs[1])}
     with tempfile.TemporaryDirectory() as folder:
-        arm = Path(folder) / "arm.xml"
-        arm.write_text(subprocess.run([str(programs[1]), "--arm"], capture_output=True, text=True, check=True).stdout)
         models = {
-            "arm": arm,
             "quadruped:flat": ROOT / "models" / "quadruped" / "quadruped.xml",
             "humanoid": ROOT / "models" / "humanoid" / "humanoid.xml",
+            "talos": DATA / "mjcf" / "pal_talos" / "scene_motor.xml",
         }
+        for name in ("arm", "humanoid36"):
+            models[name] = Path(folder) / f"{name}.xml"
+            made = subprocess.run([str(programs[1]), f"--{name}"], capture_output=True, text=True, check=True)
+            models[name].write_text(made.stdout)
         models = {name: file for name, file in models.items() if file.exists()}
         data["mujoco"], first = mujoco_times(models)
         data["pinocchio"], second = pinocchio_times(models)

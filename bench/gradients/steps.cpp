@@ -1,11 +1,16 @@
 // Times of derivatives of a step: bench_gradients_steps [--benchmark_filter=...]. For an arm of seven joints in free
 // motion and for robots that stand in contact: the step itself, one gradient (linearise and vjp), A and B (compute),
-// and the derivatives of inverse dynamics alone. Counters: dofs and rows of constraints.
+// and the derivatives of inverse dynamics alone. Counters: dofs and rows of constraints. Talos is there
+// where TOUCHSTONE_DATA has its file.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <vector>
 
+#include "models.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 #include "touchstone/io/mjcf.hpp"
 #include "touchstone/scenes/scene.hpp"
@@ -16,21 +21,27 @@ namespace {
 
 using namespace touchstone;
 
-std::string arm_xml() {
-  std::string xml = "<mujoco><worldbody>", end;
-  const char* axes[7] = {"0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1"};
-  for (const char* axis : axes) {
-    xml += std::string("<body pos='0 0 0.2'><joint axis='") + axis +
-           "' damping='0.1'/><geom type='capsule' fromto='0 0 0 0.05 0 0.2' size='0.05' contype='0'/>";
-    end += "</body>";
-  }
-  return xml + end + "</worldbody></mujoco>";
+std::filesystem::path talos_file() {
+  const char* data = std::getenv("TOUCHSTONE_DATA");
+  return std::filesystem::path(data == nullptr ? "../shared" : data) / "models/mjcf/pal_talos/scene_motor.xml";
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> result = {"arm", "quadruped:flat", "humanoid", "humanoid36"};
+  if (std::filesystem::exists(talos_file())) result.emplace_back("talos");
+  return result;
+}
+
+Scene scene_named(const std::string& name) {
+  if (name == "humanoid36") return scene_of(load_mjcf_string(humanoid36_xml()));
+  if (name == "talos") return scene_of(load_mjcf(talos_file()));
+  return make_scene(name);
 }
 
 // Where it stands after a while.
 Simulator standing(const std::string& name) {
   if (name == "arm") return Simulator(load_mjcf_string(arm_xml()));
-  const Scene scene = make_scene(name);
+  const Scene scene = scene_named(name);
   Simulator sim(scene.model, scene.options);
   sim.reset(scene.start);
   sim.input().control = scene.control;
@@ -89,11 +100,10 @@ void inverse_dynamics(benchmark::State& state, const std::string& name) {
 }
 
 const bool kRegistered = [] {
-  for (const char* name : {"arm", "quadruped:flat", "humanoid"}) {
-    const std::string scene = name;
+  for (const std::string& name : names()) {
     const auto add = [&](const char* what, auto function) {
       benchmark::RegisterBenchmark((std::string(what) + "/" + name).c_str(), [=](benchmark::State& state) {
-        function(state, scene);
+        function(state, name);
       })->Unit(benchmark::kMicrosecond);
     };
     add("step", step);
@@ -106,13 +116,15 @@ const bool kRegistered = [] {
 
 }  // namespace
 
-// --arm prints the model of the arm, for other engines.
+// --arm and --humanoid36 print these models, for other engines.
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string(argv[1]) == "--arm") {
-    std::puts(arm_xml().c_str());
+  const std::string first = argc == 2 ? argv[1] : "";
+  if (first == "--arm" || first == "--humanoid36") {
+    std::puts((first == "--arm" ? arm_xml() : humanoid36_xml()).c_str());
     return 0;
   }
   benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -64,7 +64,10 @@ class StepGradient {
                      std::move(stiffnesses), std::move(dissipations), std::move(relaxations), std::move(gains),
                      std::move(dampings), std::move(armatures), std::move(joint_frictions)}
                    .of(simulator.sim.model())),
-        derivatives_(simulator.sim.model(), theta_) {}
+        derivatives_(simulator.sim.model(), theta_) {
+    const Guard guard(simulator.busy, "simulator");
+    simulator.sim.keep_starts();
+  }
   StepGradient(const StepGradient&) = delete;
   StepGradient& operator=(const StepGradient&) = delete;
 
@@ -137,6 +140,11 @@ StepJacobians jacobians(PySimulator& self, double smoothing) {
   d.set_smoothing(smoothing);
   d.compute(self.sim);
   return {std::move(d.A), std::move(d.B), std::move(d.C), d.held()};
+}
+
+void keep_starts(PySimulator& self, bool keep) {
+  const Guard guard(self.busy, "simulator");
+  self.sim.keep_starts(keep);
 }
 
 nb::tuple vjp(const StepJacobians& j, const Numbers& x_next_bar) {
@@ -316,6 +324,9 @@ nb::tuple from_theta(const Numbers& theta) {
 }  // namespace
 
 void bind_jacobians_of(nb::class_<PySimulator>& c) {
+  c.def("keep_starts", &keep_starts, nb::arg("keep") = true,
+        "From now on steps of several substeps keep where they began, which their derivatives need; StepGradient asks "
+        "for it itself.");
   c.def("jacobians", &jacobians, nb::kw_only(), nb::arg("smoothing") = 0.0,
         "Derivatives of the last step: A = dx'/dx and B = dx'/du, x = [q, v, activation] with q in the tangent space. "
         "Integrators euler and midpoint; solvers of hard contact, compliant laws, softened constraints. Ask before "

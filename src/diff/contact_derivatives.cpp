@@ -37,19 +37,23 @@ void ContactDerivatives::prepare(const Blocks& blocks, const ContactLaw& law, co
 void ContactDerivatives::factor_system(const ConstMatrixRef& G) {
   const int n = unknowns();
   Growing<MatrixX>::View K = factor_.begin(n);
-  Growing<VectorX>::View moved = seen_.resize(nrow_, 1);
-  bool moves_as_tested = true;  // D = Z
+  Growing<VectorX>::View combined = seen_.resize(nrow_, 1);
+  moves_as_tested_ = true;
   for (int c = 0; c < n; ++c) {
     const Column& column = columns_[at(c)];
-    moved.setZero();
-    for (int r = 0; r < column.size; ++r) {
-      moves_as_tested = moves_as_tested && column.d[r] == column.z[r];
-      if (column.d[r] != 0.0) moved += column.d[r] * G.col(column.row + r);
+    const double* moved = G.col(column.row).data();
+    for (int r = 0; r < column.size; ++r) moves_as_tested_ = moves_as_tested_ && column.d[r] == column.z[r];
+    if (column.size > 1 || column.d[0] != 1.0) {
+      combined = column.d[0] * G.col(column.row);
+      for (int r = 1; r < column.size; ++r) {
+        if (column.d[r] != 0.0) combined += column.d[r] * G.col(column.row + r);
+      }
+      moved = combined.data();
     }
-    test(moved, K.col(c));
+    test(moved, K.col(c).data());
     K(c, c) += column.E;
   }
-  factor_.factor(moves_as_tested);
+  factor_.factor(moves_as_tested_);
 }
 
 // -D K^-1 Z' dw.
@@ -59,7 +63,7 @@ void ContactDerivatives::apply(const ConstVectorRef& dw, VectorRef dlambda) cons
     return;
   }
   Growing<VectorX>::View x = unknown_.resize(unknowns(), 1);
-  test(dw, x);
+  test(dw.data(), x.data());
   factor_.solve(x);
   dlambda.setZero();
   subtract_motion(x, dlambda);
@@ -86,11 +90,11 @@ void ContactDerivatives::apply_transposed(const ConstVectorRef& lambda_bar, Vect
 }
 
 // x = Z' dw.
-void ContactDerivatives::test(const ConstVectorRef& dw, VectorRef x) const {
-  for (int c = 0; c < unknowns(); ++c) {
-    const Column& column = columns_[at(c)];
-    x[c] = 0.0;
-    for (int r = 0; r < column.size; ++r) x[c] += column.z[r] * dw[column.row + r];
+void ContactDerivatives::test(const double* dw, double* x) const {
+  for (const Column& column : columns_) {
+    double sum = column.z[0] * dw[column.row];
+    for (int r = 1; r < column.size; ++r) sum += column.z[r] * dw[column.row + r];
+    *x++ = sum;
   }
 }
 
@@ -100,6 +104,29 @@ void ContactDerivatives::subtract_motion(const ConstVectorRef& x, VectorRef dlam
     const Column& column = columns_[at(c)];
     for (int r = 0; r < column.size; ++r) dlambda[column.row + r] -= column.d[r] * x[c];
   }
+}
+
+void ContactDerivatives::combine(double (Column::*weights)[kMaxBlockSize], const ConstRowsRef& rows,
+                                 RowsRef out) const {
+  if (is_smoothed()) {
+    out = rows;
+    return;
+  }
+  for (int c = 0; c < unknowns(); ++c) {
+    const Column& column = columns_[at(c)];
+    const double* w = column.*weights;
+    out.row(c) = w[0] * rows.row(column.row);
+    for (int r = 1; r < column.size; ++r) {
+      if (w[r] != 0.0) out.row(c) += w[r] * rows.row(column.row + r);
+    }
+  }
+}
+
+void ContactDerivatives::form_split(PaddedMatrix& left, PaddedMatrix& right, Growing<VectorX>& weights) const {
+  if (!is_smoothed()) return factor_.form_split(left, right, weights);
+  left.resize(nrow_, nrow_).setIdentity();
+  right.resize(nrow_, nrow_) = -smoothed_.jacobian();
+  weights.resize(nrow_, 1).setOnes();
 }
 
 MatrixX ContactDerivatives::jacobian() const {

@@ -30,6 +30,8 @@ class Pyramid;
 class ContactDerivatives {
  public:
   using ConstMatrixRef = Eigen::Ref<const MatrixX>;
+  using RowsRef = Eigen::Ref<RowMatrixX>;
+  using ConstRowsRef = Eigen::Ref<const RowMatrixX>;
   using Tangents = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kMaxBlockSize, 1>;
 
   // G: nrow x nrow with compliance. `share`: as in block_mode. Throws Error for a law that is none (contact_law.hpp).
@@ -47,6 +49,12 @@ class ContactDerivatives {
   // dlambda (nrow) of a change dw (nrow), and the reverse: one solve each.
   void apply(const ConstVectorRef& dw, VectorRef dlambda) const;
   void apply_transposed(const ConstVectorRef& lambda_bar, VectorRef w_bar) const;
+  // dlambda/dw as a product of matrices: -D right diag(weights) left' Z'; right is left where is_symmetric().
+  bool is_symmetric() const { return moves_as_tested_ && factor_.symmetric() && !is_smoothed(); }
+  void form_split(PaddedMatrix& left, PaddedMatrix& right, Growing<VectorX>& weights) const;
+  // Z' and D' times rows (nrow x k): unknowns x k.
+  void tests_of(const ConstRowsRef& rows, RowsRef out) const { combine(&Column::z, rows, out); }
+  void motions_of(const ConstRowsRef& rows, RowsRef out) const { combine(&Column::d, rows, out); }
   // dlambda (nrow x k) of changes dw (nrow x k).
   void jvp(const ConstMatrixRef& dw, MatrixX& dlambda) const;
   // Of a change of the friction coefficients (nrow; only those of tangential rows count).
@@ -99,7 +107,8 @@ class ContactDerivatives {
 
   VectorX impulses() const;
   void factor_system(const ConstMatrixRef& G);
-  void test(const ConstVectorRef& dw, VectorRef x) const;
+  void combine(double (Column::*weights)[kMaxBlockSize], const ConstRowsRef& rows, RowsRef out) const;
+  void test(const double* dw, double* x) const;
   void subtract_motion(const ConstVectorRef& x, VectorRef dlambda) const;
   void jvp_direct(const ConstVectorRef& direct, VectorRef tests, VectorX& dlambda) const;
 
@@ -108,6 +117,7 @@ class ContactDerivatives {
   std::vector<Coupling> couplings_;
   ContactLaw law_;
   int nrow_ = 0;
+  bool moves_as_tested_ = true;  // D = Z
   Growing<VectorX> lambda_, u_, mu_;
   Growing<VectorX> by_mu_;  // nrow: of an impulse by its friction, at fixed unknowns
   Growing<MatrixX> G_;

@@ -10,12 +10,12 @@
 #include <span>
 #include <vector>
 
+#include "touchstone/diff/growing.hpp"
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/dynamics/forces.hpp"
 
 namespace touchstone {
 
-using RowMatrixX = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using RowMatrixRef = Eigen::Ref<RowMatrixX>;
 
 // tau = M(q) a + bias(q, v) - J' f. Entries of pairs of dofs of which neither moves the other are zero.

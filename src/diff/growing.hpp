@@ -6,6 +6,8 @@
 
 namespace touchstone {
 
+using RowMatrixX = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
 template <typename Matrix>
 class Growing {
  public:

@@ -1,6 +1,7 @@
 #include "touchstone/diff/implicit_balance.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <Eigen/Cholesky>
 
@@ -12,22 +13,27 @@ namespace {
 
 Eigen::Map<RowMatrixX> as_matrix(Growing<VectorX>::View& rows) { return {rows.data(), rows.size(), 1}; }
 
-}  // namespace
-
-void fill_rows(const Model& model, const Constraints& c, const AlignedVector& from, RowMatrixRef J) {
-  J.setZero();
+// Calls use(first row, rows, dof, values) for each block of rows and each dof that it has.
+template <typename Use>
+void visit_rows(const Model& model, const Constraints& c, const AlignedVector& from, const Use& use) {
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int first = c.blocks.row[at(block)], rows = c.blocks.size(block), stride = c.stride(block);
     for (int k = constraint.first_part; k < constraint.first_part + constraint.part_count; ++k) {
       const TreePart& part = c.parts[at(k)];
       const int* dofs = c.dofs(model, part);
-      for (int i = 0; i < part.count; ++i) {
-        const double* values = from.data() + part.start + at(stride * i);
-        for (int r = 0; r < rows; ++r) J(first + r, dofs[i]) = values[r];
-      }
+      for (int i = 0; i < part.count; ++i) use(first, rows, dofs[i], from.data() + part.start + at(stride * i));
     }
   }
+}
+
+}  // namespace
+
+void fill_rows(const Model& model, const Constraints& c, const AlignedVector& from, RowMatrixRef J) {
+  J.setZero();
+  visit_rows(model, c, from, [&](int first, int rows, int dof, const double* values) {
+    for (int r = 0; r < rows; ++r) J(first + r, dof) = values[r];
+  });
 }
 
 void ImplicitBalance::begin(const Model& model, const Constraints& c, int columns) {
@@ -36,6 +42,7 @@ void ImplicitBalance::begin(const Model& model, const Constraints& c, int column
   rows_.set_zero(c.rows(), columns);
   set_law_changes(columns, 0);
   dense_inverse_ = nullptr;
+  first_velocity_ = -1;
 }
 
 Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, const Constraints& c, const VectorX& L,
@@ -49,9 +56,12 @@ Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, c
       form_inverse_rows(model);
       G.noalias() = J() * inverse_Jt_.view();
     } else {
-      View whitened = whitened_.resize(nrow, model.nv);
-      fill_rows(model, c, c.Y, whitened);
-      G.noalias() = whitened * whitened.transpose();
+      PaddedMatrix::View whitened = whitened_.set_zero(static_cast<int>(nrow), model.nv);
+      visit_rows(model, c, c.Y, [&](int first, int rows, int dof, const double* values) {
+        std::copy_n(values, rows, whitened.col(dof).data() + first);
+      });
+      G.setZero();
+      product_.add_symmetric(1.0, whitened_, TileProduct::transposed(whitened_), G.data(), nrow);
     }
   }
   return static_cast<const Growing<MatrixX>&>(G_).view();
@@ -94,15 +104,6 @@ void ImplicitBalance::close(const Model& model, const Constraints& c, const Cont
   laws_ = nullptr;
 }
 
-// A^-1 J' dlambda/dw, dof by dof.
-void ImplicitBalance::form_response(const Model& model) {
-  form_inverse_rows(model);
-  View response = response_.resize(model.nv, J_.rows());
-  for (int i = 0; i < model.nv; ++i) {
-    contact_.apply_transposed(inverse_Jt_.view().row(i).transpose(), response.row(i).transpose());
-  }
-}
-
 // A + J' W J, with A = L' D L of the tree. Trees sleep as a whole, so that their rows are those of the identity.
 void ImplicitBalance::set_hessian(const Model& model, const std::vector<int>& asleep) {
   hessian_.setZero(model.nv, model.nv);
@@ -143,36 +144,38 @@ ImplicitBalance::View ImplicitBalance::set_law_changes(int first, int count) {
   return law_.set_zero(J_.rows(), count);
 }
 
-// dx = A^-1 (force + J' law) + response (rows + J A^-1 force): the response is A^-1 J' dlambda/dw. With laws it is
 // H^-1 (force - J' W rows + J' law).
-void ImplicitBalance::columns(const Model& model, const Growing<RowMatrixX>* more, RowMatrixX& dx) {
-  if (laws_ != nullptr) {
-    dx = force();
-    if (J_.rows() > 0) {
-      View seen = seen_.resize(J_.rows(), dx.cols());
-      seen = rows();
-      if (more != nullptr) seen += more->view();
-      laws_->multiply_hessian(seen);
-      dx.noalias() -= J().transpose() * seen;
-      if (law_.cols() > 0) dx.middleCols(first_law_, law_.cols()).noalias() += J().transpose() * law_.view();
-    }
-    solve_hessian(dx);
-    return;
+void ImplicitBalance::law_columns(const Growing<RowMatrixX>* more, MatrixX& dx) {
+  dx = force();
+  if (J_.rows() > 0) {
+    View seen = seen_.resize(J_.rows(), dx.cols());
+    seen = rows();
+    if (more != nullptr) seen += more->view();
+    if (first_velocity_ >= 0) seen.middleCols(first_velocity_, J_.cols()) += J();
+    laws_->multiply_hessian(seen);
+    dx.noalias() -= J().transpose() * seen;
+    if (law_.cols() > 0) dx.middleCols(first_law_, law_.cols()).noalias() += J().transpose() * law_.view();
   }
+  solve_hessian(dx);
+}
+
+void ImplicitBalance::columns(const Model& model, const Growing<RowMatrixX>* more, MatrixX& dx) {
+  if (laws_ != nullptr) return law_columns(more, dx);
   if (dense_inverse_ != nullptr) {
-    dx.noalias() = *dense_inverse_ * force();
+    response_.set_inverse(*dense_inverse_);
   } else {
-    dx = force();
-    touchstone::solve_columns(model, factor_.L, factor_.D_inverse, dx);
+    response_.set_inverse(model, factor_.L, factor_.D_inverse);
   }
+  response_.form(contact_, J(), J());
+  dx.setZero(model.nv, force_.cols());
+  response_.add_forces(std::as_const(force_).view(), dx);
   if (J_.rows() == 0) return;
-  form_response(model);
-  View seen = seen_.resize(J_.rows(), dx.cols());
-  seen = rows();
-  if (more != nullptr) seen += more->view();
-  seen.noalias() += J() * dx;
-  dx.noalias() += response_.view() * seen;
-  if (law_.cols() > 0) dx.middleCols(first_law_, law_.cols()).noalias() += inverse_Jt_.view() * law_.view();
+  response_.add_rows(contact_, std::as_const(rows_).view(), 0, dx);
+  if (more != nullptr) response_.add_rows(contact_, more->view(), 0, dx);
+  if (first_velocity_ >= 0) response_.add_rows(contact_, J(), first_velocity_, dx);
+  if (law_.cols() == 0) return;
+  form_inverse_rows(model);
+  dx.middleCols(first_law_, law_.cols()).noalias() += inverse_Jt_.view() * law_.view();
 }
 
 // With y = A^-1 x_bar: impulses see J y, and answer by rows_bar.
@@ -188,11 +191,14 @@ void ImplicitBalance::reverse(const Model& model, const Scope& scope, const Vect
       laws_->multiply_hessian(as_matrix(rows_bar));
     } else {
       contact_.apply_transposed(lambda_bar, rows_bar);
-      pulled_.noalias() = J().transpose() * rows_bar;
+    }
+    columns_bar.noalias() += rows().transpose() * rows_bar;
+    pulled_.noalias() = J().transpose() * rows_bar;
+    if (first_velocity_ >= 0) columns_bar.segment(first_velocity_, J_.cols()) += pulled_;
+    if (laws_ == nullptr) {
       solve_mass(model, scope, pulled_, true);
       solved_ += pulled_;
     }
-    columns_bar.noalias() += rows().transpose() * rows_bar;
     if (law_.cols() > 0) {
       columns_bar.segment(first_law_, law_.cols()).noalias() += law_.view().transpose() * lambda_bar;
     }
@@ -208,6 +214,7 @@ void ImplicitBalance::forward(const Model& model, const Scope& scope, const Vect
   if (nrow > 0) {
     Growing<VectorX>::View seen = rows_bar_.resize(nrow, 1), impulses = lambda_bar_.resize(nrow, 1);
     seen.noalias() = rows() * direction;
+    if (first_velocity_ >= 0) seen.noalias() += J() * direction.segment(first_velocity_, J_.cols());
     if (more.size() > 0) seen += more.head(nrow);
     if (laws_ != nullptr) {
       impulses = -seen;

@@ -4,6 +4,7 @@
 // d(f + J' lambda - A x), `rows` is d(J x + b). What x and lambda do about it follows here (contact_derivatives.hpp).
 #pragma once
 
+#include "touchstone/diff/balance_response.hpp"
 #include "touchstone/diff/contact_derivatives.hpp"
 #include "touchstone/diff/dynamics_derivatives.hpp"
 #include "touchstone/diff/law_derivatives.hpp"
@@ -22,6 +23,8 @@ class ImplicitBalance {
   void begin(const Model& model, const Constraints& constraints, int columns);
   View force() { return force_.view(); }  // nv x columns
   View rows() { return rows_.view(); }    // nrow x columns
+  // The columns from `first` on, nv of them, are of velocities that x begins with: rows change by J there, too.
+  void set_velocities(int first) { first_velocity_ = first; }
   ConstView J() const { return J_.view(); }
   // nv x nrow: A^-1 J', after form_inverse_rows.
   ConstView inverse_Jt() const { return inverse_Jt_.view(); }
@@ -45,7 +48,7 @@ class ImplicitBalance {
   View law_changes() { return law_.view(); }
 
   // dx of all columns (nv x columns). `more` (nrow x columns), if not null: changes of rows beside `rows`.
-  void columns(const Model& model, const Growing<RowMatrixX>* more, RowMatrixX& dx);
+  void columns(const Model& model, const Growing<RowMatrixX>* more, MatrixX& dx);
 
   // Reverse: from x_bar the gradients by all columns (added), and those by `rows` (nrow).
   void reverse(const Model& model, const Scope& scope, const VectorX& x_bar, VectorX& columns_bar);
@@ -55,13 +58,15 @@ class ImplicitBalance {
 
  private:
   void solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed) const;
-  void form_response(const Model& model);
+  void law_columns(const Growing<RowMatrixX>* more, MatrixX& dx);
   void set_hessian(const Model& model, const std::vector<int>& asleep);
   template <typename Right>
   void solve_hessian(Right&& right) const;
 
-  Growing<RowMatrixX> J_, force_, rows_, inverse_Jt_, response_, seen_, law_;
-  Growing<RowMatrixX> whitened_;  // nrow x nv
+  Growing<RowMatrixX> J_, force_, rows_, inverse_Jt_, seen_, law_;
+  PaddedMatrix whitened_;  // nrow x nv
+  TileProduct product_;
+  BalanceResponse response_;
   Growing<MatrixX> G_;
   Growing<VectorX> u_, rows_bar_, lambda_bar_;
   VectorX solved_, pulled_;  // nv
@@ -71,6 +76,7 @@ class ImplicitBalance {
   const LawDerivatives* laws_ = nullptr;  // null: none
   RowMatrixX hessian_;                    // nv x nv, of laws: its Cholesky factor
   int first_law_ = 0;
+  int first_velocity_ = -1;  // none
 };
 
 }  // namespace touchstone

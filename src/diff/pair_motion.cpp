@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
 
 namespace touchstone {
 namespace {
@@ -107,6 +108,19 @@ PairRate relative_velocity_rate(const Model& model, const Data& data, const std:
   return rate;
 }
 
+void relative_velocity_rates(const Model& model, const Data& data, const std::vector<Motion>& V_S,
+                             const PairMotion& motion, std::vector<PairRate>& rates) {
+  const Vec3 v =
+      velocity_at(model, data, motion.body_b, motion.point_b) - velocity_at(model, data, motion.body_a, motion.point_a);
+  const Vec3 w = data.velocity[at(motion.body_b)].angular - data.velocity[at(motion.body_a)].angular;
+  rates.resize(at(motion.count));
+  for (int k = 0; k < motion.count; ++k) {
+    const Vec3 turn = motion.turn[at(k)];
+    const PairRate rate = relative_velocity_rate(model, data, V_S, motion, k);
+    rates[at(k)] = {rate.linear - cross(turn, v), rate.angular - cross(turn, w)};
+  }
+}
+
 void add_force_change(const PairMotion& motion, int k, Vec3 force_change, Vec3 torque_change, Vec3 force,
                       RowMatrixRef out) {
   const Vec3 on_a = cross(motion.dp_a[at(k)], force) + torque_change;
@@ -123,6 +137,46 @@ void add_force_derivatives(const PairMotion& motion, Vec3 force, Vec3 torque, Ro
   for (int k = 0; k < motion.count; ++k) {
     const Vec3 turn = motion.turn[at(k)];
     add_force_change(motion, k, cross(turn, force), cross(turn, torque), force, out);
+  }
+}
+
+void PairForces::add(const PairMotion& motion, Vec3 force, Vec3 torque, RowMatrixRef out) {
+  if (!is_empty_ && (motion.body_a != motion_.body_a || motion.body_b != motion_.body_b)) flush(out);
+  const auto count = static_cast<std::ptrdiff_t>(motion.count);
+  if (is_empty_) {
+    motion_.body_a = motion.body_a;
+    motion_.body_b = motion.body_b;
+    motion_.point_a = motion.point_a;
+    motion_.point_b = motion.point_b;
+    motion_.count = motion.count;
+    std::copy_n(motion.dofs.begin(), count, motion_.dofs.begin());
+    std::copy_n(motion.a_linear.begin(), count, motion_.a_linear.begin());
+    std::copy_n(motion.a_angular.begin(), count, motion_.a_angular.begin());
+    std::copy_n(motion.b_linear.begin(), count, motion_.b_linear.begin());
+    std::copy_n(motion.b_angular.begin(), count, motion_.b_angular.begin());
+    for (auto* sums : {&motion_.dp_a, &motion_.dp_b, &motion_.turn}) std::fill_n(sums->begin(), count, Vec3());
+    is_empty_ = false;
+  }
+  const Vec3 arm_a = motion.point_a - motion_.point_a, arm_b = motion.point_b - motion_.point_b;
+  for (std::size_t k = 0; k < at(motion.count); ++k) {
+    const Vec3 force_change = cross(motion.turn[k], force), torque_change = cross(motion.turn[k], torque);
+    motion_.turn[k] += force_change;
+    motion_.dp_a[k] += cross(motion.dp_a[k], force) + cross(arm_a, force_change) + torque_change;
+    motion_.dp_b[k] += cross(motion.dp_b[k], force) + cross(arm_b, force_change) + torque_change;
+  }
+}
+
+void PairForces::flush(RowMatrixRef out) {
+  if (is_empty_) return;
+  is_empty_ = true;
+  for (std::size_t i = 0; i < at(motion_.count); ++i) {
+    const Lanes a = motion_.a_angular[i].lanes, b = motion_.b_angular[i].lanes;
+    const Lanes linear = (motion_.b_linear[i] - motion_.a_linear[i]).lanes;
+    double* row = &out(motion_.dofs[i], 0);
+    for (std::size_t k = 0; k < at(motion_.count); ++k) {
+      row[motion_.dofs[k]] +=
+          sum(b * motion_.dp_b[k].lanes - a * motion_.dp_a[k].lanes + linear * motion_.turn[k].lanes);
+    }
   }
 }
 

@@ -39,11 +39,30 @@ struct PairRate {
 PairRate relative_velocity_rate(const Model& model, const Data& data, const std::vector<Motion>& V_S,
                                 const PairMotion& motion, int k);
 
+// The same for all dofs of the motion, as seen from its axes, which turn: what the rows of contacts see.
+void relative_velocity_rates(const Model& model, const Data& data, const std::vector<Motion>& V_S,
+                             const PairMotion& motion, std::vector<PairRate>& rates);
+
 // Adds the derivative of J' f by the configuration that is due to the motion of points and axes (nv x nv): [force,
 // torque] on body b, the opposite on body a.
 void add_force_derivatives(const PairMotion& motion, Vec3 force, Vec3 torque, RowMatrixRef out);
 // Of that the column of the k-th dof, along which force and torque change as given.
 void add_force_change(const PairMotion& motion, int k, Vec3 force_change, Vec3 torque_change, Vec3 force,
                       RowMatrixRef out);
+
+// The same of many points: those of one pair of bodies that follow each other are added up as wrenches first.
+class PairForces {
+ public:
+  explicit PairForces(const Model& model) : motion_(model) {}
+
+  void begin() { is_empty_ = true; }
+  void add(const PairMotion& motion, Vec3 force, Vec3 torque, RowMatrixRef out);
+  // After the last one.
+  void flush(RowMatrixRef out);
+
+ private:
+  PairMotion motion_;  // of the first point; dp_a, dp_b: torques on the bodies there; turn: the change of the force
+  bool is_empty_ = true;
+};
 
 }  // namespace touchstone

@@ -168,4 +168,37 @@ void RankFactor::form_inverse(Eigen::Ref<MatrixX> inverse) const {
   for (Eigen::Index k = 0; k < inverse.cols(); ++k) solve(inverse.col(k));
 }
 
+// What a triangle gives to the inverse, with the scale: L^-T, or of a singular matrix L (L' L)^-1, column by column.
+void RankFactor::form_part(const Matrix& triangle, const Matrix& gram, const std::vector<int>& order,
+                           PaddedMatrix& part) const {
+  const Matrix::ConstView T = triangle.view();
+  PaddedMatrix::View X = part.resize(static_cast<int>(K_.rows()), rank_);
+  if (rank_ < K_.rows()) {
+    const Matrix::ConstView C = gram.view();
+    for (Eigen::Index k = 0; k < rank_; ++k) {
+      X.col(k) = T.col(k);
+      X.col(k).noalias() -= X.leftCols(k) * C.row(k).head(k).transpose();
+      X.col(k) /= C(k, k);
+    }
+    for (Eigen::Index k = rank_ - 1; k >= 0; --k) {
+      const Eigen::Index rest = rank_ - k - 1;
+      X.col(k).noalias() -= X.rightCols(rest) * C.col(k).tail(rest);
+      X.col(k) /= C(k, k);
+    }
+  } else {
+    for (Eigen::Index k = 0; k < rank_; ++k) {
+      X.col(k).setZero();
+      X.col(k).noalias() -= X.leftCols(k) * T.row(order[at(k)]).head(k).transpose();
+      X(order[at(k)], k) += 1.0;
+    }
+  }
+  X.array().colwise() *= scale_.view().array();
+}
+
+void RankFactor::form_split(PaddedMatrix& left, PaddedMatrix& right, Growing<VectorX>& weights) const {
+  form_part(left_, left_gram_, row_, left);
+  if (!symmetric_) form_part(right_, right_gram_, column_, right);
+  weights.resize(rank_, 1) = pivot_.view().head(rank_).cwiseInverse();
+}
+
 }  // namespace touchstone

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "touchstone/diff/growing.hpp"
+#include "touchstone/math/tile_product.hpp"
 
 namespace touchstone {
 
@@ -31,6 +32,9 @@ class RankFactor {
   void solve_transposed(VectorRef x) const { solve(x, right(), right_gram(), column(), left_, left_gram_, row_); }
   // K^-1 or K^+.
   void form_inverse(Eigen::Ref<MatrixX> inverse) const;
+  // The same as right diag(weights) left', n x rank each; where K is symmetric right is left, and not filled in.
+  void form_split(PaddedMatrix& left, PaddedMatrix& right, Growing<VectorX>& weights) const;
+  bool symmetric() const { return symmetric_; }
 
  private:
   using Matrix = Growing<MatrixX>;
@@ -42,6 +46,7 @@ class RankFactor {
   void set_gram(const Matrix& triangle, Matrix& gram) const;
   void solve(VectorRef x, const Matrix& first, const Matrix& first_gram, const std::vector<int>& first_order,
              const Matrix& second, const Matrix& second_gram, const std::vector<int>& second_order) const;
+  void form_part(const Matrix& triangle, const Matrix& gram, const std::vector<int>& order, PaddedMatrix& part) const;
   const Matrix& right() const { return symmetric_ ? left_ : right_; }
   const Matrix& right_gram() const { return symmetric_ ? left_gram_ : right_gram_; }
   const std::vector<int>& column() const { return symmetric_ ? row_ : column_; }

@@ -77,10 +77,11 @@ StepDerivatives::StepDerivatives(const Model& model, StepParameters theta)
       external_(at(model.nbody)),
       V_S_(at(model.nv)),
       motion_(model),
+      pair_forces_(model),
       mobility_(model),
       activation_(MatrixX::Zero(model.na, columns_)),
-      dv_(RowMatrixX::Zero(model.nv, columns_)),
-      dd_(RowMatrixX::Zero(model.nv, columns_)),
+      dv_(MatrixX::Zero(model.nv, columns_)),
+      dd_(MatrixX::Zero(model.nv, columns_)),
       displacement_(VectorX::Zero(model.nv)),
       zero_(VectorX::Zero(model.nv)) {
   theta_.validate(model);
@@ -103,7 +104,7 @@ void StepDerivatives::linearise(const StepContext& step) {
 void StepDerivatives::compute_part(const StepContext& step) {
   if (step.options.integrator == Integrator::kEvent) return compute_events(step);
   linearise_part(step);
-  form(step);
+  form();
 }
 
 void StepDerivatives::compute_events(const StepContext& step) {
@@ -163,7 +164,7 @@ void StepDerivatives::linearise_part(const StepContext& step) {
   } else {
     add_passive(step);
     add_actuators(step);
-    main_.rows().middleCols(model_.nv, model_.nv) += main_.J();  // v' = v + A^-1 (..)
+    main_.set_velocities(model_.nv);  // v' = v + A^-1 (..)
   }
   if (has_hessians()) {
     main_.close_laws(model_, laws_, asleep_);
@@ -300,8 +301,21 @@ void StepDerivatives::add_passive(const StepContext& step) {
 
 // --- the end of the step ---
 
+// The rows of the pass follow the gaps that the new velocity leads to.
+void StepDerivatives::form_pass() {
+  const auto count = static_cast<Eigen::Index>(pass_rows_.size());
+  Growing<RowMatrixX>::View follows = pass_follows_.resize(count, model_.nv);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const PassRow& row = pass_rows_[at(i)];
+    follows.row(i) = (remaining_ * row.slope) * main_.J().row(row.row);
+    if (row.longest >= 0) follows.row(i) += (remaining_ * row.by_longest) * main_.J().row(row.longest);
+  }
+  pass_more_.resize(count, columns_).noalias() = follows * dv_;
+  pass_.columns(model_, &pass_more_, dd_);
+}
+
 // q' = (q + h v') + d, each on the manifold; of midpoint rules half of h, from the middle.
-void StepDerivatives::form(const StepContext& step) {
+void StepDerivatives::form() {
   const double h = remaining_;
   const int nv = model_.nv, nu = model_.nu;
   main_.columns(model_, nullptr, dv_);
@@ -311,28 +325,14 @@ void StepDerivatives::form(const StepContext& step) {
   } else {
     for (int i = 0; i < nv; ++i) dv_(i, nv + i) += 1.0;
   }
-  if (has_pass_) {
-    const int nrow = step.constraints.rows();
-    Growing<RowMatrixX>::View change = row_change_.resize(nrow, columns_);
-    Growing<RowMatrixX>::View more = pass_more_.resize(static_cast<Eigen::Index>(pass_rows_.size()), columns_);
-    change.noalias() = main_.J() * dv_;
-    for (std::size_t r = 0; r < pass_rows_.size(); ++r) {
-      const PassRow& row = pass_rows_[r];
-      const auto i = static_cast<Eigen::Index>(r);
-      more.row(i) = (remaining_ * row.slope) * change.row(row.row);
-      if (row.longest >= 0) more.row(i) += (remaining_ * row.by_longest) * change.row(row.longest);
-    }
-    pass_.columns(model_, &pass_more_, dd_);
-  }
-  const auto put = [&](int i, const auto& values) {
-    A.row(i) = values.head(nx_);
-    if (nu > 0) B.row(i) = values.segment(nx_, nu);
-    if (ntheta_ > 0) C.row(i) = values.tail(ntheta_);
+  if (has_pass_) form_pass();
+  const auto put = [&](int first, const MatrixX& rows) {
+    A.middleRows(first, rows.rows()) = rows.leftCols(nx_);
+    B.middleRows(first, rows.rows()) = rows.middleCols(nx_, nu);
+    if (ntheta_ > 0) C.middleRows(first, rows.rows()) = rows.rightCols(ntheta_);
   };
-  for (int i = 0; i < nv; ++i) {
-    put(nv + i, dv_.row(i));
-    dv_.row(i) *= h;
-  }
+  put(nv, dv_);
+  dv_ *= h;
   if (is_variational_) dv_ += drift_;
   visit_coordinates(
       model_, [&](int i) { dv_(i, i) += 1.0; },
@@ -354,8 +354,8 @@ void StepDerivatives::form(const StepContext& step) {
         }
       });
   if (has_pass_) dv_ += dd_;
-  for (int i = 0; i < nv; ++i) put(i, dv_.row(i));
-  for (int k = 0; k < model_.na; ++k) put(2 * nv + k, activation_.row(k));
+  put(0, dv_);
+  if (model_.na > 0) put(2 * nv, activation_);
   take_columns_to_start();
   for (const int i : asleep_) A.col(nv + i).setZero();
 }

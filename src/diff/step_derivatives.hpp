@@ -192,7 +192,8 @@ class StepDerivatives {
   void add_stiffness(const StepContext& step, int shape, int column);
   void add_joint_friction(const StepContext& step, int dof, int column);
 
-  void form(const StepContext& step);
+  void form();
+  void form_pass();
   // Throws Error if the step has no derivatives, or none that are known here.
   static void require_usable(const StepContext& step);
   // step_chain.cpp
@@ -244,6 +245,8 @@ class StepDerivatives {
   std::vector<Force> external_;
   std::vector<Motion> V_S_;  // of the velocity after the step, then of the displacement of the pass
   PairMotion motion_;
+  PairForces pair_forces_;            // of contacts
+  std::vector<PairRate> pair_rates_;  // of a contact
   ContactMotion contact_motion_;
   LawDerivatives laws_;
   InverseDynamicsDerivatives mobility_;  // of A^-1 J'
@@ -257,7 +260,7 @@ class StepDerivatives {
   Growing<RowMatrixX> rate_;       // nrow x nv: d(J v')/dq at constant v'
   Growing<RowMatrixX> position_;   // nrow x nv: of gaps and errors, by q
   MatrixX activation_;             // na x columns
-  RowMatrixX dv_, dd_;             // nv x columns
+  MatrixX dv_, dd_;                // nv x columns
   Growing<VectorX> lambda_;        // of the step
   Growing<VectorX> row_velocity_;  // J v'
   double h_ = 0.0;
@@ -279,7 +282,7 @@ class StepDerivatives {
   TreeFactor metric_;
   Parameters weightless_;
   TreeIslands pass_islands_;
-  Growing<RowMatrixX> pass_more_, row_change_;  // of the pass, of the step: x columns
+  Growing<RowMatrixX> pass_more_, pass_follows_;  // rows of the pass: x columns, and by v'
   MatrixX regressor_;
 
   // Scratch of vjp and jvp.

@@ -51,6 +51,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
   }
   add_loop_motors(step);
   velocity_derivatives(model_, velocity_, data_, V_S_);
+  pair_forces_.begin();
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int row = c.blocks.row[at(block)], size = c.blocks.size(block);
@@ -91,6 +92,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
         break;
     }
   }
+  pair_forces_.flush(main_.force());
 }
 
 // How point and axes of a pair move. False if they were taken to move with the mean of both bodies.
@@ -149,12 +151,23 @@ void StepDerivatives::add_pair(const StepContext& step, int block) {
   PairWrench wrench;
   if (!find_pair(step, constraint, step.lambda.data() + first, wrench)) return;
   if (!set_motion(step, constraint, wrench)) ++held_.contacts;
-  add_block_force(constraint, wrench, step.lambda.data() + first, main_);
+  const bool is_contact = constraint.kind == ConstraintKind::kContact;
+  if (is_contact) {
+    pair_forces_.add(motion_, wrench.force, wrench.torque, main_.force());
+    relative_velocity_rates(model_, data_, V_S_, motion_, pair_rates_);
+  } else {
+    add_block_force(constraint, wrench, step.lambda.data() + first, main_);
+  }
   Growing<RowMatrixX>::View rate = rate_.view();
   ImplicitBalance::View rows = main_.rows();
   for (int k = 0; k < motion_.count; ++k) {
     double values[kMaxBlockSize] = {};
-    row_rate(step, constraint, V_S_, k, values);
+    if (is_contact) {
+      const PairRate& seen = pair_rates_[at(k)];
+      to_rows(step.contacts()[at(constraint.index)], {seen.linear, seen.angular}, values);
+    } else {
+      row_rate(step, constraint, V_S_, k, values);
+    }
     const int dof = motion_.dofs[at(k)];
     for (int r = 0; r < size; ++r) {
       rate(first + r, dof) = values[r];

@@ -42,7 +42,6 @@ Simulator::Simulator(ModelPtr model, const SimulatorOptions& options, std::share
       error_control_(options.accuracy > 0.0 && options.integrator != Integrator::kEvent
                          ? std::make_unique<ErrorControl>(*s_)
                          : nullptr),
-      replay_(options.substeps > 1 && error_control_ == nullptr ? std::make_unique<StepReplay>(*s_) : nullptr),
       sensors_(std::make_unique<Sensors>(s_->model)) {}
 
 Simulator::Simulator(Simulator&&) noexcept = default;
@@ -128,8 +127,21 @@ const StepReport& Simulator::step(int count) {
   return s_->report;
 }
 
+void Simulator::keep_starts(bool keep) {
+  const bool has_parts = s_->options.substeps > 1 && error_control_ == nullptr;
+  if (!keep || !has_parts) {
+    replay_.reset();
+  } else if (replay_ == nullptr) {
+    replay_ = std::make_unique<StepReplay>(*s_);
+  }
+}
+
 void Simulator::replay(const std::function<void(const StepContext&)>& look) {
-  if (replay_ == nullptr || !replay_->is_known) throw Error("there is no step of several substeps to make once more");
+  if (replay_ == nullptr || !replay_->is_known) {
+    throw Error(
+        "there is no step of several substeps whose start is known: call keep_starts() of the simulator before the "
+        "step");
+  }
   replay_->end = s_->state;
   replay_->report = s_->report;
   replay_->start.restore(*s_);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "diff/step_compare.hpp"
@@ -30,6 +31,7 @@ const char* const kSlider =
 TEST(SubstepDerivatives, OfASlider) {
   const ModelPtr model = load_mjcf_string(kSlider);
   Simulator sim(model, in_parts(4));
+  sim.keep_starts();
   sim.input().control[0] = 0.3;
   sim.step();
   StepDerivatives d(*model);
@@ -118,6 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Scenes, SubstepDerivativesOf, testing::ValuesIn(kScenes
 TEST(SubstepDerivatives, LeaveTheSimulatorAsItWas) {
   const ModelPtr model = load_mjcf_string(kScenes[10].xml);
   Simulator asked(model, in_parts(3, Stabilisation::kPosition)), other(model, in_parts(3, Stabilisation::kPosition));
+  asked.keep_starts();  // the other does not
   StepDerivatives d(*model);
   for (int i = 0; i < 60; ++i) {
     asked.step();
@@ -138,6 +141,7 @@ TEST(SubstepDerivatives, OfAStepWhoseControlsHaveChangedSince) {
          <actuator><general joint="r" gainprm="1 2" gaintype="affine" biastype="affine" biasprm="0 0 -0.1"/></actuator></mujoco>)");
   const SimulatorOptions options = in_parts(3);
   Simulator asked(model, options), other(model, options);
+  for (Simulator* sim : {&asked, &other}) sim->keep_starts();
   StepDerivatives d(*model), e(*model);
   for (int i = 0; i < 20; ++i) {
     for (Simulator* sim : {&asked, &other}) {
@@ -160,6 +164,7 @@ TEST(SubstepDerivatives, AllocateNothingWhenWarm) {
   if (!AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
   const ModelPtr model = load_mjcf_string(kScenes[0].xml);
   Simulator sim(model, in_parts(3));
+  sim.keep_starts();
   sim.step(100);
   StepDerivatives d(*model);
   for (int i = 0; i < 3; ++i) d.compute(sim);
@@ -168,9 +173,36 @@ TEST(SubstepDerivatives, AllocateNothingWhenWarm) {
   EXPECT_EQ(guard.allocations(), 0u);
 }
 
+// A step keeps where it began only for those who ask.
+TEST(SubstepDerivatives, NeedTheStartOfTheStep) {
+  const ModelPtr model = load_mjcf_string(kSlider);
+  Simulator sim(model, in_parts(3));
+  StepDerivatives d(*model);
+  const auto refusal = [&] {
+    try {
+      d.compute(sim);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  sim.step(2);
+  EXPECT_THAT(refusal(), testing::HasSubstr("keep_starts()"));
+  sim.keep_starts();
+  EXPECT_THAT(refusal(), testing::HasSubstr("keep_starts()"));  // that step is over
+  sim.step();
+  EXPECT_EQ(refusal(), "");
+  sim.keep_starts();  // already does: nothing is lost
+  EXPECT_EQ(refusal(), "");
+  sim.keep_starts(false);
+  sim.step();
+  EXPECT_THAT(refusal(), testing::HasSubstr("keep_starts()"));
+}
+
 TEST(SubstepDerivatives, Refuse) {
   const ModelPtr slider = load_mjcf_string(kSlider);
   Simulator sim(slider, in_parts(2));
+  sim.keep_starts();
   StepDerivatives d(*slider);
   EXPECT_THROW(d.compute(sim), Error);  // no step yet
   sim.step();
@@ -181,6 +213,7 @@ TEST(SubstepDerivatives, Refuse) {
   SimulatorOptions options = in_parts(2);
   options.integrator = Integrator::kMoreauMidpoint;
   Simulator looped(bound, options);
+  looped.keep_starts();
   looped.step();
   StepDerivatives e(*bound);
   EXPECT_THROW(e.compute(looped), Error);
@@ -192,6 +225,7 @@ TEST(SubstepDerivatives, RefuseStepsThatDiverge) {
   for (const int substeps : {1, 2, 4}) {
     for (const double push : {1e300, 8e11}) {  // in the first substep, or later
       Simulator sim(model, in_parts(substeps));
+      sim.keep_starts();
       sim.step();
       StepDerivatives d(*model);
       d.compute(sim);
@@ -227,6 +261,7 @@ TEST(SleepDerivatives, OfABoxBesideASwing) {
   for (const Integrator integrator : {Integrator::kSemiImplicitEuler, Integrator::kMoreauMidpoint}) {
     for (const int substeps : {1, 3}) {
       Simulator sim(model, with_sleep(integrator, substeps));
+      sim.keep_starts();
       for (int i = 0; i < 4000 && !sim.is_asleep(model->body("box")); ++i) sim.step();
       ASSERT_TRUE(sim.is_asleep(model->body("box")));
       sim.step();

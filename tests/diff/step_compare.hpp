@@ -30,7 +30,9 @@ inline SimulatorOptions exact_options(Stabilisation method = Stabilisation::kPos
 class Stepper {
  public:
   Stepper(ModelPtr model, const State& start, const SimulatorOptions& options)
-      : model_(*model), sim_(model, options), start_(start), control_(VectorX::Zero(model_.nu)) {}
+      : model_(*model), sim_(model, options), start_(start), control_(VectorX::Zero(model_.nu)) {
+    sim_.keep_starts();
+  }
 
   VectorX& control() { return control_; }
   Simulator& sim() { return sim_; }

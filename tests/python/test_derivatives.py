@@ -22,6 +22,7 @@ def step_from(model, q, v, u, **options):
     sim.state.v[:] = v
     if model.nu:
         sim.control[:] = u
+    sim.keep_starts()
     sim.step()
     return sim
 
@@ -146,6 +147,10 @@ def test_refusals():
     sim = ts.Simulator(model, integrator="contact-implicit")
     sim.step()
     with pytest.raises(ts.Error, match="integrator 'contact-implicit'"):
+        sim.jacobians()
+    sim = ts.Simulator(model, substeps=2)
+    sim.step()
+    with pytest.raises(ts.Error, match="keep_starts"):
         sim.jacobians()
     with pytest.raises(ts.Error):
         ts.inverse_dynamics_derivatives(model, [0.0], [0.0], [0.0])
