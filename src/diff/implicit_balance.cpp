@@ -36,6 +36,7 @@ void ImplicitBalance::begin(const Model& model, const Constraints& c, int column
   rows_.set_zero(c.rows(), columns);
   set_law_changes(columns, 0);
   dense_inverse_ = nullptr;
+  has_tests_ = false;
 }
 
 Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, const Constraints& c, const VectorX& L,
@@ -45,9 +46,9 @@ Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, c
   const Eigen::Index nrow = J_.rows();
   Growing<MatrixX>::View G = G_.resize(nrow, nrow);
   if (nrow > 0) {
-    if (dense_inverse_ != nullptr) {
+    if (dense_inverse_ != nullptr || has_tests_) {
       form_inverse_rows(model);
-      G.noalias() = J() * inverse_Jt_.view();
+      G.noalias() = tests() * inverse_Jt_.view();
     } else {
       View whitened = whitened_.resize(nrow, model.nv);
       fill_rows(model, c, c.Y, whitened);
@@ -90,6 +91,16 @@ void ImplicitBalance::close(const Model& model, const Constraints& c, const Cont
     u.noalias() = J() * x;
     u += c.bias.head(nrow) + c.compliance.head(nrow).cwiseProduct(lambda);
   }
+  contact_.prepare(c.blocks, law, G, lambda, u, share);
+  laws_ = nullptr;
+}
+
+void ImplicitBalance::close_tests(const Model& model, const Constraints& c, const ContactLaw& law, const VectorX& L,
+                                  const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& u,
+                                  double share) {
+  form_mobility(model, c, L, D_inverse);
+  Growing<MatrixX>::View G = G_.view();
+  if (c.rows() > 0) G.diagonal() += c.compliance.head(c.rows());
   contact_.prepare(c.blocks, law, G, lambda, u, share);
   laws_ = nullptr;
 }
@@ -170,7 +181,7 @@ void ImplicitBalance::columns(const Model& model, const Growing<RowMatrixX>* mor
   View seen = seen_.resize(J_.rows(), dx.cols());
   seen = rows();
   if (more != nullptr) seen += more->view();
-  seen.noalias() += J() * dx;
+  seen.noalias() += tests() * dx;
   dx.noalias() += response_.view() * seen;
   if (law_.cols() > 0) dx.middleCols(first_law_, law_.cols()).noalias() += inverse_Jt_.view() * law_.view();
 }
@@ -188,7 +199,7 @@ void ImplicitBalance::reverse(const Model& model, const Scope& scope, const Vect
       laws_->multiply_hessian(as_matrix(rows_bar));
     } else {
       contact_.apply_transposed(lambda_bar, rows_bar);
-      pulled_.noalias() = J().transpose() * rows_bar;
+      pulled_.noalias() = tests().transpose() * rows_bar;
       solve_mass(model, scope, pulled_, true);
       solved_ += pulled_;
     }
@@ -213,7 +224,7 @@ void ImplicitBalance::forward(const Model& model, const Scope& scope, const Vect
       impulses = -seen;
       laws_->multiply_hessian(as_matrix(impulses));
     } else {
-      seen.noalias() += J() * dx;
+      seen.noalias() += tests() * dx;
       contact_.apply(seen, impulses);
     }
     if (law_.cols() > 0) impulses.noalias() += law_.view() * direction.segment(first_law_, law_.cols());

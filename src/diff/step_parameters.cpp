@@ -107,6 +107,10 @@ void StepParameters::write(const ConstVectorRef& theta, Parameters& parameters) 
 // Columns of theta: what the momentum balance and the rows change by while v' and lambda stay.
 void StepDerivatives::add_parameters(const StepContext& step) {
   if (ntheta_ == 0) return;
+  if (is_variational_) {
+    add_frictions(step, 0);
+    return add_metric_parameters(step, h_ * a_, nx_ + model_.nu, main_);
+  }
   const double h = step.h;
   ImplicitBalance::View force = main_.force();
   int column = nx_ + model_.nu;
@@ -129,7 +133,7 @@ void StepDerivatives::add_parameters(const StepContext& step) {
     }
     column += 3;
   }
-  column = add_inertia(step, bias_velocity_, a_, h, false, column);
+  column = add_inertia(step, bias_velocity_, a_, h, main_, column);
   column = add_frictions(step, column);
   for (const int u : theta_.gains) column = add_gains(step, u, column);
   for (const int i : theta_.dampings) {
@@ -142,7 +146,7 @@ void StepDerivatives::add_parameters(const StepContext& step) {
 void StepDerivatives::add_pass_parameters(const StepContext& step) {
   if (ntheta_ == 0) return;
   int column = nx_ + model_.nu + (theta_.gravity ? 3 : 0);
-  column = add_inertia(step, zero_, displacement_, 1.0, true, column);
+  column = add_inertia(step, zero_, displacement_, 1.0, pass_, column);
   column += static_cast<int>(theta_.frictions.size()) + kGains * static_cast<int>(theta_.gains.size());
   const bool is_stiff = metric_.L != step.data.L;
   for (const int i : theta_.dampings) {
@@ -152,19 +156,42 @@ void StepDerivatives::add_pass_parameters(const StepContext& step) {
   for (const int i : theta_.armatures) pass_.force()(i, column++) -= displacement_[i];
 }
 
-// tau = Y pi of rnea, and what pi does beside it.
+// What parameters do to A of the variational rule, and to M at knots, in A x = J' lambda. `column`: the first of theta.
+void StepDerivatives::add_metric_parameters(const StepContext& step, const VectorX& x, int column,
+                                            ImplicitBalance& balance) {
+  const bool has_gains = &balance == &main_;
+  ImplicitBalance::View force = balance.force();
+  column = add_inertia(step, zero_, x, 1.0, balance, column + (theta_.gravity ? 3 : 0));
+  column += static_cast<int>(theta_.frictions.size());
+  for (const int u : theta_.gains) {
+    const auto m = step.data.actuator_moment.col(u);
+    const bool in_A =
+        has_gains && model_.options.actuation_enabled && step.data.servo_mode[at(u)] == ServoMode::kImplicit;
+    for (int k = 0; k < kGains; ++k, ++column) {
+      if (in_A) force.col(column) -= gain_rate(step, u, k) * m.dot(x) * m;
+    }
+  }
+  for (const int i : theta_.dampings) {
+    if (has_gains && model_.options.dampers_enabled) force(i, column) -= step.h * x[i];
+    ++column;
+  }
+  for (const int i : theta_.armatures) force(i, column++) -= x[i];
+}
+
+// tau = Y pi of rnea, and what pi does beside it. Balances but that of forces have no weight.
 int StepDerivatives::add_inertia(const StepContext& step, const VectorX& v, const VectorX& a, double scale,
-                                 bool is_pass, int column) {
+                                 ImplicitBalance& balance, int column) {
   if (theta_.inertias.empty()) return column;
+  const bool is_metric = is_variational_ || &balance == &pass_;
   regressor_.resize(model_.nv, static_cast<Eigen::Index>(kInertialParameters) * model_.nbody);
-  regressor(model_, is_pass ? weightless_ : step.parameters, here_.q, v, a, data_, regressor_);
-  ImplicitBalance::View force = (is_pass ? pass_ : main_).force();
+  regressor(model_, is_metric ? weightless_ : step.parameters, here_.q, v, a, data_, regressor_);
+  ImplicitBalance::View force = balance.force();
   const bool compensated = model_.options.springs_enabled || model_.options.dampers_enabled;
   for (const int b : theta_.inertias) {
     force.middleCols(column, kInertialParameters) -=
         scale * regressor_.middleCols(static_cast<Eigen::Index>(kInertialParameters) * b, kInertialParameters);
     const int tree = model_.body_kernels[at(b)].tree;
-    const double share = compensated && !is_pass && tree >= 0 ? step.parameters.body_gravity_compensation[b] : 0.0;
+    const double share = compensated && !is_metric && tree >= 0 ? step.parameters.body_gravity_compensation[b] : 0.0;
     if (share != 0.0) {
       const Vec3 lift = -(scale * share) * Vec3(step.parameters.gravity);
       const Pose& X = data_.X_WB[at(b)];
@@ -176,7 +203,7 @@ int StepDerivatives::add_inertia(const StepContext& step, const VectorX& v, cons
         for (int k = 0; k < 3; ++k) force(i, column + 1 + k) += dot(S.angular, cross(axes[k], lift));
       }
     }
-    if (!is_pass && !is_settled_) add_spin_inertia(step, b, column);
+    if (!is_metric && !is_settled_) add_spin_inertia(step, b, column);
     column += kInertialParameters;
   }
   return column;
@@ -224,57 +251,65 @@ void StepDerivatives::add_spin_inertia(const StepContext& step, int body, int co
 }
 
 // By how much the friction of each row changes with that of a shape.
-void StepDerivatives::set_friction_change(const StepContext& step, int shape) {
-  const Constraints& c = step.constraints;
+void StepDerivatives::set_friction_change(const StepContext& step, const Constraints& c, int shape) {
   change_.setZero(c.rows());
   for (int block = 0; block < c.count(); ++block) {
     if (c.list[at(block)].kind != ConstraintKind::kContact || c.blocks.size(block) < 3) continue;
-    const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
+    const Contact& contact = contacts_[at(c.list[at(block)].index)];
     const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
     change_.segment(first, size).setConstant(friction_share(step, contact, shape));
     if (!step.rules.contact_laws) change_.segment(first + 2, size - 2).setZero();
   }
 }
 
-// By how much the bound of each row changes with the dry friction of a dof.
-void StepDerivatives::set_bound_change(const StepContext& step, int dof) {
-  const Constraints& c = step.constraints;
+// By how much the bound of each row changes with the dry friction of a dof, which acts for a time.
+void StepDerivatives::set_bound_change(const Constraints& c, int dof, double time) {
   change_.setZero(c.rows());
   for (int block = 0; block < c.count(); ++block) {
     if (c.list[at(block)].kind != ConstraintKind::kJointFriction || c.list[at(block)].index != dof) continue;
-    change_[c.blocks.row[at(block)]] = step.h;
+    change_[c.blocks.row[at(block)]] = time;
   }
 }
 
 // The laws of impulses: friction of contacts and of joints.
 int StepDerivatives::add_frictions(const StepContext& step, int column) {
-  if (theta_.frictions.empty() && theta_.joint_frictions.empty()) return column;
-  const int first = nx_ + model_.nu;
-  const bool has_laws = step.rules.contact_laws;
-  if (!has_laws) main_.set_law_changes(first, ntheta_);
+  const Constraints& c = step.constraints;
+  const int next = column + static_cast<int>(theta_.frictions.size());
+  if (!step.rules.contact_laws) {
+    add_hard_frictions(step, c, step.h, nx_ + model_.nu, main_);
+    return next;
+  }
   ImplicitBalance::View law = main_.law_changes();
-  const Eigen::Index skipped = has_laws ? 0 : first;
   for (const int shape : theta_.frictions) {
-    set_friction_change(step, shape);
-    if (has_laws) {
-      law.col(column++) += laws_.by_friction().cwiseProduct(change_);
-      continue;
-    }
-    main_.contact().jvp_friction(change_, law_change_);
-    law.col(column++ - skipped) = law_change_;
+    set_friction_change(step, c, shape);
+    law.col(column++) += laws_.by_friction().cwiseProduct(change_);
   }
-  int last = first + ntheta_ - static_cast<int>(theta_.joint_frictions.size());
+  int last = columns_ - static_cast<int>(theta_.joint_frictions.size());
   for (const int dof : theta_.joint_frictions) {
-    set_bound_change(step, dof);
-    if (has_laws) {
-      law.col(last++) += laws_.by_bound().cwiseProduct(change_);
-      continue;
-    }
-    opposite_ = -change_;
-    main_.contact().jvp_bounds(opposite_, change_, law_change_);
-    law.col(last++ - skipped) = law_change_;
+    set_bound_change(c, dof, step.h);
+    law.col(last++) += laws_.by_bound().cwiseProduct(change_);
   }
-  return column;
+  return next;
+}
+
+// The same of a balance that is closed, with rows `c` whose dry friction acts for a time; `first`: column of theta.
+void StepDerivatives::add_hard_frictions(const StepContext& step, const Constraints& c, double time, int first,
+                                         ImplicitBalance& balance) {
+  if (theta_.frictions.empty() && theta_.joint_frictions.empty()) return;
+  ImplicitBalance::View law = balance.set_law_changes(first, ntheta_);
+  int column = (theta_.gravity ? 3 : 0) + kInertialParameters * static_cast<int>(theta_.inertias.size());
+  for (const int shape : theta_.frictions) {
+    set_friction_change(step, c, shape);
+    balance.contact().jvp_friction(change_, law_change_);
+    law.col(column++) = law_change_;
+  }
+  column = ntheta_ - static_cast<int>(theta_.joint_frictions.size());
+  for (const int dof : theta_.joint_frictions) {
+    set_bound_change(c, dof, time);
+    opposite_ = -change_;
+    balance.contact().jvp_bounds(opposite_, change_, law_change_);
+    law.col(column++) = law_change_;
+  }
 }
 
 // What parameters do to A: adds -pulled' dA direction (step_laws.cpp, add_mobility).
@@ -342,7 +377,7 @@ int StepDerivatives::add_gains(const StepContext& step, int u, int column) {
           -(h / total) * by_force + by_gain * (h * data.servo_block[at(u)].force - step.lambda[row]) / (total * total);
       continue;
     }
-    const double moved = m.dot(step.v_next - step.before.v);
+    const double moved = m.dot(end_velocity_ - step.before.v);
     for (int i = 0; i < model_.nv; ++i) {
       const bool limited = mode == ServoMode::kExplicit && data.actuation[i] != data.actuation_unlimited[i];
       if (m[i] != 0.0 && !limited) main_.force()(i, column) += m[i] * (h * by_force - by_gain * moved);
