@@ -43,6 +43,7 @@ void ImplicitBalance::begin(const Model& model, const Constraints& c, int column
   set_law_changes(columns, 0);
   dense_inverse_ = nullptr;
   first_velocity_ = -1;
+  has_tests_ = false;
 }
 
 Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, const Constraints& c, const VectorX& L,
@@ -52,9 +53,9 @@ Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, c
   const Eigen::Index nrow = J_.rows();
   Growing<MatrixX>::View G = G_.resize(nrow, nrow);
   if (nrow > 0) {
-    if (dense_inverse_ != nullptr) {
+    if (dense_inverse_ != nullptr || has_tests_) {
       form_inverse_rows(model);
-      G.noalias() = J() * inverse_Jt_.view();
+      G.noalias() = tests() * inverse_Jt_.view();
     } else {
       PaddedMatrix::View whitened = whitened_.set_zero(static_cast<int>(nrow), model.nv);
       visit_rows(model, c, c.Y, [&](int first, int rows, int dof, const double* values) {
@@ -100,6 +101,16 @@ void ImplicitBalance::close(const Model& model, const Constraints& c, const Cont
     u.noalias() = J() * x;
     u += c.bias.head(nrow) + c.compliance.head(nrow).cwiseProduct(lambda);
   }
+  contact_.prepare(c.blocks, law, G, lambda, u, share);
+  laws_ = nullptr;
+}
+
+void ImplicitBalance::close_tests(const Model& model, const Constraints& c, const ContactLaw& law, const VectorX& L,
+                                  const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& u,
+                                  double share) {
+  form_mobility(model, c, L, D_inverse);
+  Growing<MatrixX>::View G = G_.view();
+  if (c.rows() > 0) G.diagonal() += c.compliance.head(c.rows());
   contact_.prepare(c.blocks, law, G, lambda, u, share);
   laws_ = nullptr;
 }
@@ -166,13 +177,13 @@ void ImplicitBalance::columns(const Model& model, const Growing<RowMatrixX>* mor
   } else {
     response_.set_inverse(model, factor_.L, factor_.D_inverse);
   }
-  response_.form(contact_, J(), J());
+  response_.form(contact_, J(), tests());
   dx.setZero(model.nv, force_.cols());
   response_.add_forces(std::as_const(force_).view(), dx);
   if (J_.rows() == 0) return;
   response_.add_rows(contact_, std::as_const(rows_).view(), 0, dx);
   if (more != nullptr) response_.add_rows(contact_, more->view(), 0, dx);
-  if (first_velocity_ >= 0) response_.add_rows(contact_, J(), first_velocity_, dx);
+  if (first_velocity_ >= 0) response_.add_rows(contact_, tests(), first_velocity_, dx);
   if (law_.cols() == 0) return;
   form_inverse_rows(model);
   dx.middleCols(first_law_, law_.cols()).noalias() += inverse_Jt_.view() * law_.view();
@@ -193,7 +204,7 @@ void ImplicitBalance::reverse(const Model& model, const Scope& scope, const Vect
       contact_.apply_transposed(lambda_bar, rows_bar);
     }
     columns_bar.noalias() += rows().transpose() * rows_bar;
-    pulled_.noalias() = J().transpose() * rows_bar;
+    pulled_.noalias() = tests().transpose() * rows_bar;
     if (first_velocity_ >= 0) columns_bar.segment(first_velocity_, J_.cols()) += pulled_;
     if (laws_ == nullptr) {
       solve_mass(model, scope, pulled_, true);
@@ -220,7 +231,7 @@ void ImplicitBalance::forward(const Model& model, const Scope& scope, const Vect
       impulses = -seen;
       laws_->multiply_hessian(as_matrix(impulses));
     } else {
-      seen.noalias() += J() * dx;
+      seen.noalias() += tests() * dx;
       contact_.apply(seen, impulses);
     }
     if (law_.cols() > 0) impulses.noalias() += law_.view() * direction.segment(first_law_, law_.cols());

@@ -36,6 +36,13 @@ class ImplicitBalance {
   // that Newton's method on the velocities has (Castro et al. 2025, (29)); no system of the rows is formed. After
   // form_mobility; `laws` must stay. `asleep`: dofs whose factors are not known, and which nothing moves.
   void close_laws(const Model& model, const LawDerivatives& laws, const std::vector<int>& asleep);
+  // The same with what the rows see, u with R lambda, where that is not J x + b: their changes by x are `tests`.
+  void close_tests(const Model& model, const Constraints& constraints, const ContactLaw& law, const VectorX& L,
+                   const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& u, double share);
+  View set_tests() {  // nrow x nv, in the place of J; after begin
+    has_tests_ = true;
+    return tests_.set_zero(J_.rows(), J_.cols());
+  }
   // The inverse of A (nv x nv) where that has no tree factor; null: it has. The caller keeps it. After begin.
   void set_inverse(const MatrixX* inverse) { dense_inverse_ = inverse; }
   // J A^-1 J'.
@@ -57,12 +64,15 @@ class ImplicitBalance {
   void forward(const Model& model, const Scope& scope, const VectorX& direction, const VectorX& more, VectorX& dx);
 
  private:
+  ConstView tests() const { return has_tests_ ? tests_.view() : J_.view(); }
   void solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed) const;
   void law_columns(const Growing<RowMatrixX>* more, MatrixX& dx);
   void set_hessian(const Model& model, const std::vector<int>& asleep);
   template <typename Right>
   void solve_hessian(Right&& right) const;
 
+  Growing<RowMatrixX> tests_;
+  bool has_tests_ = false;
   Growing<RowMatrixX> J_, force_, rows_, inverse_Jt_, seen_, law_;
   PaddedMatrix whitened_;  // nrow x nv
   TileProduct product_;

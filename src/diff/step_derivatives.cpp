@@ -21,9 +21,6 @@
 namespace touchstone {
 namespace {
 
-// How near its bound an impulse counts as on it: solvers end within their tolerance of it.
-constexpr double kModeShare = 1e-6;
-
 void require_whole(const StepContext& step) {
   if (step.options.substeps == 1) return;
   throw Error("a step of several substeps is differentiated with its simulator: call compute(sim) or linearise(sim)");
@@ -53,9 +50,6 @@ void StepDerivatives::require_usable(const StepContext& step) {
   step.require_mass_matrix("the derivative of a step");
   const Integrator integrator = step.options.integrator;
   const bool is_event = integrator == Integrator::kEvent;
-  if (integrator == Integrator::kContactImplicit) {
-    throw Error("derivatives of a step are not available for the integrator '{}'; use another one",
-                entry_of(integrator).name);
   }
   if (step.options.stabilisation.softens_loops()) {
     throw Error("derivatives of a step are not available for loops that give way: set loop_softening=none");
@@ -98,11 +92,13 @@ void StepDerivatives::compute(const StepContext& step) {
 void StepDerivatives::linearise(const StepContext& step) {
   require_whole(step);
   if (step.options.integrator == Integrator::kEvent) return compute_events(step);
+  if (step.options.integrator == Integrator::kContactImplicit) return compute_knots(step);
   linearise_part(step);
 }
 
 void StepDerivatives::compute_part(const StepContext& step) {
   if (step.options.integrator == Integrator::kEvent) return compute_events(step);
+  if (step.options.integrator == Integrator::kContactImplicit) return compute_knots(step);
   linearise_part(step);
   form();
 }
@@ -112,7 +108,7 @@ void StepDerivatives::compute_events(const StepContext& step) {
   if (smoothing_ > 0.0) throw Error("smoothed derivatives are not available for the integrator 'event'");
   h_ = step.h;
   held_ = {};
-  has_pass_ = false;
+  has_pass_ = has_knots_ = false;
   asleep_.clear();
   EventDerivatives().compute(step, theta_, A, B, C);
   activation_.setZero();
@@ -127,7 +123,7 @@ void StepDerivatives::compute_events(const StepContext& step) {
 
 void StepDerivatives::linearise_part(const StepContext& step) {
   require_usable(step);
-  has_only_matrices_ = false;
+  has_only_matrices_ = has_knots_ = false;
   is_variational_ = step.options.integrator == Integrator::kVariational;
   if (is_variational_) require_variational(step);
   find_sleeping(step);
@@ -153,7 +149,7 @@ void StepDerivatives::linearise_part(const StepContext& step) {
   contact_motion_.set_tangents_matter(has_edges || (is_regularised_ && !is_soft_));
   const Constraints& c = step.constraints;
   begin(step);
-  set_position_rates(step);
+  set_position_rates(step, c, main_.J(), position_);
   if (has_hessians()) {
     has_laws_ ? add_law_rates(step, *entry.law) : add_regularised_rates(step, law);
     forward_velocity(model_, step.before.v, data_);  // which are lost there
@@ -185,6 +181,7 @@ void StepDerivatives::begin(const StepContext& step) {
   const int nv = model_.nv, nrow = step.constraints.rows();
   h_ = step.h;
   set_here(step);
+  contacts_ = step.contacts();
   v_next_ = velocity_ = step.v_next;
   if (is_soft_) velocity_ = step.before.v + h_ * step.acceleration;
   held_ = {};
@@ -193,7 +190,11 @@ void StepDerivatives::begin(const StepContext& step) {
   rate_.set_zero(nrow, nv);
   activation_.setZero();
   forward_kinematics(model_, step.parameters, here_, data_);
-  is_variational_ ? begin_variational(step) : begin_forces(step);
+  if (has_knots_) {
+    linearise_variational(step);
+  } else {
+    is_variational_ ? begin_variational(step) : begin_forces(step);
+  }
 }
 
 void StepDerivatives::add_impulse_wrenches(const StepContext& step) {
@@ -241,7 +242,8 @@ void StepDerivatives::add_spin(const StepContext& step) {
 
 // Wrenches of the user and gravity compensation: forces that stay in the world, at centres of mass.
 void StepDerivatives::add_external(const StepContext& step) {
-  const bool compensated = model_.options.springs_enabled || model_.options.dampers_enabled;
+  // That of the variational rule is a part of its gravity.
+  const bool compensated = (model_.options.springs_enabled || model_.options.dampers_enabled) && !is_variational_;
   for (int b = 1; b < model_.nbody; ++b) {
     const int tree = model_.body_kernels[at(b)].tree;
     if (tree < 0) continue;

@@ -14,7 +14,9 @@
 // of inertias, and with smoothing and theta of friction).
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "touchstone/diff/contact_motion.hpp"
@@ -29,16 +31,18 @@
 namespace touchstone {
 
 class Simulator;  // sim/simulator.hpp
+class Survey;     // sim/events/survey.hpp
 
 class StepDerivatives {
  public:
   // Throws Error for parameters that the model does not have.
   explicit StepDerivatives(const Model& model, StepParameters theta = {});
+  StepDerivatives(const StepDerivatives&) = delete;
+  StepDerivatives& operator=(const StepDerivatives&) = delete;
 
-  // After a step of euler, midpoint or event (sim.step(), or stage::account), before anything else is done to the
-  // simulator.
+  // After a step (sim.step(), or stage::account), before anything else is done to the simulator.
   // Hard constraints with a solver of the NCP, CCP, LCP or of RaiSim, compliant laws (sap, lagged, similar), or
-  // softened constraints. Throws Error for other integrators, models and solvers, and before the first step. What
+  // softened constraints. Throws Error for what an integrator has no derivatives of, and before the first step. What
   // sleeps stays where it is, at rest.
   void compute(const StepContext& step);
   // Only what vjp and jvp need, without A, B and C: much less for one gradient.
@@ -72,7 +76,8 @@ class StepDerivatives {
     bool pass = false;  // the position pass: where it moved something as far as it may, and closed loops
   };
   const Held& held() const { return held_; }
-  const ContactDerivatives& contact() const { return main_.contact(); }
+  // Of contact-implicit: the first of its problems, at the start of the step.
+  const ContactDerivatives& contact() const;
   // The position pass, if it moved the configuration.
   bool has_pass() const { return has_pass_; }
   const ContactDerivatives& pass_contact() const { return pass_.contact(); }
@@ -107,9 +112,18 @@ class StepDerivatives {
   void require_variational(const StepContext& step) const;
   void solve_variational(const StepContext& step);
   void linearise_forces(const StepContext& step);
+  void linearise_variational(const StepContext& step);
+  void add_force_parameters(const StepContext& step);
+  void set_momentum_rates(const StepContext& step);
   void begin_variational(const StepContext& step);
   void take_rows_to_start();
   void finish_variational(const StepContext& step);
+  // step_knots.cpp
+  void compute_knots(const StepContext& step);
+  void move_between_knots(const StepContext& step);
+  void stand_at(const StepContext& step, const Survey& knot);
+  void linearise_first_knot(const StepContext& step, const ContactLaw& law);
+  void linearise_second_knot(const StepContext& step, const ContactLaw& law);
   // step_actuators.cpp
   void add_actuators(const StepContext& step);
   void add_actuator(const StepContext& step, int u);
@@ -127,15 +141,17 @@ class StepDerivatives {
   void add_wrench(const PairWrench& wrench, double scale);
   void add_rows(const StepContext& step);
   bool set_motion(const StepContext& step, const Constraint& constraint, const PairWrench& wrench);
-  void row_rate(const StepContext& step, const Constraint& constraint, const std::vector<Motion>& V_S, int k,
-                double* values) const;
+  void row_rate(const Constraint& constraint, const std::vector<Motion>& V_S, int k, double* values) const;
   void add_block_force(const Constraint& constraint, const PairWrench& wrench, const double* impulse,
                        ImplicitBalance& balance);
   void add_pair(const StepContext& step, int block);
   void add_bounce(const StepContext& step, int block);
   void add_hertz_rate(const StepContext& step, int block);
   void add_error_rate(const StepContext& step, int block);
-  void add_approach_rate(const StepContext& step, int block, double share, ImplicitBalance::View rows, int row);
+  void add_approach_rate(const StepContext& step, const Constraints& c, int block, double share,
+                         const ImplicitBalance& balance, ImplicitBalance::View rows, int row);
+  void add_balance_rows(const StepContext& step, const Constraints& c, const double* lambda, const VectorX& moved,
+                        const VectorX& seen, ImplicitBalance& balance);
   // step_loops.cpp
   void add_loop_wrench(const LoopBlock& block, double impulse, double scale);
   void add_coupling_wrench(const Constraint& constraint, double impulse, double scale);
@@ -169,18 +185,20 @@ class StepDerivatives {
   void add_gap_rate(const StepContext& step, StabilisedKind kind, int row);
   void add_ball_limit(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);
   void add_coupling(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);
-  void set_position_rates(const StepContext& step);
+  void set_position_rates(const StepContext& step, const Constraints& c, ImplicitBalance::ConstView J,
+                          Growing<RowMatrixX>& rates);
   // step_pass.cpp
   void linearise_pass(const StepContext& step);
   bool match_pass(const StepContext& step);
   bool set_metric(const StepContext& step);
   void set_pass_slopes(const StepContext& step);
-  void add_pass_rows(const StepContext& step);
   void add_pass_slopes(const StepContext& step);
   // step_parameters.cpp
   void add_parameters(const StepContext& step);
   void add_pass_parameters(const StepContext& step);
-  int add_inertia(const StepContext& step, const VectorX& v, const VectorX& a, double scale, bool is_pass, int column);
+  void add_metric_parameters(const StepContext& step, const VectorX& x, int column, ImplicitBalance& balance);
+  int add_inertia(const StepContext& step, const VectorX& v, const VectorX& a, double scale, ImplicitBalance& balance,
+                  int column);
   void add_spin_inertia(const StepContext& step, int body, int column);
   int add_gains(const StepContext& step, int u, int column);
   double gain_rate(const StepContext& step, int u, int k) const;
@@ -190,7 +208,10 @@ class StepDerivatives {
   void add_friction(const StepContext& step, int shape, int column);
   void add_restitution(const StepContext& step, int shape, int column);
   void add_stiffness(const StepContext& step, int shape, int column);
-  void add_joint_friction(const StepContext& step, int dof, int column);
+  void add_hard_frictions(const StepContext& step, const Constraints& c, double time, int first,
+                          ImplicitBalance& balance);
+  void set_friction_change(const StepContext& step, const Constraints& c, int shape);
+  void set_bound_change(const Constraints& c, int dof, double time);
 
   void form();
   void form_pass();
@@ -203,10 +224,14 @@ class StepDerivatives {
   void hold_sleeping(const StepContext& step);
   void require_sizes(Eigen::Index x, Eigen::Index u, Eigen::Index theta) const;
 
+  // How near its bound an impulse counts as on it: solvers end within their tolerance of it.
+  static constexpr double kModeShare = 1e-6;
+
   const Model& model_;
   const StepParameters theta_;
   int nx_, ntheta_, columns_;
-  State here_;  // where the step took forces and rows
+  State here_;                         // where the step took forces and rows
+  std::span<const Contact> contacts_;  // that the rows at hand are of
   // Midpoint rules: `here` lies ahead of the start, and columns of q are of here until the end. With loops the bias is
   // that of the mean velocity (is_settled), and A is no tree's.
   double ahead_ = 0.0;  // s
@@ -216,6 +241,11 @@ class StepDerivatives {
   std::optional<VariationalStep> free_step_;
   std::optional<Data> free_data_;
   std::optional<VariationalDerivatives> variational_;
+  MomentumRates momentum_rates_;
+  // The contact-implicit rule: what it has at its knots.
+  struct Knots;
+  std::shared_ptr<Knots> knots_;         // shared by nobody
+  bool has_knots_ = false;               // the last step was one of it
   VectorX impulse_;                      // nv: of forces without potential
   MatrixX impulse_by_, impulse_by_end_;  // nv x columns, nv x nv
   MatrixX shift_, drift_;                // nv x columns: dv1, and of q' what v' does not say

@@ -28,7 +28,7 @@ void StepDerivatives::add_law_rates(const StepContext& step, CompliantModel mode
     const int normal = c.blocks.row[at(block + 1)] - 1;
     for (int row = c.blocks.row[at(block)]; row <= normal; ++row) {
       changes.row(row).head(nv) += laws_.by_gap()[row] * main_.J().row(normal);
-      if (laws_.by_speed()[row] != 0.0) add_approach_rate(step, block, laws_.by_speed()[row], changes, row);
+      if (laws_.by_speed()[row] != 0.0) add_approach_rate(step, c, block, laws_.by_speed()[row], main_, changes, row);
     }
   }
   weightless_ = step.parameters;
@@ -130,7 +130,7 @@ void StepDerivatives::add_mobility(const StepContext& step, int block, int row, 
   velocity_derivatives(model_, direction_, data_, V_S_);
   for (int k = 0; k < motion_.count; ++k) {
     double values[kMaxBlockSize] = {};
-    row_rate(step, constraint, V_S_, k, values);
+    row_rate(constraint, V_S_, k, values);
     for (int a = 0; a < size; ++a) by_q_[motion_.dofs[at(k)]] += 2.0 * weights[a] * values[a];
   }
 }

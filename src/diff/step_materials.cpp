@@ -1,6 +1,7 @@
 // The laws of impulses by parameters: friction of contacts and of joints, restitution, and what materials give way by.
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
+#include "touchstone/diff/inertial_parameters.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 #include "touchstone/sim/detection/material.hpp"
 
@@ -17,11 +18,11 @@ ContactSide side_of(const StepContext& step, int shape) {
 // Calls use(block, contact, rates) for contacts whose law `shape` has a part in; that of a pair which the model names
 // is its own.
 template <typename Use>
-void visit_contacts(const StepContext& step, int shape, const Use& use) {
-  const Constraints& c = step.constraints;
+void visit_contacts(const StepContext& step, const Constraints& c, std::span<const Contact> contacts, int shape,
+                    const Use& use) {
   for (int block = 0; block < c.count(); ++block) {
     if (c.list[at(block)].kind != ConstraintKind::kContact) continue;
-    const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
+    const Contact& contact = contacts[at(c.list[at(block)].index)];
     if (contact.shape_a < 0 || (shape != contact.shape_a && shape != contact.shape_b)) continue;
     if (step.detector.shapes().contact_pair(contact.shape_a, contact.shape_b) >= 0) continue;
     const int other = shape == contact.shape_a ? contact.shape_b : contact.shape_a;
@@ -33,55 +34,94 @@ void visit_contacts(const StepContext& step, int shape, const Use& use) {
 
 void StepDerivatives::add_materials(const StepContext& step, int column) {
   const bool has_laws = step.rules.contact_laws;
-  const int first = nx_ + model_.nu;
-  if (!has_hessians() && !(theta_.frictions.empty() && theta_.joint_frictions.empty()))
-    main_.set_law_changes(first, ntheta_);
+  if (!has_hessians()) add_hard_frictions(step, step.constraints, step.h, nx_ + model_.nu, main_);
   for (const int shape : theta_.frictions) add_friction(step, shape, column++);
   for (const int shape : theta_.restitutions) add_restitution(step, shape, column++);
   for (const int shape : theta_.stiffnesses) add_stiffness(step, shape, column++);
   ImplicitBalance::View law = main_.law_changes();
   for (const int shape : theta_.dissipations) {
-    visit_contacts(step, shape, [&](int block, const Contact&, const SideRates& rates) {
+    visit_contacts(step, step.constraints, contacts_, shape, [&](int block, const Contact&, const SideRates& rates) {
       const int row = step.constraints.blocks.row[at(block)], size = step.constraints.blocks.size(block);
       if (has_laws) law.col(column).segment(row, size) += rates.dissipation * laws_.by_dissipation().segment(row, size);
     });
     ++column;
   }
   for (const int shape : theta_.relaxations) {
-    visit_contacts(step, shape, [&](int block, const Contact&, const SideRates& rates) {
+    visit_contacts(step, step.constraints, contacts_, shape, [&](int block, const Contact&, const SideRates& rates) {
       const int row = step.constraints.blocks.row[at(block)], size = step.constraints.blocks.size(block);
       if (has_laws) law.col(column).segment(row, size) += rates.relaxation * laws_.by_relaxation().segment(row, size);
     });
     ++column;
   }
-  int last = first + ntheta_ - static_cast<int>(theta_.joint_frictions.size());
-  for (const int dof : theta_.joint_frictions) add_joint_friction(step, dof, last++);
+  if (!has_hessians()) return;
+  int last = columns_ - static_cast<int>(theta_.joint_frictions.size());
+  for (const int dof : theta_.joint_frictions) {
+    set_bound_change(step.constraints, dof, step.h);
+    law.col(last++) += laws_.by_bound().cwiseProduct(change_);
+  }
 }
 
+// By how much the friction of each row changes with that of a shape.
+void StepDerivatives::set_friction_change(const StepContext& step, const Constraints& c, int shape) {
+  change_.setZero(c.rows());
+  visit_contacts(step, c, contacts_, shape, [&](int block, const Contact&, const SideRates& rates) {
+    const int size = c.blocks.size(block);
+    if (size >= 3) change_.segment(c.blocks.row[at(block)], has_hessians() ? size : 2).setConstant(rates.friction);
+  });
+}
+
+// By how much the bound of each row changes with the dry friction of a dof, which acts for a time.
+void StepDerivatives::set_bound_change(const Constraints& c, int dof, double time) {
+  change_.setZero(c.rows());
+  for (int block = 0; block < c.count(); ++block) {
+    if (c.list[at(block)].kind != ConstraintKind::kJointFriction || c.list[at(block)].index != dof) continue;
+    change_[c.blocks.row[at(block)]] = time;
+  }
+}
+
+// Of impulses that are a function of velocities, and of the compliance of softened rows.
 void StepDerivatives::add_friction(const StepContext& step, int shape, int column) {
   const Blocks& blocks = step.constraints.blocks;
-  change_.setZero(blocks.rows());
-  visit_contacts(step, shape, [&](int block, const Contact&, const SideRates& rates) {
-    const int first = blocks.row[at(block)], size = blocks.size(block);
-    if (size < 3) return;
-    change_.segment(first, has_hessians() ? size : 2).setConstant(rates.friction);
-    for (int row = first; row < first + size && is_soft_; ++row) {
-      main_.rows()(row, column) += rates.friction * soft_friction_rate(step, block, row) * compliance_weight(step, row);
-    }
-  });
-  if (has_hessians()) {
-    main_.law_changes().col(column) += laws_.by_friction().cwiseProduct(change_);
-    return;
+  if (is_soft_) {
+    visit_contacts(step, step.constraints, contacts_, shape, [&](int block, const Contact&, const SideRates& rates) {
+      const int first = blocks.row[at(block)], size = blocks.size(block);
+      for (int row = first; row < first + size && size >= 3; ++row) {
+        main_.rows()(row, column) +=
+            rates.friction * soft_friction_rate(step, block, row) * compliance_weight(step, row);
+      }
+    });
   }
-  main_.contact().jvp_friction(change_, law_change_);
-  main_.law_changes().col(column - nx_ - model_.nu) = law_change_;
+  if (!has_hessians()) return;
+  set_friction_change(step, step.constraints, shape);
+  main_.law_changes().col(column) += laws_.by_friction().cwiseProduct(change_);
+}
+
+// Friction of contacts and of joints, of a hard balance that is closed, with rows `c` whose dry friction acts for a
+// time; `first`: the column of theta.
+void StepDerivatives::add_hard_frictions(const StepContext& step, const Constraints& c, double time, int first,
+                                         ImplicitBalance& balance) {
+  if (theta_.frictions.empty() && theta_.joint_frictions.empty()) return;
+  ImplicitBalance::View law = balance.set_law_changes(first, ntheta_);
+  int column = (theta_.gravity ? 3 : 0) + kInertialParameters * static_cast<int>(theta_.inertias.size());
+  for (const int shape : theta_.frictions) {
+    set_friction_change(step, c, shape);
+    balance.contact().jvp_friction(change_, law_change_);
+    law.col(column++) = law_change_;
+  }
+  column = ntheta_ - static_cast<int>(theta_.joint_frictions.size());
+  for (const int dof : theta_.joint_frictions) {
+    set_bound_change(c, dof, time);
+    opposite_ = -change_;
+    balance.contact().jvp_bounds(opposite_, change_, law_change_);
+    law.col(column++) = law_change_;
+  }
 }
 
 // b = e J v of a contact that bounces by the coefficient of its surfaces (sim/models/hard.hpp).
 void StepDerivatives::add_restitution(const StepContext& step, int shape, int column) {
   if (step.rules.contact_laws || is_soft_) return;
   const Constraints& c = step.constraints;
-  visit_contacts(step, shape, [&](int block, const Contact& contact, const SideRates& rates) {
+  visit_contacts(step, step.constraints, contacts_, shape, [&](int block, const Contact& contact, const SideRates& rates) {
     const int row = c.blocks.row[at(block + 1)] - 1;
     const double e = contact.material.restitution;
     if (!(e > 0.0) || c.recovers[at(row)] == 0 || c.bias[row] != e * c.velocity[row]) return;
@@ -98,7 +138,7 @@ void StepDerivatives::add_stiffness(const StepContext& step, int shape, int colu
         model_.shapes[at(shape)].name);
   }
   const Constraints& c = step.constraints;
-  visit_contacts(step, shape, [&](int block, const Contact& contact, const SideRates& rates) {
+  visit_contacts(step, step.constraints, contacts_, shape, [&](int block, const Contact& contact, const SideRates& rates) {
     const int row = c.blocks.row[at(block)], size = c.blocks.size(block), normal = row + size - 1;
     if (!step.rules.contact_laws) {
       const double share = rates.stiffness / contact.material.stiffness;
@@ -109,22 +149,6 @@ void StepDerivatives::add_stiffness(const StepContext& step, int shape, int colu
         rates.stiffness * laws_.by_stiffness().segment(row, size) +
         rates.dissipation_by_stiffness * laws_.by_dissipation().segment(row, size);
   });
-}
-
-void StepDerivatives::add_joint_friction(const StepContext& step, int dof, int column) {
-  const Constraints& c = step.constraints;
-  change_.setZero(c.rows());
-  for (int block = 0; block < c.count(); ++block) {
-    if (c.list[at(block)].kind != ConstraintKind::kJointFriction || c.list[at(block)].index != dof) continue;
-    change_[c.blocks.row[at(block)]] = step.h;
-  }
-  if (has_hessians()) {
-    main_.law_changes().col(column) += laws_.by_bound().cwiseProduct(change_);
-    return;
-  }
-  opposite_ = -change_;
-  main_.contact().jvp_bounds(opposite_, change_, law_change_);
-  main_.law_changes().col(column - nx_ - model_.nu) = law_change_;
 }
 
 }  // namespace touchstone

@@ -80,7 +80,7 @@ void StepDerivatives::add_old_velocity(const StepContext& step) {
     set_motion(step, constraint, wrench);
     for (int k = 0; k < motion_.count; ++k) {
       double values[kMaxBlockSize] = {};
-      row_rate(step, constraint, V_S_, k, values);
+      row_rate(constraint, V_S_, k, values);
       for (int r = 0; r < size; ++r) main_.rows()(first + r, motion_.dofs[at(k)]) += values[r];
     }
   }

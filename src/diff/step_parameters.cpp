@@ -102,6 +102,11 @@ void StepParameters::write(const ConstVectorRef& theta, Parameters& parameters) 
 // Columns of theta: what the momentum balance and the rows change by while v' and lambda stay.
 void StepDerivatives::add_parameters(const StepContext& step) {
   if (ntheta_ == 0) return;
+  if (is_variational_) {
+    const int inertias = kInertialParameters * static_cast<int>(theta_.inertias.size());
+    add_materials(step, nx_ + model_.nu + (theta_.gravity ? 3 : 0) + inertias);
+    return add_metric_parameters(step, h_ * a_, nx_ + model_.nu, main_);
+  }
   const double h = step.h;
   ImplicitBalance::View force = main_.force();
   int column = nx_ + model_.nu;
@@ -124,7 +129,7 @@ void StepDerivatives::add_parameters(const StepContext& step) {
     }
     column += 3;
   }
-  column = add_inertia(step, bias_velocity_, a_, h, false, column);
+  column = add_inertia(step, bias_velocity_, a_, h, main_, column);
   add_materials(step, column);
   column += theta_.materials();
   for (const int u : theta_.gains) column = add_gains(step, u, column);
@@ -138,7 +143,7 @@ void StepDerivatives::add_parameters(const StepContext& step) {
 void StepDerivatives::add_pass_parameters(const StepContext& step) {
   if (ntheta_ == 0) return;
   int column = nx_ + model_.nu + (theta_.gravity ? 3 : 0);
-  column = add_inertia(step, zero_, displacement_, 1.0, true, column);
+  column = add_inertia(step, zero_, displacement_, 1.0, pass_, column);
   column += theta_.materials() + kGains * static_cast<int>(theta_.gains.size());
   const bool is_stiff = metric_.L != step.data.L;
   for (const int i : theta_.dampings) {
@@ -148,19 +153,42 @@ void StepDerivatives::add_pass_parameters(const StepContext& step) {
   for (const int i : theta_.armatures) pass_.force()(i, column++) -= displacement_[i];
 }
 
-// tau = Y pi of rnea, and what pi does beside it.
+// What parameters do to A of the variational rule, and to M at knots, in A x = J' lambda. `column`: the first of theta.
+void StepDerivatives::add_metric_parameters(const StepContext& step, const VectorX& x, int column,
+                                            ImplicitBalance& balance) {
+  const bool has_gains = &balance == &main_;
+  ImplicitBalance::View force = balance.force();
+  column = add_inertia(step, zero_, x, 1.0, balance, column + (theta_.gravity ? 3 : 0));
+  column += theta_.materials();
+  for (const int u : theta_.gains) {
+    const auto m = step.data.actuator_moment.col(u);
+    const bool in_A =
+        has_gains && model_.options.actuation_enabled && step.data.servo_mode[at(u)] == ServoMode::kImplicit;
+    for (int k = 0; k < kGains; ++k, ++column) {
+      if (in_A) force.col(column) -= gain_rate(step, u, k) * m.dot(x) * m;
+    }
+  }
+  for (const int i : theta_.dampings) {
+    if (has_gains && model_.options.dampers_enabled) force(i, column) -= step.h * x[i];
+    ++column;
+  }
+  for (const int i : theta_.armatures) force(i, column++) -= x[i];
+}
+
+// tau = Y pi of rnea, and what pi does beside it. Balances but that of forces have no weight.
 int StepDerivatives::add_inertia(const StepContext& step, const VectorX& v, const VectorX& a, double scale,
-                                 bool is_pass, int column) {
+                                 ImplicitBalance& balance, int column) {
   if (theta_.inertias.empty()) return column;
+  const bool is_metric = is_variational_ || &balance == &pass_;
   regressor_.resize(model_.nv, static_cast<Eigen::Index>(kInertialParameters) * model_.nbody);
-  regressor(model_, is_pass ? weightless_ : step.parameters, here_.q, v, a, data_, regressor_);
-  ImplicitBalance::View force = (is_pass ? pass_ : main_).force();
+  regressor(model_, is_metric ? weightless_ : step.parameters, here_.q, v, a, data_, regressor_);
+  ImplicitBalance::View force = balance.force();
   const bool compensated = model_.options.springs_enabled || model_.options.dampers_enabled;
   for (const int b : theta_.inertias) {
     force.middleCols(column, kInertialParameters) -=
         scale * regressor_.middleCols(static_cast<Eigen::Index>(kInertialParameters) * b, kInertialParameters);
     const int tree = model_.body_kernels[at(b)].tree;
-    const double share = compensated && !is_pass && tree >= 0 ? step.parameters.body_gravity_compensation[b] : 0.0;
+    const double share = compensated && !is_metric && tree >= 0 ? step.parameters.body_gravity_compensation[b] : 0.0;
     if (share != 0.0) {
       const Vec3 lift = -(scale * share) * Vec3(step.parameters.gravity);
       const Pose& X = data_.X_WB[at(b)];
@@ -172,7 +200,7 @@ int StepDerivatives::add_inertia(const StepContext& step, const VectorX& v, cons
         for (int k = 0; k < 3; ++k) force(i, column + 1 + k) += dot(S.angular, cross(axes[k], lift));
       }
     }
-    if (!is_pass && !is_settled_ && !is_soft_) add_spin_inertia(step, b, column);
+    if (!is_metric && !is_settled_ && !is_soft_) add_spin_inertia(step, b, column);
     column += kInertialParameters;
   }
   return column;
@@ -284,7 +312,7 @@ int StepDerivatives::add_gains(const StepContext& step, int u, int column) {
           -(h / total) * by_force + by_gain * (h * data.servo_block[at(u)].force - step.lambda[row]) / (total * total);
       continue;
     }
-    const double moved = m.dot(step.v_next - step.before.v);
+    const double moved = m.dot(end_velocity_ - step.before.v);
     for (int i = 0; i < model_.nv; ++i) {
       const bool limited = mode == ServoMode::kExplicit && data.actuation[i] != data.actuation_unlimited[i];
       if (m[i] != 0.0 && !limited) main_.force()(i, column) += m[i] * (h * by_force - by_gain * moved);

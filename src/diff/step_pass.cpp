@@ -38,7 +38,8 @@ void StepDerivatives::linearise_pass(const StepContext& step) {
   }
   has_pass_ = true;
   set_pass_slopes(step);
-  add_pass_rows(step);
+  pass_.begin(model_, rows, columns_);
+  add_balance_rows(step, rows, step.pass.impulses().data(), displacement_, displacement_, pass_);
   add_pass_slopes(step);
   pass_.close(model_, rows, ContactModel::kNcp, metric_.L, metric_.D_inverse, step.pass.impulses().head(rows.rows()),
               displacement_, 0.0);
@@ -128,48 +129,6 @@ void StepDerivatives::set_pass_slopes(const StepContext& step) {
         pass_rows_[at(r)].longest = longest_row;
         pass_rows_[at(r)].by_longest = -((asks ? rows.bias[r] : 0.0) + slack) / longest_beyond;
       }
-    }
-  }
-}
-
-// What forces and rows of the pass change by with q while d and lambda stay.
-void StepDerivatives::add_pass_rows(const StepContext& step) {
-  const Constraints &c = step.constraints, &rows = step.pass.rows();
-  pass_.begin(model_, rows, columns_);
-  std::fill(external_.begin(), external_.end(), Force());
-  PairWrench wrench;
-  double impulse[kMaxBlockSize];
-  const auto find = [&](int block) {
-    const Constraint& constraint = rows.list[at(block)];
-    const int first = rows.blocks.row[at(block)], size = rows.blocks.size(block);
-    const int own = c.blocks.size(pass_block_[at(block)]);
-    std::fill_n(impulse, kMaxBlockSize, 0.0);
-    std::copy_n(step.pass.impulses().data() + first, size, impulse + (own - size));  // of a contact the normal alone
-    return find_pair(step, constraint, impulse, wrench);
-  };
-  for (int block = 0; block < rows.count(); ++block) {
-    if (find(block)) add_wrench(wrench, 1.0);
-    add_coupling_wrench(rows.list[at(block)], step.pass.impulses()[rows.blocks.row[at(block)]], 1.0);
-  }
-  weightless_ = step.parameters;
-  weightless_.gravity.setZero();
-  rnea_derivatives(model_, weightless_, here_.q, zero_, displacement_, data_, dynamics_, external_, Kinematics::kKnown);
-  pass_.force().leftCols(model_.nv) -= dynamics_.dtau_dq;
-  velocity_derivatives(model_, displacement_, data_, V_S_);
-  for (int block = 0; block < rows.count(); ++block) {
-    const Constraint& constraint = rows.list[at(block)];
-    const int first = rows.blocks.row[at(block)], size = rows.blocks.size(block);
-    const int own = c.blocks.size(pass_block_[at(block)]);
-    const double lambda = step.pass.impulses()[first];
-    if (constraint.kind == ConstraintKind::kJointLimit) add_ball_limit(constraint, first, lambda, displacement_, pass_);
-    if (constraint.kind == ConstraintKind::kEquality) add_coupling(constraint, first, lambda, displacement_, pass_);
-    if (!find(block)) continue;
-    set_motion(step, constraint, wrench);
-    add_block_force(constraint, wrench, impulse, pass_);
-    for (int k = 0; k < motion_.count; ++k) {
-      double values[kMaxBlockSize] = {};
-      row_rate(step, constraint, V_S_, k, values);
-      for (int r = 0; r < size; ++r) pass_.rows()(first + r, motion_.dofs[at(k)]) += values[own - size + r];
     }
   }
 }

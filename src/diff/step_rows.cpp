@@ -24,7 +24,7 @@ bool is_weld(const Model& model, const Constraint& constraint) {
 
 bool StepDerivatives::find_pair(const StepContext& step, const Constraint& constraint, const double* lambda,
                                 PairWrench& wrench) {
-  const ConstraintScene scene{model_, data_, step.contacts(), step.rules};
+  const ConstraintScene scene{model_, data_, contacts_, step.rules};
   return entry_of(constraint.kind).wrench(scene, constraint, lambda, wrench);
 }
 
@@ -98,7 +98,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
 // How point and axes of a pair move. False if they were taken to move with the mean of both bodies.
 bool StepDerivatives::set_motion(const StepContext& step, const Constraint& constraint, const PairWrench& wrench) {
   if (constraint.kind == ConstraintKind::kContact) {
-    return contact_motion_.set(model_, step.detector.shapes(), data_, step.contacts()[at(constraint.index)], motion_);
+    return contact_motion_.set(model_, step.detector.shapes(), data_, contacts_[at(constraint.index)], motion_);
   }
   if (is_loop_kind(constraint.kind)) {
     begin_loop_motion(model_, data_, loop_block(model_, constraint).joint, motion_);
@@ -111,8 +111,8 @@ bool StepDerivatives::set_motion(const StepContext& step, const Constraint& cons
 }
 
 // Along the k-th dof of motion_: the rows' velocities at constant numbers x, with the velocities of data_ and V_S.
-void StepDerivatives::row_rate(const StepContext& step, const Constraint& constraint, const std::vector<Motion>& V_S,
-                               int k, double* values) const {
+void StepDerivatives::row_rate(const Constraint& constraint, const std::vector<Motion>& V_S, int k,
+                               double* values) const {
   if (is_loop_kind(constraint.kind)) {
     return loop_row_rate(model_, data_, V_S, loop_block(model_, constraint), motion_, k, values);
   }
@@ -123,7 +123,7 @@ void StepDerivatives::row_rate(const StepContext& step, const Constraint& constr
   const PairRate rate = relative_velocity_rate(model_, data_, V_S, motion_, k);
   const ContactImpulse turned{rate.linear - cross(turn, v), rate.angular - cross(turn, w)};
   if (constraint.kind == ConstraintKind::kContact) {
-    to_rows(step.contacts()[at(constraint.index)], turned, values);
+    to_rows(contacts_[at(constraint.index)], turned, values);
     return;
   }
   const double scale = model_.equalities[at(constraint.index)].torque_scale;
@@ -164,9 +164,9 @@ void StepDerivatives::add_pair(const StepContext& step, int block) {
     double values[kMaxBlockSize] = {};
     if (is_contact) {
       const PairRate& seen = pair_rates_[at(k)];
-      to_rows(step.contacts()[at(constraint.index)], {seen.linear, seen.angular}, values);
+      to_rows(contacts_[at(constraint.index)], {seen.linear, seen.angular}, values);
     } else {
-      row_rate(step, constraint, V_S_, k, values);
+      row_rate(constraint, V_S_, k, values);
     }
     const int dof = motion_.dofs[at(k)];
     for (int r = 0; r < size; ++r) {
@@ -178,10 +178,10 @@ void StepDerivatives::add_pair(const StepContext& step, int block) {
 
 // How gaps and errors change with q: as the rows say, but for welds that are open, whose error turns with their first
 // body and is no angular velocity: e = R_T log(R_T' R_B), de = w_a x e + Jl(e)^-1 (w_b - w_a).
-void StepDerivatives::set_position_rates(const StepContext& step) {
-  const Constraints& c = step.constraints;
-  Growing<RowMatrixX>::View position = position_.resize(c.rows(), model_.nv);
-  position = main_.J();
+void StepDerivatives::set_position_rates(const StepContext& step, const Constraints& c, ImplicitBalance::ConstView J,
+                                         Growing<RowMatrixX>& rates) {
+  Growing<RowMatrixX>::View position = rates.resize(c.rows(), model_.nv);
+  position = J;
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     if (!is_weld(model_, constraint)) continue;
@@ -189,7 +189,8 @@ void StepDerivatives::set_position_rates(const StepContext& step) {
     const double scale = model_.equalities[at(constraint.index)].torque_scale;
     const Eigen::Map<const Vector3> apart(c.position.data() + row), scaled(c.position.data() + row + 3);
     PairWrench wrench;
-    find_pair(step, constraint, step.lambda.data() + row, wrench);
+    const double none[kMaxBlockSize] = {};
+    find_pair(step, constraint, none, wrench);
     set_motion(step, constraint, wrench);
     const Vector3 turn = scale > 0.0 ? Vector3(scaled / scale) : Vector3::Zero();
     const Matrix3 rate = right_jacobian_inverse(-turn);
@@ -250,15 +251,14 @@ void StepDerivatives::add_bounce(const StepContext& step, int block) {
   const int row = c.blocks.row[at(block + 1)] - 1;
   const double open = std::max(0.0, c.position[at(row)]) / step.remaining;
   if (c.recovers[at(row)] == 0 || c.bias[row] == open + c.recovery[row] || c.velocity[row] == 0.0) return;
-  add_approach_rate(step, block, c.bias[row] / c.velocity[row], main_.rows(), row);
+  add_approach_rate(step, c, block, c.bias[row] / c.velocity[row], main_, main_.rows(), row);
 }
 
-// Adds `share` times the derivative of a contact's normal velocity J v at the start. With the velocities of the start
-// in data_ and dynamics_.
-void StepDerivatives::add_approach_rate(const StepContext& step, int block, double share, ImplicitBalance::View rows,
-                                        int row) {
-  const Constraints& c = step.constraints;
-  const Contact& contact = step.contacts()[at(c.list[at(block)].index)];
+// Adds `share` times the derivative of a contact's normal velocity J v at the start, J of a balance with the rows `c`.
+// With the velocities of the start in data_ and start_V_S.
+void StepDerivatives::add_approach_rate(const StepContext& step, const Constraints& c, int block, double share,
+                                        const ImplicitBalance& balance, ImplicitBalance::View rows, int row) {
+  const Contact& contact = contacts_[at(c.list[at(block)].index)];
   const int normal = c.blocks.row[at(block + 1)] - 1;
   contact_motion_.set(model_, step.detector.shapes(), data_, contact, motion_);
   const Vec3 v = velocity_at(model_, data_, motion_.body_b, contact.position) -
@@ -268,7 +268,49 @@ void StepDerivatives::add_approach_rate(const StepContext& step, int block, doub
     const PairRate rate = relative_velocity_rate(model_, data_, start_V_S(), motion_, k);
     rows(row, motion_.dofs[at(k)]) += share * (dot(n, rate.linear) + dot(across, motion_.turn[at(k)]));
   }
-  rows.row(row).segment(model_.nv, model_.nv) += share * main_.J().row(normal);
+  rows.row(row).segment(model_.nv, model_.nv) += share * balance.J().row(normal);
+}
+
+// Of a balance A x = J' lambda with x = `moved`, whose rows see J `seen`: what force and rows change by with q while
+// these and lambda stay. With data_ and here_ where the rows are.
+void StepDerivatives::add_balance_rows(const StepContext& step, const Constraints& c, const double* lambda,
+                                       const VectorX& moved, const VectorX& seen, ImplicitBalance& balance) {
+  PairWrench wrench;
+  double impulse[kMaxBlockSize];
+  int skipped = 0;  // rows of a contact that are not there: of the position pass all but the normal
+  const auto find = [&](int block) {
+    const Constraint& constraint = c.list[at(block)];
+    const int size = c.blocks.size(block);
+    const bool is_contact = constraint.kind == ConstraintKind::kContact;
+    skipped = is_contact ? contacts_[at(constraint.index)].material.dimension - size : 0;
+    std::fill_n(impulse, kMaxBlockSize, 0.0);
+    std::copy_n(lambda + c.blocks.row[at(block)], size, impulse + skipped);
+    return find_pair(step, constraint, impulse, wrench);
+  };
+  std::fill(external_.begin(), external_.end(), Force());
+  for (int block = 0; block < c.count(); ++block) {
+    if (find(block)) add_wrench(wrench, 1.0);
+    add_coupling_wrench(c.list[at(block)], lambda[c.blocks.row[at(block)]], 1.0);
+  }
+  weightless_ = step.parameters;
+  weightless_.gravity.setZero();
+  rnea_derivatives(model_, weightless_, here_.q, zero_, moved, data_, dynamics_, external_, Kinematics::kKnown);
+  balance.force().leftCols(model_.nv) -= dynamics_.dtau_dq;
+  velocity_derivatives(model_, seen, data_, V_S_);
+  for (int block = 0; block < c.count(); ++block) {
+    const Constraint& constraint = c.list[at(block)];
+    const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
+    if (constraint.kind == ConstraintKind::kJointLimit) add_ball_limit(constraint, first, lambda[first], seen, balance);
+    if (constraint.kind == ConstraintKind::kEquality) add_coupling(constraint, first, lambda[first], seen, balance);
+    if (!find(block)) continue;
+    if (!set_motion(step, constraint, wrench) && &balance != &pass_) ++held_.contacts;
+    add_block_force(constraint, wrench, impulse, balance);
+    for (int k = 0; k < motion_.count; ++k) {
+      double values[kMaxBlockSize] = {};
+      row_rate(constraint, V_S_, k, values);
+      for (int r = 0; r < size; ++r) balance.rows()(first + r, motion_.dofs[at(k)]) += values[skipped + r];
+    }
+  }
 }
 
 // --- rows of joints and tendons ---

@@ -83,7 +83,7 @@ void StepDerivatives::add_soft_reference(const StepContext& step, int block) {
     set_motion(step, constraint, wrench);
     for (int k = 0; k < motion_.count; ++k) {
       double values[kMaxBlockSize] = {};
-      row_rate(step, constraint, start_V_S(), k, values);
+      row_rate(constraint, start_V_S(), k, values);
       for (int r = 0; r < size; ++r) rows(first + r, motion_.dofs[at(k)]) += share * values[r];
     }
   }

@@ -9,24 +9,41 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/diff/contact_law.hpp"
+#include "touchstone/diff/inertial_parameters.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/model/configuration.hpp"
+#include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/integrators/loop_velocity.hpp"
 
 namespace touchstone {
 
 void StepDerivatives::require_variational(const StepContext& step) const {
-  const auto refuse = [](const char* what) {
-    throw Error("derivatives of a step of the integrator 'variational' are not available {}", what);
+  const auto refuse = [&](const char* what) {
+    throw Error("derivatives of a step of the integrator '{}' are not available {}",
+                entry_of(step.options.integrator).name, what);
   };
-  if (step.report.warnings.variational_fallback) refuse("where its equation was not solved: take a smaller step");
-  if (may_have_loops(model_)) refuse("with equalities and loop joints; use euler or midpoint");
-  if (ntheta_ > 0) refuse("by parameters; use euler or midpoint");
-  if (!step.rules.contact_laws && contact_law_of(step).raisim)
-    refuse("with RaiSim's law; use a solver of the NCP, CCP or LCP");
+  const bool is_implicit = step.options.integrator == Integrator::kContactImplicit;
+  if (step.report.warnings.variational_fallback || (is_implicit && step.knots == nullptr)) {
+    refuse("where its equation was not solved: take a smaller step");
+  }
+  if (may_have_loops(model_) && !is_implicit) {
+    refuse("with equalities and loop joints; use euler, midpoint or contact-implicit");
+  }
+  const bool has_laws = step.rules.contact_laws;
+  const ContactLaw law = has_laws ? ContactLaw() : contact_law_of(step);
+  if (law.raisim) refuse("with RaiSim's law; use a solver of the NCP, CCP or LCP");
+  const bool gives_way = has_laws || law.regularised || !step.rules.is_exact;
+  if (is_implicit && gives_way) refuse("with compliant laws, ccp-newton or softened constraints; use euler");
+  if (ntheta_ > 0 && gives_way) refuse("by parameters with compliant laws or ccp-newton; use euler or midpoint");
   const bool compensated = model_.options.springs_enabled || model_.options.dampers_enabled;
-  if (compensated && !step.parameters.body_gravity_compensation.isZero(0.0)) refuse("with gravity compensation");
+  const bool by_actuators = std::any_of(model_.joints.begin(), model_.joints.end(),
+                                        [](const Joint& joint) { return joint.actuator_gravity_compensation; });
+  if (by_actuators && compensated && !step.parameters.body_gravity_compensation.isZero(0.0)) {
+    refuse("with gravity compensation by actuators");
+  }
   for (int t = 0; t < model_.ntendon; ++t) {
     if (step.data.tendon_block_gain[t] > 0.0) refuse("with springs or dampers of tendons that join branches");
   }
@@ -39,8 +56,8 @@ void StepDerivatives::solve_variational(const StepContext& step) {
   *free_data_ = step.data;
   if (!free_step_->solve(model_, step.parameters, step.before, step.input, step.h, false, *free_data_)) {
     throw Error(
-        "derivatives of a step of the integrator 'variational' are not available where its equation was not "
-        "solved: take a smaller step");
+        "derivatives of a step are not available where the equation of '{}' was not solved: take a smaller step",
+        entry_of(step.options.integrator).name);
   }
   end_velocity_ = 2.0 * free_step_->velocity() - step.before.v;
 }
@@ -56,6 +73,7 @@ void StepDerivatives::linearise_forces(const StepContext& step) {
   rnea_derivatives(model_, weightless_, here_.q, zero_, zero_, data_, dynamics_, external_, Kinematics::kKnown);
   main_.force().leftCols(nv) -= h * dynamics_.dtau_dq;
   add_actuators(step);
+  add_force_parameters(step);
   take_matrix_to_start(main_.force());
   impulse_by_ = main_.force();
   main_.force().setZero();
@@ -87,8 +105,81 @@ void StepDerivatives::linearise_forces(const StepContext& step) {
   impulse_ += h * by_q_;
 }
 
-// Forces of the momentum balance; in the place of what `begin` does for other rules.
-void StepDerivatives::begin_variational(const StepContext& step) {
+// By theta, of forces without potential.
+void StepDerivatives::add_force_parameters(const StepContext& step) {
+  if (ntheta_ == 0) return;
+  int column = nx_ + model_.nu + (theta_.gravity ? 3 : 0) +
+               kInertialParameters * static_cast<int>(theta_.inertias.size()) +
+               static_cast<int>(theta_.frictions.size());
+  for (const int u : theta_.gains) column = add_gains(step, u, column);
+  for (const int i : theta_.dampings) {
+    if (model_.options.dampers_enabled) main_.force()(i, column) -= step.h * end_velocity_[i];
+    ++column;
+  }
+}
+
+// By theta, of momenta and what has a potential, which are linear in gravity and in the inertial parameters of each
+// body. So a body alone, with parameters that any body may have, shows by differences what a change of each does.
+void StepDerivatives::set_momentum_rates(const StepContext& step) {
+  const int nv = model_.nv;
+  MomentumRates& rates = momentum_rates_;
+  for (MatrixX* m : {&rates.start, &rates.middle, &rates.end, &rates.impulse}) m->setZero(nv, ntheta_);
+  if (ntheta_ == 0) return;
+  const VectorX &w = free_step_->velocity(), &v1 = free_data_->v_free;
+  State at_state = step.before;
+  VectorX momentum(nv), gradient(nv), force(nv);
+  Parameters alone = step.parameters;
+  // Adds `sign` times what a column sees of the parameters `alone`.
+  const auto add = [&](int column, double sign) {
+    const auto at_time = [&](double time, const VectorX& v, MatrixX& momenta) {
+      integrate(model_, step.before.q, w, time, at_state.q);
+      forward_kinematics(model_, alone, at_state, data_);
+      forward_velocity(model_, v, data_);
+      kinetic_gradient(model_, alone, v, data_, momentum, gradient);
+      momenta.col(column) += sign * momentum;
+    };
+    at_time(0.0, step.before.v, rates.start);
+    at_time(step.h, v1, rates.end);
+    at_time(0.5 * step.h, w, rates.middle);
+    rates.impulse.col(column) += (sign * step.h) * gradient;
+    gravity_force(model_, alone, data_, force);
+    rates.impulse.col(column) -= (sign * step.h) * force;
+    passive_compensation(model_, alone, data_, force);
+    rates.impulse.col(column) += (sign * step.h) * force;
+  };
+  int column = 0;
+  for (int k = 0; theta_.gravity && k < 3; ++k, ++column) {
+    alone.gravity = Vector3::Unit(k);
+    add(column, 1.0);
+    alone.gravity.setZero();
+    add(column, -1.0);
+  }
+  alone.gravity = step.parameters.gravity;
+  alone.dof_armature.setZero();
+  alone.tendon_armature.setZero();
+  for (BodyInertia& body : alone.body_inertia) body = BodyInertia();
+  Vector10 unit = Vector10::Zero();
+  unit[0] = unit[4] = unit[6] = unit[9] = 1.0;
+  for (const int b : theta_.inertias) {
+    for (int k = 0; k < kInertialParameters; ++k, ++column) {
+      alone.body_inertia[at(b)] = body_inertia(unit + Vector10::Unit(k));
+      add(column, 1.0);
+      alone.body_inertia[at(b)] = body_inertia(unit);
+      add(column, -1.0);
+    }
+    alone.body_inertia[at(b)] = BodyInertia();
+  }
+  column = ntheta_ - static_cast<int>(theta_.joint_frictions.size() + theta_.armatures.size());
+  for (const int i : theta_.armatures) {
+    rates.start(i, column) = step.before.v[i];
+    rates.middle(i, column) = w[i];
+    rates.end(i, column++) = v1[i];
+  }
+  forward_kinematics(model_, step.parameters, here_, data_);
+}
+
+// Of the step without constraints.
+void StepDerivatives::linearise_variational(const StepContext& step) {
   const int nv = model_.nv;
   solve_variational(step);
   by_q_.resize(nv);
@@ -96,10 +187,19 @@ void StepDerivatives::begin_variational(const StepContext& step) {
   linearise_forces(step);
   const VectorX &w = free_step_->velocity(), &v1 = free_data_->v_free;
   if (!variational_) variational_.emplace(model_);
+  set_momentum_rates(step);
   if (!variational_->compute(model_, step.parameters, step.before, step.h, w, v1, impulse_, impulse_by_,
-                             impulse_by_end_)) {
-    throw Error("derivatives of a step of the integrator 'variational': its equation has none");
+                             impulse_by_end_, &momentum_rates_)) {
+    throw Error("derivatives of a step of the integrator '{}': its equation has none",
+                entry_of(step.options.integrator).name);
   }
+}
+
+// Forces of the momentum balance; in the place of what `begin` does for other rules.
+void StepDerivatives::begin_variational(const StepContext& step) {
+  const int nv = model_.nv;
+  linearise_variational(step);
+  const VectorX& v1 = free_data_->v_free;
   shift_ = variational_->dv1;
   drift_ = step.h * (variational_->dw - 0.5 * variational_->dv1);
   std::fill(external_.begin(), external_.end(), Force());

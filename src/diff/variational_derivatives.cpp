@@ -150,12 +150,13 @@ VariationalDerivatives::VariationalDerivatives(const Model& model)
   }
 }
 
-// Springs of joints and tendons at the middle: their impulse, and what it changes by with q_m.
+// Springs of joints and tendons at the middle: their impulse, with that of gravity compensation, and what it changes by
+// with q_m.
 void VariationalDerivatives::add_springs(const Model& model, const Parameters& p, double h, VectorX& impulse) {
-  if (!model.options.springs_enabled) return;
   compute_tendons(model, at_.q, zero_, data_);
   compute_passive(model, p, at_.q, zero_, data_);
   impulse += h * data_.passive;
+  if (!model.options.springs_enabled) return;
   for (int j = 0; j < model.njoint; ++j) {
     const double k = p.joint_stiffness[j];
     if (k == 0.0) continue;
@@ -185,7 +186,17 @@ void VariationalDerivatives::differentiate_impulse(const Model& model, const Par
                                                    const VectorX& w, const MatrixX& by, const MatrixX& by_end) {
   const int nv = model.nv;
   impulse_ += h * middle_.gradient;
-  rnea_derivatives(model, parameters, at_.q, zero_, zero_, data_, gravity_, {}, Kinematics::kKnown);
+  // What compensates gravity acts as it does, at the centres of mass: as so much less weight.
+  const bool is_compensated = (model.options.springs_enabled || model.options.dampers_enabled) &&
+                              !parameters.body_gravity_compensation.isZero(0.0);
+  if (is_compensated) {
+    lifted_ = parameters;
+    for (int b = 1; b < model.nbody; ++b) {
+      lifted_.body_inertia[at(b)].mass *= 1.0 - parameters.body_gravity_compensation[b];
+    }
+  }
+  rnea_derivatives(model, is_compensated ? lifted_ : parameters, at_.q, zero_, zero_, data_, gravity_, {},
+                   Kinematics::kKnown);
   gravity_force(model, parameters, data_, gravity_force_);
   impulse_ -= h * gravity_force_;
   by_middle_ = h * (middle_.gradient_by_q - gravity_.dtau_dq);
@@ -210,17 +221,24 @@ void VariationalDerivatives::differentiate_impulse(const Model& model, const Par
 }
 
 // E by w and all columns, and p1 at constant w and by w.
-void VariationalDerivatives::differentiate_balance(const Model& model, double h, const VectorX& w) {
+void VariationalDerivatives::differentiate_balance(const Model& model, double h, const VectorX& w,
+                                                   const MomentumRates* rates) {
   const int nv = model.nv;
+  const Eigen::Index last = rates != nullptr ? rates->start.cols() : 0;
   const MatrixX P_q = middle_.momentum_by_q * middle_by_q_;
   MatrixX P_w = middle_.momentum_by_v;
   P_w.noalias() += middle_.momentum_by_q * middle_by_w_;
   MatrixX p0 = MatrixX::Zero(nv, impulse_x_.cols());
   p0.leftCols(nv) = start_.momentum_by_q;
   p0.middleCols(nv, nv) = start_.momentum_by_v;
+  if (last > 0) {
+    p0.rightCols(last) = rates->start;
+    impulse_x_.rightCols(last) += rates->impulse;
+  }
   E_w_ = P_w - 0.5 * impulse_w_;
   E_x_ = -p0 - 0.5 * impulse_x_;
   E_x_.leftCols(nv) += P_q;
+  if (last > 0) E_x_.rightCols(last) += rates->middle;
   p1_ = p0 + impulse_x_;
   p1_w_ = impulse_w_;
   for (const int i : rotations_) {
@@ -231,6 +249,7 @@ void VariationalDerivatives::differentiate_balance(const Model& model, double h,
     E_w_.block<3, 3>(i, i) += 0.5 * h * (stretched_rate(x, P) - back_turn_rate(x, p) - half_carried_rate(x, f));
     E_x_.middleRows<3>(i) = -turn * p0.middleRows<3>(i) - half * impulse_x_.middleRows<3>(i);
     E_x_.block(i, 0, 3, nv) += stretch * P_q.middleRows<3>(i);
+    if (last > 0) E_x_.block(i, E_x_.cols() - last, 3, last) += stretch * rates->middle.middleRows<3>(i);
     const Vector3 carried = turn * p + f;
     p1_.middleRows<3>(i) = turn * (turn * p0.middleRows<3>(i) + impulse_x_.middleRows<3>(i));
     p1_w_.middleRows<3>(i) = turn * impulse_w_.middleRows<3>(i);
@@ -240,7 +259,8 @@ void VariationalDerivatives::differentiate_balance(const Model& model, double h,
 
 bool VariationalDerivatives::compute(const Model& model, const Parameters& parameters, const State& start, double h,
                                      const VectorX& w, const VectorX& v1, const VectorX& impulse,
-                                     const MatrixX& impulse_by, const MatrixX& impulse_by_end) {
+                                     const MatrixX& impulse_by, const MatrixX& impulse_by_end,
+                                     const MomentumRates* rates) {
   const int nv = model.nv;
   at_ = start;
   forward_kinematics(model, parameters, at_, data_);
@@ -253,12 +273,13 @@ bool VariationalDerivatives::compute(const Model& model, const Parameters& param
   middle_.compute(model, parameters, w, data_);
   impulse_ = impulse;
   differentiate_impulse(model, parameters, h, w, impulse_by, impulse_by_end);
-  differentiate_balance(model, h, w);
+  differentiate_balance(model, h, w, rates);
   dw = E_w_.partialPivLu().solve(-E_x_);
   // M(q1) dv1 = dp1 - d(M v1)/dq dq1.
   p1_w_.noalias() -= end_.momentum_by_q * end_by_w_;
   p1_.noalias() += p1_w_ * dw;
   p1_.leftCols(nv).noalias() -= end_.momentum_by_q * end_by_q_;
+  if (rates != nullptr) p1_.rightCols(rates->end.cols()) -= rates->end;
   dv1 = end_.momentum_by_v.ldlt().solve(p1_);
   return dw.allFinite() && dv1.allFinite();
 }

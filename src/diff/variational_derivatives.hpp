@@ -33,29 +33,39 @@ struct KineticDerivatives {
   std::vector<Motion> V_S_;
 };
 
+// What momenta and the conservative part of the impulse change by with parameters, at constant velocities: nv x ntheta.
+struct MomentumRates {
+  MatrixX start, middle, end;  // M v0, M w, M v1
+  MatrixX impulse;             // h (dT/dq - gravity + its compensation) at q_m
+};
+
 class VariationalDerivatives {
  public:
   explicit VariationalDerivatives(const Model& model);
 
   // What the rule was solved for: `impulse` is that of forces which are not conservative, `impulse_by` (nv x columns of
-  // [q0, v0, ..]) what it changes by at constant w, `impulse_by_end` (nv x nv) by the velocity at the end. False if an
-  // equation has no derivative.
+  // [q0, v0, ..]) what it changes by at constant w, `impulse_by_end` (nv x nv) by the velocity at the end; `rates`:
+  // those of the last columns, if these are of parameters. False if an equation has no derivative.
   [[nodiscard]] bool compute(const Model& model, const Parameters& parameters, const State& start, double h,
                              const VectorX& w, const VectorX& v1, const VectorX& impulse, const MatrixX& impulse_by,
-                             const MatrixX& impulse_by_end);
+                             const MatrixX& impulse_by_end, const MomentumRates* rates = nullptr);
 
   MatrixX dw, dv1;  // nv x columns
+  // The configuration at the end by w and by q0: nv x nv.
+  const MatrixX& end_by_w() const { return end_by_w_; }
+  const MatrixX& end_by_q() const { return end_by_q_; }
 
  private:
   void add_springs(const Model& model, const Parameters& parameters, double h, VectorX& impulse);
   void differentiate_impulse(const Model& model, const Parameters& parameters, double h, const VectorX& w,
                              const MatrixX& by, const MatrixX& by_end);
-  void differentiate_balance(const Model& model, double h, const VectorX& w);
+  void differentiate_balance(const Model& model, double h, const VectorX& w, const MomentumRates* rates);
 
   Data data_;
   State at_;
   KineticDerivatives start_, middle_, end_;
   InverseDynamicsDerivatives gravity_;
+  Parameters lifted_;  // with the weights that gravity compensation leaves
   VectorX zero_, gravity_force_, impulse_;
   MatrixX by_middle_, middle_by_w_, middle_by_q_, end_by_w_, end_by_q_;
   MatrixX impulse_w_, impulse_x_, E_w_, E_x_, p1_w_, p1_;

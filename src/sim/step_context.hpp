@@ -28,6 +28,8 @@
 
 namespace touchstone {
 
+struct ContactKnots;  // sim/integrators/contact_implicit.hpp
+
 // The same; throws Error if it is null.
 ModelPtr require_model(ModelPtr model);
 
@@ -89,6 +91,8 @@ struct StepContext {
   VectorX u;        // at least nrow: what the constraints see, of the same solution
   VectorX v_next;   // nv: the velocity after the step
   VectorX impulse;  // nv: scratch
+  // Of the last step of the integrator 'contact-implicit', as its rule has them; null: Moreau's rule made it.
+  const ContactKnots* knots = nullptr;
 
   // --- meet ---
   LateContacts late;

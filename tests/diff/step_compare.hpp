@@ -14,6 +14,7 @@
 #include "diff/finite_differences.hpp"
 #include "support/random_model.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
+#include "touchstone/sim/integrators/contact_implicit.hpp"
 #include "touchstone/sim/simulator.hpp"
 
 namespace touchstone::test {
@@ -90,6 +91,7 @@ class Stepper {
       all.insert(all.end(), {events.events, events.impacts, events.fallbacks, s.constraints.count()});
       return;
     }
+    if (s.options.integrator == Integrator::kContactImplicit) return add_knot_signature(s, all);
     const StepRecord record = record_step(s);
     for (int b = 0; b < record.constraints.count(); ++b) {
       const Constraint& c = record.constraints.list[static_cast<std::size_t>(b)];
@@ -129,6 +131,29 @@ class Stepper {
       all.push_back(s.pass.impulses()[r] == 0.0 ? 0 : s.pass.impulses()[r] > 0.0 ? 1 : -1);
       all.push_back(pass.bias[r] == 0.0 ? 0 : pass.bias[r] > 0.0 ? 1 : -1);
     }
+  }
+
+  // Of both contact problems of the contact-implicit rule.
+  static void add_knot_signature(const StepContext& s, std::vector<int>& all) {
+    all.push_back(s.knots != nullptr ? 1 : 0);
+    if (s.knots == nullptr) return;
+    const auto add = [&](const Survey& knot, const VectorX& lambda, const VectorX& u) {
+      for (int b = 0; b < knot.c.count(); ++b) {
+        const Constraint& c = knot.c.list[static_cast<std::size_t>(b)];
+        const int r = knot.first(b);
+        const BlockMode mode = block_mode(knot.c.blocks, b, lambda.data() + r, u.data() + r, 1e-6);
+        const bool is_apart = knot.c.position[static_cast<std::size_t>(knot.normal(b))] > 0.0;
+        all.insert(all.end(), {static_cast<int>(c.kind), c.index, c.side, static_cast<int>(mode), is_apart ? 1 : 0});
+      }
+    };
+    const ContactKnots& k = *s.knots;
+    add(k.here, k.lambda, k.target);
+    VectorX u = VectorX::Zero(k.closed.c.rows() + kMaxBlockSize);
+    constraint_velocity(s.model, k.closed.c, k.end.v, u);
+    u.head(k.closed.c.rows()) += k.closed.c.bias.head(k.closed.c.rows());
+    add(k.closed, k.lambda_end, u);
+    for (const char bounces : k.bounces) all.push_back(bounces);
+    for (const ServoMode mode : s.data.servo_mode) all.push_back(static_cast<int>(mode));
   }
 
   const Model& model_;

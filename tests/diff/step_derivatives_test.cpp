@@ -247,17 +247,12 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
   StepDerivatives d(*model);
   Simulator fresh(model);
   EXPECT_THROW(d.compute(fresh.context()), Error);
-  for (const auto& change : {+[](SimulatorOptions& o) { o.integrator = Integrator::kContactImplicit; },
-                             +[](SimulatorOptions& o) {
-                               o.constraints = ConstraintModel::kMujoco;
-                               o.solver = "raisim";
-                             }}) {
-    SimulatorOptions options;
-    change(options);
-    Simulator sim(model, options);
-    sim.step();
-    EXPECT_THROW(d.compute(sim.context()), Error);
-  }
+  SimulatorOptions options;
+  options.constraints = ConstraintModel::kMujoco;
+  options.solver = "raisim";
+  Simulator sim(model, options);
+  sim.step();
+  EXPECT_THROW(d.compute(sim.context()), Error);
 }
 
 }  // namespace

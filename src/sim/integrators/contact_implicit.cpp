@@ -17,10 +17,11 @@ namespace {
 
 constexpr int kMostIterations = 40;
 constexpr int kUndamped = 10;
-constexpr double kSolved = 1e-7;       // m: certificate of positions with which a step is accepted
-constexpr double kAgreed = 1e-11;      // m: change of the configuration in an iteration
-constexpr double kClosedAtEnd = 1e-7;  // m: gaps that are closed where a step ends
-constexpr double kNever = 1e6;         // m/s: a bias with which a row stays open
+constexpr double kSolved = 1e-7;        // m: certificate of positions with which a step is accepted
+constexpr double kAgreed = 1e-11;       // m: change of the configuration in an iteration, ..
+constexpr double kLeastAgreed = 1e-13;  // or less, where a tolerance below the usual one asks for it
+constexpr double kClosedAtEnd = 1e-7;   // m: gaps that are closed where a step ends
+constexpr double kNever = 1e6;          // m/s: a bias with which a row stays open
 
 // Zero, with room to spare, so that a few more rows than ever before do not allocate each time.
 void clear(VectorX& v, int size) {
@@ -30,18 +31,11 @@ void clear(VectorX& v, int size) {
 
 }  // namespace
 
-struct ContactImplicit::Work {
-  explicit Work(const StepContext& s) : context(&s), start(s.state), end(s.state), here(s), ahead(s), solver(s) {}
+struct ContactImplicit::Work : ContactKnots {
+  explicit Work(const StepContext& s) : ContactKnots(s), context(&s), solver(s) {}
 
   const StepContext* context;
-  State start, end;  // with v+; with v1-
-  Survey here, ahead;
   EventSolver solver;
-  std::vector<char> bounces;   // by block of `here`
-  VectorX w;                   // moves the configuration
-  VectorX change;              // v+ - v
-  VectorX target;              // by row of `here`: what its law sees
-  VectorX lambda, lambda_end;  // impulses at both knots
   VectorX rows, zero, v;
   double work = 0.0;  // J: of both impulses
 };
@@ -52,6 +46,7 @@ ContactImplicit::~ContactImplicit() = default;
 void ContactImplicit::step(StepContext& s) {
   if (work_ == nullptr || work_->context != &s) work_ = std::make_unique<Work>(s);
   stage::begin(s, 0.0);
+  s.knots = nullptr;
   s.clock.start();
   const bool is_made = !stage::mocap_moves(s) && find_motion(s) && find_velocity(s);
   const bool gave_up = free_step_.given_up() > 0;
@@ -59,6 +54,7 @@ void ContactImplicit::step(StepContext& s) {
   if (is_made) {
     finish(s);
     s.report.warnings.variational_fallback = gave_up;
+    s.knots = work_.get();
     return;
   }
   fallback_.step(s);
@@ -89,11 +85,13 @@ bool ContactImplicit::find_motion(StepContext& s) {
   clear(w.target, c.rows());
   clear(w.rows, c.rows());
   double residual = 0.0;
+  const double agreed = std::clamp(1e-5 * s.options.tolerance, kLeastAgreed, kAgreed);
   for (int i = 0; i < kMostIterations; ++i) {
     if (!move(s)) return false;
     if (c.count() == 0) break;
     residual = read_rows(s);
-    if (i > 0 && residual <= kAgreed) break;
+    // Gaps that agree are enough for the usual tolerance; for a lower one friction must, too.
+    if (i > 0 && agreed == kAgreed && residual <= agreed) break;
     linearise(s);
     ++s.report.newton;
     if (!w.solver.solve(s, w.here, w.zero)) return false;
@@ -102,7 +100,7 @@ bool ContactImplicit::find_motion(StepContext& s) {
     const double share = i < kUndamped ? 1.0 : 0.5;
     w.change += share * (w.solver.change() - w.change);
     w.lambda.head(c.rows()) += share * (w.solver.impulses().head(c.rows()) - w.lambda.head(c.rows()));
-    if (way > kAgreed) continue;
+    if (way > agreed) continue;
     if (!move(s)) return false;
     residual = read_rows(s);
     break;
@@ -171,28 +169,28 @@ void ContactImplicit::linearise(StepContext& s) {
 // The impulse at the end, for what is closed there.
 bool ContactImplicit::find_velocity(StepContext& s) {
   Work& w = *work_;
-  w.end.v = s.data.v_free;
+  w.end.v = w.v_before = s.data.v_free;
   w.work = 0.0;
-  if (!w.ahead.look(s, w.end, s.h)) return false;
-  w.ahead.take_touching(s, kClosedAtEnd);
-  Constraints& c = w.ahead.c;
+  if (!w.closed.look(s, w.end, s.h)) return false;
+  w.closed.take_touching(s, kClosedAtEnd);
+  Constraints& c = w.closed.c;
   clear(w.lambda_end, c.rows());
   if (c.count() > 0) {
     for (int block = 0; block < c.count(); ++block) {
-      const int row = w.ahead.normal(block);
+      const int row = w.closed.normal(block);
       const BlockType type = c.blocks.type[at(block)];
       if (type == BlockType::kBox) {
         c.blocks.lo[at(row)] *= 0.5 * s.h;
         c.blocks.hi[at(row)] *= 0.5 * s.h;
       } else if (type == BlockType::kEquality) {
-        for (int r = w.ahead.first(block); r <= row; ++r) c.bias[r] = 0.0;
+        for (int r = w.closed.first(block); r <= row; ++r) c.bias[r] = 0.0;
       } else if (c.position[at(row)] > kClosedAtEnd) {
         c.bias[row] = kNever;
       } else {
         c.bias[row] = std::min(0.0, c.bias[row]);
       }
     }
-    if (!w.solver.solve(s, w.ahead, w.end.v)) return false;
+    if (!w.solver.solve(s, w.closed, w.end.v)) return false;
     w.lambda_end.head(c.rows()) = w.solver.impulses().head(c.rows());
     clear(w.rows, c.rows());
     w.end.v += 0.5 * w.solver.change();
@@ -215,7 +213,7 @@ bool ContactImplicit::find_velocity(StepContext& s) {
 bool ContactImplicit::adds_energy(StepContext& s) {
   constexpr double kShare = 0.05;
   const Work& w = *work_;
-  if (!w.here.c.surface_velocity.empty() || !w.ahead.c.surface_velocity.empty()) return false;
+  if (!w.here.c.surface_velocity.empty() || !w.closed.c.surface_velocity.empty()) return false;
   const double g_h = s.parameters.gravity.norm() * s.h;
   const double kinetic = s.meter.measure_all(s.model, s.parameters, s.state).kinetic;
   return w.work > kShare * kinetic + s.total_mass * g_h * g_h;
@@ -257,7 +255,7 @@ void ContactImplicit::finish(StepContext& s) {
   assemble_constraints(s.constraint_step(), s.constraints);
   stage::clear_impulses(s);
   w.here.add_impulses(s, w.lambda, 1.0);
-  w.ahead.add_impulses(s, w.lambda_end, 1.0);
+  w.closed.add_impulses(s, w.lambda_end, 1.0);
   s.report.constraints = s.constraints.count();
   s.report.rows = s.constraints.rows();
   stage::compute_row_velocity(s);

@@ -17,10 +17,26 @@
 #include <memory>
 
 #include "touchstone/dynamics/variational.hpp"
+#include "touchstone/sim/events/survey.hpp"
 #include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/integrators/moreau_midpoint.hpp"
 
 namespace touchstone {
+
+// Both knots of a step, as they were solved: StepContext::knots, for whoever wants to differentiate it.
+struct ContactKnots {
+  explicit ContactKnots(const StepContext& s) : start(s.state), end(s.state), here(s), ahead(s), closed(s) {}
+
+  State start, end;            // with v+; with v1
+  Survey here, ahead;          // rows at q0, the same at q1
+  Survey closed;               // rows of what is closed at q1
+  std::vector<char> bounces;   // by block of `here`: left to the second problem
+  VectorX w;                   // moves the configuration
+  VectorX v_before;            // v1-
+  VectorX change;              // v+ - v
+  VectorX target;              // by row of `here`: what its law sees
+  VectorX lambda, lambda_end;  // impulses at both knots
+};
 
 class ContactImplicit : public StepRule {
  public:
