@@ -48,13 +48,10 @@ void StepDerivatives::require_usable(const StepContext& step) {
   }
   if (!step.has_before) throw Error("derivatives are those of the last step: make one first");
   step.require_mass_matrix("the derivative of a step");
-  const Integrator integrator = step.options.integrator;
-  const bool is_event = integrator == Integrator::kEvent;
-  }
   if (step.options.stabilisation.softens_loops()) {
     throw Error("derivatives of a step are not available for loops that give way: set loop_softening=none");
   }
-  if (step.options.accuracy > 0.0 && !is_event) {
+  if (step.options.accuracy > 0.0 && step.options.integrator != Integrator::kEvent) {
     throw Error("derivatives of a step are those of steps of one size: set accuracy=0");
   }
 }
