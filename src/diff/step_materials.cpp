@@ -121,12 +121,13 @@ void StepDerivatives::add_hard_frictions(const StepContext& step, const Constrai
 void StepDerivatives::add_restitution(const StepContext& step, int shape, int column) {
   if (step.rules.contact_laws || is_soft_) return;
   const Constraints& c = step.constraints;
-  visit_contacts(step, step.constraints, contacts_, shape, [&](int block, const Contact& contact, const SideRates& rates) {
-    const int row = c.blocks.row[at(block + 1)] - 1;
-    const double e = contact.material.restitution;
-    if (!(e > 0.0) || c.recovers[at(row)] == 0 || c.bias[row] != e * c.velocity[row]) return;
-    main_.rows()(row, column) += rates.restitution * c.velocity[row];
-  });
+  visit_contacts(step, step.constraints, contacts_, shape,
+                 [&](int block, const Contact& contact, const SideRates& rates) {
+                   const int row = c.blocks.row[at(block + 1)] - 1;
+                   const double e = contact.material.restitution;
+                   if (!(e > 0.0) || c.recovers[at(row)] == 0 || c.bias[row] != e * c.velocity[row]) return;
+                   main_.rows()(row, column) += rates.restitution * c.velocity[row];
+                 });
 }
 
 // Hard contacts have a spring as the compliance R of a row, which is as 1 / k.
@@ -138,17 +139,18 @@ void StepDerivatives::add_stiffness(const StepContext& step, int shape, int colu
         model_.shapes[at(shape)].name);
   }
   const Constraints& c = step.constraints;
-  visit_contacts(step, step.constraints, contacts_, shape, [&](int block, const Contact& contact, const SideRates& rates) {
-    const int row = c.blocks.row[at(block)], size = c.blocks.size(block), normal = row + size - 1;
-    if (!step.rules.contact_laws) {
-      const double share = rates.stiffness / contact.material.stiffness;
-      if (!is_soft_) main_.rows()(normal, column) -= share * compliance_weight(step, normal);
-      return;
-    }
-    main_.law_changes().col(column).segment(row, size) +=
-        rates.stiffness * laws_.by_stiffness().segment(row, size) +
-        rates.dissipation_by_stiffness * laws_.by_dissipation().segment(row, size);
-  });
+  visit_contacts(step, step.constraints, contacts_, shape,
+                 [&](int block, const Contact& contact, const SideRates& rates) {
+                   const int row = c.blocks.row[at(block)], size = c.blocks.size(block), normal = row + size - 1;
+                   if (!step.rules.contact_laws) {
+                     const double share = rates.stiffness / contact.material.stiffness;
+                     if (!is_soft_) main_.rows()(normal, column) -= share * compliance_weight(step, normal);
+                     return;
+                   }
+                   main_.law_changes().col(column).segment(row, size) +=
+                       rates.stiffness * laws_.by_stiffness().segment(row, size) +
+                       rates.dissipation_by_stiffness * laws_.by_dissipation().segment(row, size);
+                 });
 }
 
 }  // namespace touchstone
