@@ -185,7 +185,7 @@ class StepDerivatives {
   void add_gap_rate(const StepContext& step, StabilisedKind kind, int row);
   void add_ball_limit(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);
   void add_coupling(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);
-  void set_position_rates(const StepContext& step, const Constraints& c, ImplicitBalance::ConstView J,
+  void set_position_rates(const StepContext& step, const Constraints& c, const ImplicitBalance::ConstView& J,
                           Growing<RowMatrixX>& rates);
   // step_pass.cpp
   void linearise_pass(const StepContext& step);

@@ -178,8 +178,8 @@ void StepDerivatives::add_pair(const StepContext& step, int block) {
 
 // How gaps and errors change with q: as the rows say, but for welds that are open, whose error turns with their first
 // body and is no angular velocity: e = R_T log(R_T' R_B), de = w_a x e + Jl(e)^-1 (w_b - w_a).
-void StepDerivatives::set_position_rates(const StepContext& step, const Constraints& c, ImplicitBalance::ConstView J,
-                                         Growing<RowMatrixX>& rates) {
+void StepDerivatives::set_position_rates(const StepContext& step, const Constraints& c,
+                                         const ImplicitBalance::ConstView& J, Growing<RowMatrixX>& rates) {
   Growing<RowMatrixX>::View position = rates.resize(c.rows(), model_.nv);
   position = J;
   for (int block = 0; block < c.count(); ++block) {
