@@ -82,7 +82,7 @@ def descend(measured: Array, guess: Array, iterations: int) -> tuple[Array, list
     return found, costs
 
 
-def identify(measured: Array, guess: Array, iterations: int = 12, starts: int = 6) -> tuple[Array, list[float]]:
+def identify(measured: Array, guess: Array, iterations: int = 12, starts: int = 12) -> tuple[Array, list[float]]:
     """From the guess, and again from around the best so far: where corners touch down in another order the misfit has
     kinks, at which descending ends."""
     rng = np.random.default_rng(0)
