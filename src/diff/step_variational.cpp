@@ -37,6 +37,9 @@ void StepDerivatives::require_variational(const StepContext& step) const {
   if (law.raisim) refuse("with RaiSim's law; use a solver of the NCP, CCP or LCP");
   const bool gives_way = has_laws || law.regularised || !step.rules.is_exact;
   if (is_implicit && gives_way) refuse("with compliant laws, ccp-newton or softened constraints; use euler");
+  if (theta_.materials() > static_cast<int>(theta_.frictions.size())) {
+    refuse("by restitution, stiffness, dissipation or relaxation time; use euler or midpoint");
+  }
   if (ntheta_ > 0 && gives_way) refuse("by parameters with compliant laws or ccp-newton; use euler or midpoint");
   const bool compensated = model_.options.springs_enabled || model_.options.dampers_enabled;
   const bool by_actuators = std::any_of(model_.joints.begin(), model_.joints.end(),

@@ -253,6 +253,18 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
   Simulator sim(model, options);
   sim.step();
   EXPECT_THROW(d.compute(sim.context()), Error);
+  const ModelPtr ball = load_mjcf_string(
+      "<mujoco><worldbody><body pos='0 0 1'><freejoint/><geom type='sphere' size='0.1'/></body></worldbody></mujoco>");
+  StepParameters theta;
+  theta.restitutions = {0};
+  for (const Integrator integrator : {Integrator::kVariational, Integrator::kContactImplicit}) {
+    options = {};
+    options.integrator = integrator;
+    Simulator other(ball, options);
+    other.step();
+    EXPECT_THROW(StepDerivatives(*ball, theta).compute(other.context()), Error);
+    EXPECT_NO_THROW(StepDerivatives(*ball).compute(other.context()));
+  }
 }
 
 }  // namespace
