@@ -327,7 +327,7 @@ void StepDerivatives::form() {
   if (has_pass_) form_pass();
   const auto put = [&](int first, const MatrixX& rows) {
     A.middleRows(first, rows.rows()) = rows.leftCols(nx_);
-    B.middleRows(first, rows.rows()) = rows.middleCols(nx_, nu);
+    if (nu > 0) B.middleRows(first, rows.rows()) = rows.middleCols(nx_, nu);
     if (ntheta_ > 0) C.middleRows(first, rows.rows()) = rows.rightCols(ntheta_);
   };
   put(nv, dv_);
