@@ -225,7 +225,7 @@ void ImplicitBalance::forward(const Model& model, const Scope& scope, const Vect
   if (nrow > 0) {
     Growing<VectorX>::View seen = rows_bar_.resize(nrow, 1), impulses = lambda_bar_.resize(nrow, 1);
     seen.noalias() = rows() * direction;
-    if (first_velocity_ >= 0) seen.noalias() += J() * direction.segment(first_velocity_, J_.cols());
+    if (first_velocity_ >= 0) seen.noalias() += tests() * direction.segment(first_velocity_, J_.cols());
     if (more.size() > 0) seen += more.head(nrow);
     if (laws_ != nullptr) {
       impulses = -seen;

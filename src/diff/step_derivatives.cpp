@@ -102,6 +102,7 @@ void StepDerivatives::compute_part(const StepContext& step) {
 
 void StepDerivatives::compute_events(const StepContext& step) {
   require_usable(step);
+  require_springs(step);
   if (smoothing_ > 0.0) throw Error("smoothed derivatives are not available for the integrator 'event'");
   h_ = step.h;
   held_ = {};
@@ -120,6 +121,7 @@ void StepDerivatives::compute_events(const StepContext& step) {
 
 void StepDerivatives::linearise_part(const StepContext& step) {
   require_usable(step);
+  require_springs(step);
   has_only_matrices_ = has_knots_ = false;
   is_variational_ = step.options.integrator == Integrator::kVariational;
   if (is_variational_) require_variational(step);

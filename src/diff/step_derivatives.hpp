@@ -204,6 +204,7 @@ class StepDerivatives {
   double gain_rate(const StepContext& step, int u, int k) const;
   void add_mobility_parameters(const StepContext& step);
   // step_materials.cpp
+  void require_springs(const StepContext& step) const;
   void add_materials(const StepContext& step, int column);
   void add_friction(const StepContext& step, int shape, int column);
   void add_restitution(const StepContext& step, int shape, int column);

@@ -32,6 +32,16 @@ void visit_contacts(const StepContext& step, const Constraints& c, std::span<con
 
 }  // namespace
 
+void StepDerivatives::require_springs(const StepContext& step) const {
+  for (const int shape : theta_.stiffnesses) {
+    if (!is_rigid(step.parameters.shape_material[at(shape)])) continue;
+    throw Error(
+        "derivatives by the stiffness of the shape '{}' are not available: it is rigid; give its material a stiffness "
+        "or a modulus",
+        model_.shapes[at(shape)].name);
+  }
+}
+
 void StepDerivatives::add_materials(const StepContext& step, int column) {
   const bool has_laws = step.rules.contact_laws;
   if (!has_hessians()) add_hard_frictions(step, step.constraints, step.h, nx_ + model_.nu, main_);
@@ -132,12 +142,6 @@ void StepDerivatives::add_restitution(const StepContext& step, int shape, int co
 
 // Hard contacts have a spring as the compliance R of a row, which is as 1 / k.
 void StepDerivatives::add_stiffness(const StepContext& step, int shape, int column) {
-  if (is_rigid(step.parameters.shape_material[at(shape)])) {
-    throw Error(
-        "derivatives by the stiffness of the shape '{}' are not available: it is rigid; give its material a stiffness "
-        "or a modulus",
-        model_.shapes[at(shape)].name);
-  }
   const Constraints& c = step.constraints;
   visit_contacts(step, step.constraints, contacts_, shape,
                  [&](int block, const Contact& contact, const SideRates& rates) {

@@ -112,8 +112,7 @@ void StepDerivatives::linearise_forces(const StepContext& step) {
 void StepDerivatives::add_force_parameters(const StepContext& step) {
   if (ntheta_ == 0) return;
   int column = nx_ + model_.nu + (theta_.gravity ? 3 : 0) +
-               kInertialParameters * static_cast<int>(theta_.inertias.size()) +
-               static_cast<int>(theta_.frictions.size());
+               kInertialParameters * static_cast<int>(theta_.inertias.size()) + theta_.materials();
   for (const int u : theta_.gains) column = add_gains(step, u, column);
   for (const int i : theta_.dampings) {
     if (model_.options.dampers_enabled) main_.force()(i, column) -= step.h * end_velocity_[i];

@@ -173,7 +173,7 @@ double push_gradient(double push, double width) {
   d.compute(sim.context());
   VectorX x_bar(d.nx()), u_bar(1);
   d.vjp(VectorX::Unit(d.nx(), 2), x_bar, u_bar);
-  EXPECT_NEAR(u_bar[0], d.B(2, 0), 1e-12);
+  EXPECT_NEAR(u_bar[0], d.B(2, 0), 1e-8 * 0.01 / 2.0);  // matrices subtract from the mobility without contacts
   return d.B(2, 0);
 }
 
