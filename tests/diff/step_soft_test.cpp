@@ -78,7 +78,7 @@ TEST_P(StepSoft, AgreesWithDifferences) {
     if (HasFailure()) return;
   }
   RecordProperty("worst", std::to_string(std::max(states.worst, parameters.worst) * 1e9));
-  EXPECT_GE(blocks, 4) << blocks;
+  EXPECT_GE(blocks, 3);  // a ball on a ball has fallen off after some 150 steps
   EXPECT_GE(states.kept, states.columns / 2) << states.kept << " of " << states.columns;
   EXPECT_GE(parameters.kept, parameters.columns / 2) << parameters.kept << " of " << parameters.columns;
 }
