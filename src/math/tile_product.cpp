@@ -62,6 +62,8 @@ PaddedMatrix::View PaddedMatrix::set_zero(int rows, int cols) {
 }
 
 void TileProduct::pack(const Right& B, int column, int count) {
+  packed_count_ = 0;
+  if (B.rows == 0) return;  // it may have no data
   if (row_.size() < at(B.rows)) {
     row_.resize(2 * at(B.rows));
     packed_.resize(kColumns * row_.size());
