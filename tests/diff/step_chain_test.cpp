@@ -55,13 +55,7 @@ TEST(SubstepDerivatives, OfRandomRobots) {
   std::mt19937_64 random(31);
   Figures figures;
   for (int i = 0; i < 16; ++i) {
-    const bool is_bound = i % 2 == 1;
-    RandomModelOptions options;
-    options.bodies = is_bound ? 5 : 8;
-    options.damping = true;
-    const ModelPtr model = is_bound ? random_bound_model(random, options) : random_model(random, options);
-    State state = random_state(*model, random);
-    if (is_bound) state.v *= 0.3;
+    const auto [model, state] = random_robot(i, random);
     SimulatorOptions chosen = in_parts(2 + i % 4);
     if (i % 4 == 0) chosen.integrator = Integrator::kMoreauMidpoint;
     Stepper stepper(model, state, chosen);

@@ -226,6 +226,24 @@ void compare_column(const Stepper& stepper, const State& here, const std::vector
   EXPECT_LT(error, 1e-6) << what << "\nactual   " << actual.transpose() << "\nexpected " << expected.transpose();
 }
 
+struct RandomRobot {
+  ModelPtr model;
+  State state;
+};
+
+// The i-th of a family: free ones and, every other, smaller ones that are bound and slow.
+inline RandomRobot random_robot(int i, std::mt19937_64& random) {
+  const bool is_bound = i % 2 == 1;
+  RandomModelOptions options;
+  options.bodies = is_bound ? 5 : 8;
+  options.damping = true;
+  RandomRobot robot;
+  robot.model = is_bound ? random_bound_model(random, options) : random_model(random, options);
+  robot.state = random_state(*robot.model, random);
+  if (is_bound) robot.state.v *= 0.3;
+  return robot;
+}
+
 // Compares A and B with central differences column by column.
 // Several ways of differences: the best of them counts, for laws that bend within little allow small ones alone, which
 // have fewer digits.

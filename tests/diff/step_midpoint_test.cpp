@@ -82,13 +82,7 @@ TEST(MidpointDerivatives, OfRandomRobots) {
   std::mt19937_64 random(11);
   Figures figures;
   for (int i = 0; i < 24; ++i) {
-    const bool is_bound = i % 2 == 1;
-    RandomModelOptions options;
-    options.bodies = is_bound ? 5 : 8;
-    options.damping = true;
-    const ModelPtr model = is_bound ? random_bound_model(random, options) : random_model(random, options);
-    State state = random_state(*model, random);
-    if (is_bound) state.v *= 0.3;
+    const auto [model, state] = random_robot(i, random);
     Stepper stepper(model, state, midpoint(Stabilisation::kBaumgarte));
     if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
     compare(stepper, *model, figures, fmt::format("model {}", i), {1e-4, 1e-5});

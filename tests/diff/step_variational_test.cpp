@@ -86,13 +86,7 @@ TEST(VariationalDerivatives, OfRandomRobots) {
   std::mt19937_64 random(43);
   Figures figures;
   for (int i = 0; i < 60; ++i) {
-    const bool is_bound = i % 2 == 1;
-    RandomModelOptions options;
-    options.bodies = is_bound ? 5 : 8;
-    options.damping = true;
-    const ModelPtr model = is_bound ? random_bound_model(random, options) : random_model(random, options);
-    State state = random_state(*model, random);
-    if (is_bound) state.v *= 0.3;
+    const auto [model, state] = random_robot(i, random);
     if (has_loops(*model)) continue;
     Stepper stepper(model, state, variational());
     if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
