@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 namespace touchstone {
 
@@ -20,6 +21,24 @@ class Stopwatch {
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
+};
+
+// The same for intervals of microseconds that are measured all the time: reading the processor's counter costs a third
+// of what the system's clock costs. Its rate is measured once (0.2 ms), so that seconds are right to a thousandth.
+class QuickWatch {
+ public:
+  // Returns the seconds up to now and starts again from zero.
+  double restart() {
+    const std::int64_t now = ticks();
+    const double elapsed = static_cast<double>(now - start_) * seconds_per_tick();
+    start_ = now;
+    return elapsed;
+  }
+
+ private:
+  static std::int64_t ticks();
+  static double seconds_per_tick();
+  std::int64_t start_ = ticks();
 };
 
 // A moment that work must not go on after. Without a limit it never passes, and asking costs nothing.

@@ -85,10 +85,12 @@ double potential_energy(const Model& model, const Parameters& parameters, const 
 double potential_energy(const Model& model, const Parameters& parameters, const State& state, const Data& data) {
   double energy = potential_energy(model, parameters, state.q, data);
   if (!model.options.springs_enabled) return energy;
-  for_loop_coordinates(model, data, state.loop_memory(), [&](const LoopCoordinate& c, const LoopRow& row) {
-    const double stretch = row.value - c.spring_reference;
-    energy += 0.5 * c.stiffness * stretch * stretch;
-  });
+  for_loop_coordinates(
+      model, data, state.loop_memory(), [](const LoopCoordinate& c) { return c.stiffness != 0.0; },
+      [&](const LoopCoordinate& c, const LoopRow& row) {
+        const double stretch = row.value - c.spring_reference;
+        energy += 0.5 * c.stiffness * stretch * stretch;
+      });
   return energy;
 }
 
@@ -113,8 +115,9 @@ double kinetic_energy(const Model& model, const Parameters& parameters, const Co
     twice += parameters.tendon_armature[t] * rate * rate;
   }
   const std::span<const double> any_turn(model.reference_loop.data(), static_cast<std::size_t>(model.nloop));
-  for_loop_coordinates(model, data, any_turn,
-                       [&](const LoopCoordinate& c, const LoopRow& row) { twice += c.armature * row.rate * row.rate; });
+  for_loop_coordinates(
+      model, data, any_turn, [](const LoopCoordinate& c) { return c.armature != 0.0; },
+      [&](const LoopCoordinate& c, const LoopRow& row) { twice += c.armature * row.rate * row.rate; });
   return 0.5 * twice;
 }
 

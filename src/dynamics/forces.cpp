@@ -86,7 +86,7 @@ bool gravity_compensation(const Model& model, const Parameters& parameters, cons
     for (int b = range.begin; b < range.end; ++b) {
       const double share = parameters.body_gravity_compensation[b];
       if (share == 0.0 || model.body_kernels[b].tree < 0) continue;
-      if (!any) tau.setZero();
+      if (!any) over(data.scope.dofs, [&](int i, int n) { tau.segment(i, n).setZero(); });
       any = true;
       const Vec3 force = -share * parameters.body_inertia[b].mass * Vec3(parameters.gravity);
       const Vec3 com = data.body_com[b] + data.reference_point[model.body_kernels[b].tree];
@@ -100,30 +100,34 @@ bool gravity_compensation(const Model& model, const Parameters& parameters, cons
 void add_gravity_compensation(const Model& model, const Parameters& parameters, bool by_actuators, Data& data,
                               VectorRef tau) {
   if (!gravity_compensation(model, parameters, data, data.scratch)) return;
-  for (int i = 0; i < model.nv; ++i) {
-    if (model.joints[model.dof_joint[i]].actuator_gravity_compensation == by_actuators) tau[i] += data.scratch[i];
+  for (const IndexRange& range : data.scope.dofs) {
+    for (int i = range.begin; i < range.end; ++i) {
+      if (model.joints[model.dof_joint[i]].actuator_gravity_compensation == by_actuators) tau[i] += data.scratch[i];
+    }
   }
 }
 
 }  // namespace
 
-void passive_compensation(const Model& model, const Parameters& parameters, const Data& data, VectorRef force) {
-  if (!passive_forces_enabled(model) || !gravity_compensation(model, parameters, data, force)) {
-    force.setZero();
-    return;
+bool passive_compensation(const Model& model, const Parameters& parameters, const Data& data, VectorRef force) {
+  if (!passive_forces_enabled(model) || !gravity_compensation(model, parameters, data, force)) return false;
+  for (const IndexRange& range : data.scope.dofs) {
+    for (int i = range.begin; i < range.end; ++i) {
+      if (model.joints[model.dof_joint[i]].actuator_gravity_compensation) force[i] = 0.0;
+    }
   }
-  for (int i = 0; i < model.nv; ++i) {
-    if (model.joints[model.dof_joint[i]].actuator_gravity_compensation) force[i] = 0.0;
-  }
+  return true;
 }
 
 void compute_passive(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const ConstVectorRef& v,
                      Data& data) {
   require_size("q", q.size(), model.nq);
   require_size("v", v.size(), model.nv);
-  data.passive.setZero();
+  const double damping = model.options.dampers_enabled ? -1.0 : 0.0;
+  over(data.scope.dofs, [&](int i, int n) {
+    data.passive.segment(i, n) = damping * parameters.dof_damping.segment(i, n).cwiseProduct(v.segment(i, n));
+  });
   if (!passive_forces_enabled(model)) return;
-  if (model.options.dampers_enabled) data.passive.noalias() -= parameters.dof_damping.cwiseProduct(v);
   for (const IndexRange& range : data.scope.joints) {
     if (!model.options.springs_enabled) break;
     for (int j = range.begin; j < range.end; ++j) detail::add_joint_spring(model, parameters, q, j, data.passive);
@@ -229,7 +233,7 @@ void compute_actuation(const Model& model, const Parameters& parameters, const S
                        double h, Data& data) {
   require_size("state.activation", state.activation.size(), model.na);
   require_size("input.control", input.control.size(), model.nu);
-  data.actuation.setZero();
+  over(data.scope.dofs, [&](int i, int n) { data.actuation.segment(i, n).setZero(); });
   if (!model.options.actuation_enabled) {
     data.actuator_force.setZero();
     data.actuator_law.setZero();
@@ -253,7 +257,7 @@ void compute_actuation(const Model& model, const Parameters& parameters, const S
     }
   }
   if (passive_forces_enabled(model)) add_gravity_compensation(model, parameters, true, data, data.actuation);
-  data.actuation_unlimited = data.actuation;
+  copy_ranges(data.scope.dofs, data.actuation, data.actuation_unlimited);
   for (const IndexRange& range : data.scope.joints) {
     for (int j = range.begin; j < range.end; ++j) {
       const Joint& joint = model.joints[j];
@@ -288,7 +292,10 @@ void compute_smooth_force(const Model& model, const Parameters& parameters, cons
   compute_tendons(model, state.q, state.v, data);
   compute_passive(model, parameters, state.q, state.v, data);
   compute_actuation(model, parameters, state, input, h, data);
-  data.smooth_force.noalias() = data.passive + data.actuation + input.applied_force - data.bias;
+  over(data.scope.dofs, [&](int i, int n) {
+    data.smooth_force.segment(i, n).noalias() = data.passive.segment(i, n) + data.actuation.segment(i, n) +
+                                                input.applied_force.segment(i, n) - data.bias.segment(i, n);
+  });
   add_applied_wrenches(model, parameters, input.applied_wrench, data, data.smooth_force);
 }
 

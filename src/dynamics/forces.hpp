@@ -15,8 +15,9 @@ void compute_tendons(const Model& model, const ConstVectorRef& q, const ConstVec
 void compute_passive(const Model& model, const Parameters& parameters, const ConstVectorRef& q, const ConstVectorRef& v,
                      Data& data);
 
-// The part of data.passive that compensates gravity (nv). Needs forward_kinematics.
-void passive_compensation(const Model& model, const Parameters& parameters, const Data& data, VectorRef force);
+// The part of data.passive that compensates gravity (nv), in scope. False, and nothing of use in `force`, if there is
+// none. Needs forward_kinematics.
+bool passive_compensation(const Model& model, const Parameters& parameters, const Data& data, VectorRef force);
 
 // data.actuator_length, _velocity, _moment, _force, activation_rate and actuation. Needs forward_kinematics,
 // compute_tendons and, with gravity compensation by actuators, compute_passive. The step h matters only to actuators

@@ -30,8 +30,9 @@ SpringTerms spring_terms(SpringRule rule, double h) {
 
 void begin_joint_terms(const Model& model, const Parameters& parameters, const State& state, double h,
                        const SpringTerms& springs, Data& data) {
-  data.joint_gain.setZero();
-  if (model.options.dampers_enabled) data.joint_gain = h * parameters.dof_damping;
+  over(data.scope.dofs, [&](int i, int n) {
+    data.joint_gain.segment(i, n) = (model.options.dampers_enabled ? h : 0.0) * parameters.dof_damping.segment(i, n);
+  });
   for (const IndexRange& range : data.scope.joints) {
     for (int j = range.begin; j < range.end; ++j) {
       const double k = parameters.joint_stiffness[j];
@@ -93,7 +94,9 @@ bool compute_free_motion(const Model& model, const Parameters& parameters, const
   begin_joint_terms(model, parameters, state, h, spring_terms(springs, h), data);
   begin_tendon_terms(model, parameters, h, springs, near_limits == ServoMode::kBounded, data);
   begin_servos(model, parameters, h, near_limits, data);
-  data.passive_force = data.smooth_force - data.actuation;
+  over(data.scope.dofs, [&](int i, int n) {
+    data.passive_force.segment(i, n) = data.smooth_force.segment(i, n) - data.actuation.segment(i, n);
+  });
   return repeat_free_motion(model, state, h, data);
 }
 
@@ -118,10 +121,12 @@ bool factorize_motion(const Model& model, Data& data) {
 bool repeat_free_motion(const Model& model, const State& state, double h, Data& data) {
   sum_servo_actuation(model, data);
   const bool ok = factorize_motion(model, data);
-  data.smooth_force = data.passive_force + data.servo_actuation;
-  data.v_free = h * data.smooth_force;
+  over(data.scope.dofs, [&](int i, int n) {
+    data.smooth_force.segment(i, n) = data.passive_force.segment(i, n) + data.servo_actuation.segment(i, n);
+    data.v_free.segment(i, n) = h * data.smooth_force.segment(i, n);
+  });
   solve(model, data, data.v_free);
-  data.v_free += state.v;
+  over(data.scope.dofs, [&](int i, int n) { data.v_free.segment(i, n) += state.v.segment(i, n); });
   return ok;
 }
 
@@ -207,9 +212,11 @@ bool factorize_stiff(const Model& model, const Parameters& parameters, double ti
 
 void damper_impulse(const Model& model, const Parameters& parameters, const Data& data, const ConstVectorRef& v_next,
                     double h, VectorRef impulse, bool with_blocks) {
-  impulse.setZero();
+  const double scale = model.options.dampers_enabled ? -h : 0.0;
+  over(data.scope.dofs, [&](int i, int n) {
+    impulse.segment(i, n) = scale * parameters.dof_damping.segment(i, n).cwiseProduct(v_next.segment(i, n));
+  });
   if (!model.options.dampers_enabled) return;
-  impulse = -h * parameters.dof_damping.cwiseProduct(v_next);
   for (const int t : data.scope.tendons) {
     const double d = parameters.tendon_damping[t];
     if (d == 0.0 || (!with_blocks && data.tendon_block_gain[t] > 0.0)) continue;

@@ -1,5 +1,6 @@
 #include "touchstone/dynamics/gyroscopic.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <Eigen/LU>
@@ -56,8 +57,12 @@ void conserve_spin(const Model& model, const Parameters& parameters, const State
     if (!(h * torque.norm() > kHarmless * momentum.norm())) return;
     data.smooth_force.segment<3>(dof + 3) += I * (next_spin(I, w, h) - w) / h + torque;
   };
-  for (const int joint : model.free_joints) {
-    if (conserves_spin(model, parameters, joint)) add_to(model.joint_dof[at(joint)]);
+  const std::vector<int>& joints = model.free_joints;  // ascending
+  for (const IndexRange& range : data.scope.joints) {
+    for (auto joint = std::lower_bound(joints.begin(), joints.end(), range.begin);
+         joint != joints.end() && *joint < range.end; ++joint) {
+      if (conserves_spin(model, parameters, *joint)) add_to(model.joint_dof[at(*joint)]);
+    }
   }
 }
 

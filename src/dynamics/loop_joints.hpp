@@ -34,15 +34,18 @@ inline double loop_stiffness(const Model& model, const LoopCoordinate& c) {
   return model.options.springs_enabled ? c.stiffness : 0.0;
 }
 
-// Calls use(coordinate, row) for all coordinates of active loop joints in scope.
-template <typename Use>
-void for_loop_coordinates(const Model& model, const Data& data, std::span<const double> memory, const Use& use) {
+// Calls use(coordinate, row) for the coordinates of active loop joints in scope of which wanted(coordinate) holds.
+template <typename Wanted, typename Use>
+void for_loop_coordinates(const Model& model, const Data& data, std::span<const double> memory, const Wanted& wanted,
+                          const Use& use) {
   for (const int j : data.scope.loop_joints) {
     const LoopJoint& joint = model.loop_joints[at(j)];
-    if (!joint.active || joint.coordinates.empty()) continue;
+    if (!joint.active || std::none_of(joint.coordinates.begin(), joint.coordinates.end(), wanted)) continue;
     LoopRow rows[kMostLoopCoordinates];
     loop_coordinates(model, data, memory, j, rows);
-    for (std::size_t k = 0; k < joint.coordinates.size(); ++k) use(joint.coordinates[k], rows[k]);
+    for (std::size_t k = 0; k < joint.coordinates.size(); ++k) {
+      if (wanted(joint.coordinates[k])) use(joint.coordinates[k], rows[k]);
+    }
   }
 }
 

@@ -31,7 +31,8 @@ Scope::Scope(const Model& model)
       actuator_tree_(first_trees(model, model.actuators)),
       equality_tree_(first_trees(model, model.equalities)),
       loop_joint_tree_(first_trees(model, model.loop_joints)) {
-  for (std::vector<IndexRange>* ranges : {&bodies, &joints, &dofs, &resting_dofs}) ranges->reserve(at(model.ntree + 1));
+  for (std::vector<IndexRange>* ranges : {&bodies, &joints, &dofs, &coordinates, &resting_dofs})
+    ranges->reserve(at(model.ntree + 1));
   bodies.reserve(at(model.nbody));
   for (std::vector<int>* list : {&tendons, &actuators, &equalities}) list->reserve(at(model.nu + model.ntendon));
   equalities.reserve(model.equalities.size());
@@ -50,13 +51,17 @@ void Scope::set_whole(const Model& model) {
 }
 
 void Scope::select(const Model& model) {
-  for (std::vector<IndexRange>* ranges : {&bodies, &joints, &dofs, &resting_dofs}) ranges->clear();
+  for (std::vector<IndexRange>* ranges : {&bodies, &joints, &dofs, &coordinates, &resting_dofs}) ranges->clear();
   for (int b = 1; b < model.nbody; ++b) {
     const int tree = model.body_kernels[at(b)].tree;
     if (tree < 0 || has_tree(tree)) extend(bodies, b);
   }
   for (int j = 0; j < model.njoint; ++j) {
     if (has_tree(model.dof_tree[at(model.joint_dof[at(j)])])) extend(joints, j);
+  }
+  for (const IndexRange& range : joints) {
+    const int end = range.end < model.njoint ? model.joint_q[at(range.end)] : model.nq;
+    coordinates.push_back({model.joint_q[at(range.begin)], end});
   }
   for (int i = 0; i < model.nv; ++i) extend(has_tree(model.dof_tree[at(i)]) ? dofs : resting_dofs, i);
   const auto list_elements = [&](const std::vector<int>& trees, std::vector<int>& list) {

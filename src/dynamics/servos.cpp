@@ -245,7 +245,7 @@ ServoBlock find_block(const Model& model, const Data& data, int u) {
 }  // namespace
 
 void sum_servo_actuation(const Model& model, Data& data) {
-  data.servo_actuation = data.actuation;
+  copy_ranges(data.scope.dofs, data.actuation, data.servo_actuation);
   // The limit of a joint was applied to forces of the start; what is not explicit keeps it by itself.
   for (const int u : data.scope.actuators) {
     if (data.servo_mode[at(u)] == ServoMode::kExplicit) continue;
@@ -353,7 +353,7 @@ bool bound_exceeding_servos(const Model& model, const ConstVectorRef& v, const C
 
 void actuator_impulse(const Model& model, const Data& data, const ConstVectorRef& v, const ConstVectorRef& v_next,
                       double h, VectorRef impulse) {
-  impulse = h * data.servo_actuation;
+  over(data.scope.dofs, [&](int i, int n) { impulse.segment(i, n) = h * data.servo_actuation.segment(i, n); });
   for (const int u : data.scope.actuators) {
     if (data.servo_mode[at(u)] != ServoMode::kImplicit) continue;
     const double change = change_of_rate(model, data, u, v, v_next);

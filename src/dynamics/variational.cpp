@@ -195,6 +195,8 @@ bool VariationalStep::evaluate(const Step& step) {
 
   v_end_ = state.v;
   if (!explicit_dampers) v_end_ = 2.0 * w_ - state.v;
+  impulse_.setZero();  // both are computed in scope alone
+  scratch_.setZero();
   damper_impulse(model, parameters, data, v_end_, h, impulse_, false);
   actuator_impulse(model, data, state.v, v_end_, h, scratch_);
   impulse_ += scratch_ + applied_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 namespace touchstone {
 
@@ -66,10 +68,42 @@ void add_full_rows(const double* a, int n, const double* x, double* y) {
   store_lanes(total, y);
 }
 
+// y += the product of full rows of blocks of three with x, `blocks` of them, one after another; they share what is read
+// of x. May read kPadding numbers beyond the last.
+template <int blocks>
+void add_full_rows_3(const double* panel, int n, const double* x, double* y) {
+  Lanes even[blocks], odd[blocks];  // two chains of additions for each
+  for (int b = 0; b < blocks; ++b) even[b] = odd[b] = Lanes{};
+  const std::ptrdiff_t next = 3 * static_cast<std::ptrdiff_t>(n);
+  int c = 0;
+  for (; c + 2 <= n; c += 2, panel += 6) {
+    const Lanes first = broadcast(x[c]), second = broadcast(x[c + 1]);
+    for (int b = 0; b < blocks; ++b) {
+      even[b] += load_lanes(panel + b * next) * first;
+      odd[b] += load_lanes(panel + b * next + 3) * second;
+    }
+  }
+  const Lanes last = broadcast(c < n ? x[c] : 0.0);
+  if (c == n) panel -= 3;  // nothing is left: anything will do
+  for (int b = 0; b < blocks; ++b) {
+    const Lanes sum = even[b] + odd[b] + load_lanes(panel + b * next) * last;
+    for (int r = 0; r < 3; ++r) y[3 * b + r] += sum[r];
+  }
+}
+
+// How many block rows from i on have three rows and all columns, at most kTogether.
+int count_full_rows_3(const BlockSparseMatrix& M, int i) {
+  int count = 0;
+  while (count < kTogether && i + count < M.block_rows() && M.row_size(i + count) == 3 &&
+         M.start[i + count + 1] - M.start[i + count] == M.block_cols())
+    ++count;
+  return count;
+}
+
 }  // namespace
 
 void BlockSparseMatrix::multiply_add(const double* x, double* y) const {
-  if (all_3x3) {
+  if (all_3x3 && static_cast<std::int64_t>(entries()) < static_cast<std::int64_t>(block_rows()) * block_cols()) {
     for (int i = 0; i < block_rows(); ++i) {
       const Lanes sum = row_product_3x3(*this, i, x, Lanes{0.0, 0.0, 0.0, 0.0});
       for (int r = 0; r < 3; ++r) y[3 * i + r] += sum[r];
@@ -81,6 +115,11 @@ void BlockSparseMatrix::multiply_add(const double* x, double* y) const {
     if (are_scalars && start[i + kTogether] - start[i] == kTogether * block_cols()) {
       add_full_rows(data(start[i]), cols(), x, y + row_begin[i]);
       i += kTogether;
+    } else if (const int count = count_full_rows_3(*this, i); count > 0) {
+      constexpr decltype(&add_full_rows_3<1>) kProducts[] = {add_full_rows_3<1>, add_full_rows_3<2>, add_full_rows_3<3>,
+                                                             add_full_rows_3<4>};
+      kProducts[count - 1](data(start[i]), cols(), x, y + row_begin[i]);
+      i += count;
     } else {
       add_row_product(i, x, y + row_begin[i]);
       ++i;

@@ -1,16 +1,39 @@
 #include "touchstone/math/dense_factor.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
 #include "touchstone/math/dense_kernels.hpp"
+#include "touchstone/math/padded_kernels.hpp"
 
 namespace touchstone {
+namespace {
+
+// DenseFactor::solve, on a copy of x that has room behind it.
+void solve_padded(const double* F, int leading, int n, int pivots, const int* exchange, const double* inverse,
+                  double* x) {
+  alignas(32) double y[padded::kMostRows + padded::kRoom];
+  std::copy_n(x, n, y);
+  std::fill_n(y + n, padded::kRoom, 0.0);
+  padded::solve_lower(F, leading, n, 0, pivots, inverse, y);
+  if (pivots < n) {
+    double* rest = y + pivots;
+    for (int k = 0; k < n - pivots; ++k) std::swap(rest[k], rest[exchange[k]]);
+    padded::solve_lower(F, leading, n, pivots, n, nullptr, y);
+    solve_upper(F, leading, n, pivots, inverse, y);
+  }
+  padded::solve_transposed(F, leading, n, pivots, inverse, y);
+  std::copy_n(y, n, x);
+}
+
+}  // namespace
+
 void DenseFactor::resize(int n) {
   n_ = n;
-  leading_ = (n + 3) / 4 * 4;
+  leading_ = padded::leading_of(n);
   pivots_ = 0;
   const std::size_t size = at(n) * at(leading_);
   if (values_.size() < size) values_.resize(size);
@@ -18,10 +41,13 @@ void DenseFactor::resize(int n) {
     exchange_.resize(at(n));
     inverse_.resize(at(n));
   }
+  for (int c = 0; c < n; ++c) std::fill(column(c) + n, column(c) + leading_, 0.0);
 }
 
 bool DenseFactor::eliminate(int pivots) {
-  if (!partial_cholesky(values_.data(), leading_, n_, pivots)) return false;
+  const bool done = n_ <= padded::kMostRows ? padded::eliminate(values_.data(), leading_, n_, pivots, inverse_.data())
+                                            : partial_cholesky(values_.data(), leading_, n_, pivots);
+  if (!done) return false;
   pivots_ = pivots;
   for (int c = pivots; c < n_; ++c) {
     for (int r = c + 1; r < n_; ++r) column(r)[c] = column(c)[r];
@@ -31,6 +57,9 @@ bool DenseFactor::eliminate(int pivots) {
 
 bool DenseFactor::factorize() {
   const int rest = n_ - pivots_;
+  if (n_ <= padded::kMostRows) {
+    return padded::factorize(column(pivots_) + pivots_, leading_, rest, exchange_.data(), inverse_.data() + pivots_);
+  }
   if (rest > 0 && !partial_lu(column(pivots_) + pivots_, leading_, rest, rest, exchange_.data())) return false;
   for (int k = 0; k < n_; ++k) inverse_[at(k)] = 1.0 / column(k)[k];
   return true;
@@ -38,6 +67,7 @@ bool DenseFactor::factorize() {
 
 void DenseFactor::solve(double* x) const {
   const double* F = values_.data();
+  if (n_ <= padded::kMostRows) return solve_padded(F, leading_, n_, pivots_, exchange_.data(), inverse_.data(), x);
   solve_lower(F, leading_, n_, 0, pivots_, inverse_.data(), x);
   double* rest = x + pivots_;
   for (int k = 0; k < n_ - pivots_; ++k) std::swap(rest[k], rest[exchange_[at(k)]]);

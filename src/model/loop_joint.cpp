@@ -139,20 +139,24 @@ struct Geometry {
     return {dot(a(i), b(j)),    {}, gradient,
             dot(gradient, w()), {}, cross(cross(f.w_b, b(j)), a(i)) + cross(b(j), cross(f.w_a, a(i)))};
   }
-  // q' = w q / 2: the vector part has the rate (scalar w + w x vector) / 2.
-  LoopRow turn(int k) const {
-    Quaternion q(Matrix3(f.X_WA.R.eigen().transpose() * f.X_WB.R.eigen()));
+  // From frame a to frame b.
+  Quaternion rotation() const { return Quaternion(Matrix3(f.X_WA.R.eigen().transpose() * f.X_WB.R.eigen())); }
+  // q' = w q / 2: the vector part has the rate (scalar w + w x vector) / 2. All three at once: they share q.
+  void turn(LoopRow* rows) const {
+    Quaternion q = rotation();
     if (q.w() < 0.0) q.coeffs() = -q.coeffs();
     const Vec3 vector = f.X_WA.R * Vec3(Vector3(q.vec()));
     const double scalar_rate = -0.5 * dot(w(), vector);
     const Vec3 vector_rate = cross(f.w_a, vector) + 0.5 * (q.w() * w() + cross(w(), vector));
-    const Vec3 angular = q.w() * a(k) + cross(vector, a(k)), axis_rate = cross(f.w_a, a(k));
-    return {2.0 * q.vec()[k],
-            {},
-            angular,
-            dot(angular, w()),
-            {},
-            scalar_rate * a(k) + q.w() * axis_rate + cross(vector_rate, a(k)) + cross(vector, axis_rate)};
+    for (int k = 0; k < 3; ++k) {
+      const Vec3 angular = q.w() * a(k) + cross(vector, a(k)), axis_rate = cross(f.w_a, a(k));
+      rows[k] = {2.0 * q.vec()[k],
+                 {},
+                 angular,
+                 dot(angular, w()),
+                 {},
+                 scalar_rate * a(k) + q.w() * axis_rate + cross(vector_rate, a(k)) + cross(vector, axis_rate)};
+    }
   }
   // With c the cosine of the angle between the z axes, the vector part of the shortest rotation is
   // (-y, x) / sqrt(2 (1 + c)), (x, y) the components of z of b.
@@ -171,12 +175,13 @@ struct Geometry {
     const Vec3 n_rate = length > 0.0 ? (d_rate - n * dot(n, d_rate)) * (1.0 / length) : Vec3();
     return {length, n, {}, dot(n, f.v), n_rate, {}};
   }
-  LoopRow spin(int k) const {
-    const Quaternion q(Matrix3(f.X_WA.R.eigen().transpose() * f.X_WB.R.eigen()));
-    return {so3_log(q.normalized())[k], {}, b(k), dot(b(k), w()), {}, cross(f.w_b, b(k))};
+  void spin(LoopRow* rows) const {
+    const Vector3 turned = so3_log(rotation().normalized());
+    for (int k = 0; k < 3; ++k) rows[k] = {turned[k], {}, b(k), dot(b(k), w()), {}, cross(f.w_b, b(k))};
   }
 };
 
+// A measure that is known by itself.
 LoopRow measure(const LoopJoint& joint, const LoopFrames& frames, LoopMeasure what, double angle) {
   const Geometry g{frames};
   const int k = static_cast<int>(what);
@@ -185,10 +190,6 @@ LoopRow measure(const LoopJoint& joint, const LoopFrames& frames, LoopMeasure wh
     case kY:
     case kZ:
       return g.along(k);
-    case kTurnX:
-    case kTurnY:
-    case kTurnZ:
-      return g.turn(k - static_cast<int>(kTurnX));
     case kTiltX:
     case kTiltY:
       return g.tilt(k - static_cast<int>(kTiltX));
@@ -208,10 +209,6 @@ LoopRow measure(const LoopJoint& joint, const LoopFrames& frames, LoopMeasure wh
     }
     case kEuler3:
       return angle_of(-1.0 * g.entry(2, 0), g.entry(2, 2));
-    case kSpinX:
-    case kSpinY:
-    case kSpinZ:
-      return g.spin(k - static_cast<int>(kSpinX));
     case kDistance: {
       LoopRow row = g.distance();
       row.value -= joint.length;
@@ -222,11 +219,55 @@ LoopRow measure(const LoopJoint& joint, const LoopFrames& frames, LoopMeasure wh
       twist.value = angle;
       return g.along(2) - joint.pitch * twist;
     }
+    case kTurnX:
+    case kTurnY:
+    case kTurnZ:
+    case kSpinX:
+    case kSpinY:
+    case kSpinZ:
     case kNone:
       break;
   }
   return {};
 }
+
+// The first `count` measures of a list. Turns and spins stand there in threes (checked below).
+template <std::size_t size>
+void measure_list(const LoopJoint& joint, const LoopFrames& frames, const std::array<LoopMeasure, size>& list,
+                  int count, double angle, LoopRow* rows) {
+  for (int r = 0; r < count;) {
+    const LoopMeasure what = list[at(r)];
+    if (what == kTurnX || what == kSpinX) {
+      const Geometry g{frames};
+      what == kTurnX ? g.turn(rows + r) : g.spin(rows + r);
+      r += 3;
+    } else {
+      rows[r] = measure(joint, frames, what, angle);
+      ++r;
+    }
+  }
+}
+
+template <std::size_t size>
+constexpr bool comes_in_threes(const std::array<LoopMeasure, size>& list, LoopMeasure x, LoopMeasure y, LoopMeasure z) {
+  for (std::size_t i = 0; i < size; ++i) {
+    if (list[i] == x && (i + 2 >= size || list[i + 1] != y || list[i + 2] != z)) return false;
+    if (list[i] == y && (i == 0 || list[i - 1] != x)) return false;
+    if (list[i] == z && (i == 0 || list[i - 1] != y)) return false;
+  }
+  return true;
+}
+
+constexpr bool turns_come_in_threes() {
+  for (const TypeRow& row : kTypes) {
+    if (!comes_in_threes(row.held, kTurnX, kTurnY, kTurnZ) || !comes_in_threes(row.free, kTurnX, kTurnY, kTurnZ) ||
+        !comes_in_threes(row.held, kSpinX, kSpinY, kSpinZ) || !comes_in_threes(row.free, kSpinX, kSpinY, kSpinZ)) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(turns_come_in_threes(), "measure_list fills three rows of a turn or a spin at once");
 
 }  // namespace
 
@@ -273,14 +314,15 @@ bool is_rotation_row(LoopJointType type, int row) { return is_angle(row_of(type)
 
 void loop_rows(const LoopJoint& joint, const LoopFrames& frames, double angle, LoopRow* rows) {
   const TypeRow& type = row_of(joint.type);
-  for (int r = 0; r < count_of(type.held); ++r) rows[r] = measure(joint, frames, type.held[at(r)], angle);
+  measure_list(joint, frames, type.held, count_of(type.held), angle, rows);
 }
 
 void loop_coordinates(const LoopJoint& joint, const LoopFrames& frames, std::span<const double> memory,
                       LoopRow* coordinates) {
   const TypeRow& type = row_of(joint.type);
+  measure_list(joint, frames, type.free, count_of(type.free), 0.0, coordinates);
   for (int k = 0; k < count_of(type.free); ++k) {
-    LoopRow& row = coordinates[k] = measure(joint, frames, type.free[at(k)], 0.0);
+    LoopRow& row = coordinates[k];
     if (joint.type != LoopJointType::kSpherical) row.value += joint.coordinates[at(k)].reference;
     if (!is_periodic(type.free[at(k)])) continue;
     row.value = memory[at(k)] + std::remainder(row.value - memory[at(k)], 2.0 * std::numbers::pi);

@@ -43,17 +43,6 @@ double joint_length(const Model& model, const Actuator& actuator, const ConstVec
   }
 }
 
-// The deepest dof that moves both bodies, -1 if none.
-int common_dof(const Model& model, int body_a, int body_b) {
-  int a = model.body_last_dof[body_a];
-  int b = model.body_last_dof[body_b];
-  while (a != b) {
-    int& deeper = a > b ? a : b;
-    deeper = model.dof_parent[deeper];
-  }
-  return a;
-}
-
 double site_length(const Model& model, const KinematicsView& k, const Actuator& actuator, VectorRef moment) {
   const Pose X_site = site_pose(model, k, actuator.target);
   const int body = model.sites[actuator.target].body;
@@ -125,6 +114,16 @@ double loop_length(const Model& model, const KinematicsView& k, const Actuator& 
 }
 
 }  // namespace
+
+int common_dof(const Model& model, int body_a, int body_b) {
+  int a = model.body_last_dof[body_a];
+  int b = model.body_last_dof[body_b];
+  while (a != b) {
+    int& deeper = a > b ? a : b;
+    deeper = model.dof_parent[deeper];
+  }
+  return a;
+}
 
 double tendon_length(const Model& model, const Tendon& tendon, const ConstVectorRef& q) {
   double length = 0.0;

@@ -28,6 +28,9 @@ bool has_length(const Model& model, const Actuator& actuator);
 // Whether an actuator pulls at one joint with one dof.
 bool is_on_one_dof(const Model& model, const Actuator& actuator);
 
+// The deepest dof that moves both bodies, -1 if none.
+int common_dof(const Model& model, int body_a, int body_b);
+
 // Length of the actuator's transmission and its gradient by the configuration (tangent space, nv entries).
 double transmission_length(const Model& model, const KinematicsView& kinematics, const Actuator& actuator,
                            const ConstVectorRef& q, VectorRef moment);

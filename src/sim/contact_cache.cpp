@@ -8,6 +8,25 @@
 #include "touchstone/sim/constraints/kinds.hpp"
 
 namespace touchstone {
+namespace {
+
+// The smallest rotation that takes one unit vector to another. Those that point away from each other have none that
+// would mean anything: nothing turns.
+class Turn {
+ public:
+  Turn(Vec3 from, Vec3 to) : axis_(cross(from, to)), cosine_(dot(from, to)) {
+    if (cosine_ > 0.0) return;
+    axis_ = {};
+    cosine_ = 1.0;
+  }
+  Vec3 operator()(Vec3 v) const { return v * cosine_ + cross(axis_, v) + axis_ * (dot(axis_, v) / (1.0 + cosine_)); }
+
+ private:
+  Vec3 axis_;
+  double cosine_;
+};
+
+}  // namespace
 
 ContactCache::Entry ContactCache::entry_of_block(const Constraints& c, std::span<const Contact> contacts,
                                                  const VectorX& lambda, const VectorX& u, int block) {
@@ -24,6 +43,7 @@ ContactCache::Entry ContactCache::entry_of_block(const Constraints& c, std::span
     entry.velocity = motion.force;
     entry.spin = motion.torque;
     entry.position = contacts[at(constraint.index)].position;
+    entry.normal = contacts[at(constraint.index)].normal();
   } else {
     for (int r = 0; r < c.blocks.size(block); ++r) {
       (r < 3 ? entry.impulse : entry.moment).lanes[r % 3] = rows[r];
@@ -79,8 +99,10 @@ int ContactCache::recall(const Constraints& c, std::span<const Contact> contacts
     entry.taken = true;
     ++known;
     if (constraint.kind == ConstraintKind::kContact) {
-      to_rows(contacts[at(constraint.index)], {entry.impulse, entry.moment}, rows);
-      to_rows(contacts[at(constraint.index)], {entry.velocity, entry.spin}, speeds);
+      const Contact& contact = contacts[at(constraint.index)];
+      const Turn turn(entry.normal, contact.normal());
+      to_rows(contact, {entry.impulse, entry.moment}, rows);
+      to_rows(contact, {turn(entry.velocity), turn(entry.spin)}, speeds);
     } else {
       for (int r = 0; r < c.blocks.size(block); ++r) {
         rows[r] = (r < 3 ? entry.impulse : entry.moment)[r % 3];

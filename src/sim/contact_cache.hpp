@@ -2,7 +2,8 @@
 //
 // Contacts are known by their shapes and the feature that touches, limits and the rest by what they belong to. A
 // contact with a new feature, as when a corner slides over an edge, takes the nearest impulse of its pair that no other
-// contact wants. What belongs to contacts is kept in world axes, since contact frames turn.
+// contact wants. What belongs to contacts is kept in world axes, since contact frames turn: impulses, which balance
+// gravity, stay as they are; velocities turn with the normal, or a fast slip would seem to approach or to separate.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +38,9 @@ class ContactCache {
  private:
   struct Entry {
     WarmStartKey key;
-    Vec3 impulse, moment;  // contacts: in world axes; else the first and the last three rows
-    Vec3 velocity, spin;   // u, in the same way
-    Vec3 position;         // of a contact, world
+    Vec3 impulse, moment;   // contacts: in world axes; else the first and the last three rows
+    Vec3 velocity, spin;    // u, in the same way
+    Vec3 position, normal;  // of a contact, world
     bool taken = false;
   };
   struct Kept {

@@ -20,10 +20,14 @@ bool same(const std::vector<Transform>& a, const std::vector<Transform>& b) {
 }
 
 // The centre of mass is all that kinematics has to do with inertia.
-bool same(const std::vector<BodyInertia>& a, const std::vector<BodyInertia>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const BodyInertia& x, const BodyInertia& y) {
-    return x.com.x() == y.com.x() && x.com.y() == y.com.y() && x.com.z() == y.com.z();
-  });
+bool same(std::span<const IndexRange> bodies, const std::vector<BodyInertia>& a, const std::vector<BodyInertia>& b) {
+  for (const IndexRange& range : bodies) {
+    for (int i = range.begin; i < range.end; ++i) {
+      const Vec3 &x = a[at(i)].com, &y = b[at(i)].com;
+      if (x.x() != y.x() || x.y() != y.y() || x.z() != y.z()) return false;
+    }
+  }
+  return true;
 }
 
 // What forward_kinematics fills in.
@@ -40,13 +44,17 @@ void swap_kinematics(Data& a, Data& b) {
 }  // namespace
 
 bool EnergyMeter::knows(const Parameters& parameters, const State& state) const {
-  return known_ && q_ == state.q && same(mocap_, state.mocap) && same(inertia_, parameters.body_inertia);
+  const Scope& scope = data_.scope;
+  return known_ && equal_ranges(scope.coordinates, q_, state.q) && same(mocap_, state.mocap) &&
+         same(scope.bodies, inertia_, parameters.body_inertia);
 }
 
 void EnergyMeter::remember(const Parameters& parameters, const State& state) {
-  q_ = state.q;
+  if (q_.size() != state.q.size()) q_ = state.q;
+  copy_ranges(data_.scope.coordinates, state.q, q_);
   mocap_.assign(state.mocap.begin(), state.mocap.end());
-  if (!same(inertia_, parameters.body_inertia)) {
+  const bool is_first = inertia_.size() != parameters.body_inertia.size();
+  if (is_first || !same(data_.scope.bodies, inertia_, parameters.body_inertia)) {
     inertia_.assign(parameters.body_inertia.begin(), parameters.body_inertia.end());
   }
   known_ = true;
@@ -99,7 +107,7 @@ bool EnergyMeter::lend(const Parameters& parameters, const State& state, Data& d
   if (!knows(parameters, state)) return false;
   swap_kinematics(data, data_);
   known_ = false;
-  starts_there_ = knows_end_ && v_end_ == state.v;
+  starts_there_ = knows_end_ && equal_ranges(data_.scope.dofs, v_end_, state.v);
   return true;
 }
 
@@ -117,7 +125,8 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
       at_start ? energies(model, parameters, motion.after, data_) : measure(model, parameters, motion.after);
   if (at_start) {
     end_ = end;
-    v_end_ = v_next;
+    if (v_end_.size() != v_next.size()) v_end_ = v_next;
+    copy_ranges(data_.scope.dofs, v_next, v_end_);
     knows_end_ = true;
   }
   e.kinetic_before = start.kinetic;
@@ -126,16 +135,17 @@ EnergyAccount EnergyMeter::account(const Model& model, const Parameters& paramet
   e.potential = end.potential;
 
   // The change of kinetic energy in a step is the impulse times the mean of both velocities.
-  mean_ = 0.5 * (v + v_next);
+  const std::span<const IndexRange> dofs = data.scope.dofs;
+  over(dofs, [&](int i, int n) { mean_.segment(i, n) = 0.5 * (v.segment(i, n) + v_next.segment(i, n)); });
   actuator_impulse(model, data, v, v_next, motion.h, impulse_);
-  e.actuators = impulse_.dot(mean_);
+  e.actuators = dot_ranges(dofs, impulse_, mean_);
   damper_impulse(model, parameters, data, v_next, motion.h, impulse_);
-  e.dampers = impulse_.dot(mean_);
-  impulse_ = motion.input.applied_force;
+  e.dampers = dot_ranges(dofs, impulse_, mean_);
+  copy_ranges(dofs, motion.input.applied_force, impulse_);
   add_applied_wrenches(model, parameters, motion.input.applied_wrench, data, impulse_);
-  e.applied = motion.h * impulse_.dot(mean_);
-  passive_compensation(model, parameters, data, impulse_);
-  e.actuators += motion.h * impulse_.dot(mean_);
+  e.applied = motion.h * dot_ranges(dofs, impulse_, mean_);
+  if (passive_compensation(model, parameters, data, impulse_))
+    e.actuators += motion.h * dot_ranges(dofs, impulse_, mean_);
 
   add_constraint_work(model, motion, e);
   return e;

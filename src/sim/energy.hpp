@@ -35,7 +35,7 @@ class EnergyMeter {
   void set_scope(const Scope& scope, double resting_potential) {
     data_.scope = scope;
     resting_potential_ = resting_potential;
-    knows_end_ = false;
+    forget();
   }
   // Forgets the state that was moved to last: its kinematics may be of another scope.
   void forget() { known_ = knows_end_ = false; }

@@ -15,6 +15,7 @@ constexpr double kMostGrowth = 5.0, kMostShrinking = 0.5;  // of the next part
 constexpr double kSameFrom = 0.9, kSameTo = 1.2;           // changes of the size that are not worth it
 constexpr double kProgress = 0.9;  // a halving that leaves more of the estimate does not count as progress
 constexpr int kMostStalls = 6;     // halvings without progress
+constexpr std::size_t kUsualParts = 64;
 
 // By how much the next part may be larger, if this one had an estimate.
 double growth(double accuracy, double error) {
@@ -32,13 +33,16 @@ double fit(double size, double left) {
 }  // namespace
 
 ErrorControl::ErrorControl(const StepContext& s)
-    : start_(s), whole_(s.state.q), half_(s.state.q), tangent_(VectorX::Zero(s.model.nv)) {}
+    : start_(s), whole_(s.state.q), half_(s.state.q), tangent_(VectorX::Zero(s.model.nv)) {
+  parts_.reserve(kUsualParts);
+}
 
 void ErrorControl::step(StepContext& s, StepRule& rule) {
   const double start = s.state.time;
   StepReport earlier;
   double done = 0.0;
   stage::begin_parts(s);
+  parts_.clear();
   spent_ = StageTimes();
   if (s.next_part <= 0.0) s.next_part = s.duration;
   while (done < s.duration) {
@@ -52,6 +56,15 @@ void ErrorControl::step(StepContext& s, StepRule& rule) {
   stage::move_mocap(s, 1.0);
   if (s.report.status != StepStatus::kDiverged) s.report.time = s.state.time = start + s.duration;
   s.report.times.add(spent_);
+}
+
+void ErrorControl::repeat(StepContext& s, StepRule& rule, const std::function<void(const StepContext&)>& look) {
+  stage::begin_parts(s);
+  for (const Part& part : parts_) {
+    if (!make(s, rule, part.size, part.end)) break;
+    look(s);
+  }
+  stage::move_mocap(s, 1.0);
 }
 
 double ErrorControl::make_part(StepContext& s, StepRule& rule, double size, double done) {
@@ -88,6 +101,8 @@ double ErrorControl::make_part(StepContext& s, StepRule& rule, double size, doub
     start_.restore(s);
   } else {
     s.report.merge_earlier(first_);
+    parts_.push_back({0.5 * size, done + 0.5 * size});
+    parts_.push_back({0.5 * size, done + size});
   }
   s.report.accuracy = account;
   s.report.warnings.accuracy_missed = account.missed > 0;

@@ -14,6 +14,9 @@
 // Cost: three solves a part, two more for each time it is halved.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/step_memory.hpp"
 
@@ -26,8 +29,13 @@ class ErrorControl {
   // One step of s.duration from s.state. Trouble is a status of s.report; after kDiverged the state is that before the
   // part that diverged.
   void step(StepContext& s, StepRule& rule);
+  // The last step once more from where it began, in the parts that were kept: `look` sees each.
+  void repeat(StepContext& s, StepRule& rule, const std::function<void(const StepContext&)>& look);
 
  private:
+  struct Part {
+    double size, end;  // s, the end from the start of the step
+  };
   // Makes a part of at most this size that begins after `done` seconds of the step. Returns its size.
   double make_part(StepContext& s, StepRule& rule, double size, double done);
   // One call of the rule, that ends after `end` seconds of the step. False: diverged.
@@ -36,11 +44,12 @@ class ErrorControl {
   double make_halves(StepContext& s, StepRule& rule, double size, double done);
   double distance(const StepContext& s, const VectorX& q0, const VectorX& q1);
 
-  StepMemory start_;      // of the part
-  StepReport first_;      // of its first half
-  VectorX whole_, half_;  // nq: after the part made as one, and after its first half
-  VectorX tangent_;       // nv
-  StageTimes spent_;      // on what is not kept
+  StepMemory start_;         // of the part
+  StepReport first_;         // of its first half
+  VectorX whole_, half_;     // nq: after the part made as one, and after its first half
+  VectorX tangent_;          // nv
+  StageTimes spent_;         // on what is not kept
+  std::vector<Part> parts_;  // of the last step
 };
 
 }  // namespace touchstone

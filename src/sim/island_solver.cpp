@@ -8,7 +8,7 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/sim/start_check.hpp"
-#include "touchstone/solvers/auto/pipeline.hpp"
+#include "touchstone/solvers/auto/auto.hpp"
 
 namespace touchstone {
 namespace {
@@ -56,6 +56,9 @@ bool give_up_recovery(Constraints& c, TreeIsland& island) {
   }
   return any;
 }
+
+// StepReport::worst of a step whose budget has ended; short enough for a string to need no memory.
+constexpr const char* kWorkEnded = "work ended";
 
 // What is left without equalities is asked for so much more accurately than the whole: its free velocity may be larger
 // than that of the whole, which tolerances are relative to.
@@ -116,7 +119,27 @@ int IslandSolver::begin(const Step& step, StepReport& report) {
     work_.back()->workspace = solver_->make_workspace();
     if (rest_options_) work_.back()->rest_workspace = solver_->make_workspace();
   }
+  share_work(step.constraints);
   return islands_.count();
+}
+
+// Before any island is solved: what one has not used is not another's, whichever thread is first.
+void IslandSolver::share_work(const Constraints& c) {
+  const auto weight = [&](int island) {
+    double rows = 0.0;
+    for (const int block : islands_[island].blocks) rows += c.blocks.size(block);
+    return rows * rows;
+  };
+  double total = 0.0;
+  for (int i = 0; i < islands_.count(); ++i) total += weight(i);
+  const double share = total > 0.0 ? 0.5 * work_left_ / total : 0.0;
+  for (int i = 0; i < islands_.count(); ++i) {
+    Work& work = *work_[at(i)];
+    work.budget = WorkBudget(std::max(kLeastWork, share * weight(i)));
+    for (SolverWorkspace* workspace : {work.workspace.get(), work.rest_workspace.get()}) {
+      if (auto* counting = dynamic_cast<AutoWorkspace*>(workspace)) counting->budget = &work.budget;
+    }
+  }
 }
 
 // Equalities first, which `elimination` has taken apart, then the solver on what they leave. False if that has no
@@ -382,13 +405,14 @@ void IslandSolver::close_loops(const Step& step, VectorX& rows, VectorX& velocit
   touchstone::solve(step.model, step.data, velocity);
 }
 
-void IslandSolver::finish(double wall_seconds, StepReport& report) const {
+void IslandSolver::finish(double wall_seconds, StepReport& report) {
   StageTimes times;
   for (int i = 0; i < islands_.count(); ++i) {
     const Work& work = *work_[at(i)];
     times.assembly += work.times.assembly;
     times.solve += work.times.solve;
     times.certify += work.times.certify;
+    work_left_ -= work.budget.spent();
     report.iterations += work.solution.iterations;
     report.largest_iterations = std::max(report.largest_iterations, work.solution.iterations);
     report.shift = std::max(report.shift, work.solution.shift);
@@ -399,7 +423,10 @@ void IslandSolver::finish(double wall_seconds, StepReport& report) const {
       report.worst = work.solution.message;
       continue;
     }
-    if (work.status != SolveStatus::kSolved) raise(StepStatus::kNotConverged, report);
+    if (work.status != SolveStatus::kSolved) {
+      raise(StepStatus::kNotConverged, report);
+      if (work.budget.ended() && report.worst.empty()) report.worst = kWorkEnded;
+    }
     if (work.residuals.natv >= report.residuals.natv && work.residuals.worst_block >= 0) {
       report.residuals.worst_block = islands_[i].blocks[at(work.residuals.worst_block)];
     }

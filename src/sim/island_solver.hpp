@@ -17,6 +17,7 @@
 #include "touchstone/sim/options.hpp"
 #include "touchstone/sim/report.hpp"
 #include "touchstone/sim/stage_clock.hpp"
+#include "touchstone/solvers/auto/work_budget.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone {
@@ -39,6 +40,16 @@ class IslandSolver {
     VectorX* u = nullptr;
     std::span<const char> left_out = {};  // nblock: 1 for blocks that keep their impulse of zero; empty: none does
   };
+  // Counted work (auto/work_budget.hpp) of all solves of one step together. A step may be solved several times: with
+  // contacts that were left out, that it meets late, with servos at their limits. Each time may take half of what is
+  // left, so that the last one has something too; islands share it by the squares of their rows, but have kLeastWork
+  // each. Only `auto` counts; other solvers end by their iterations.
+  static constexpr double kStepWork = 4e9, kLeastWork = 2e7;
+  // The budget is whole again.
+  void begin_step() { work_left_ = kStepWork; }
+  // What was counted since.
+  double work() const { return kStepWork - work_left_; }
+
   // Finds the islands. Then solve_island for each of them, in any order and thread, then finish.
   int begin(const Step& step, StepReport& report);
   // Builds, solves and certifies the problem of one island; `thread` from 0 on. Where it has no solution because
@@ -47,7 +58,7 @@ class IslandSolver {
   void solve_island(int island, int thread, const Step& step, StageClock& clock);
   void solve_island(int island, int thread, const Step& step);
   // Fills the solver's part of the report, times of assembly (the problems), solve and certify included.
-  void finish(double wall_seconds, StepReport& report) const;
+  void finish(double wall_seconds, StepReport& report);
 
   // Whether every island with equalities has a factor of them, of the last solve_island.
   bool has_loop_factors() const;
@@ -81,11 +92,13 @@ class IslandSolver {
     VectorX found;           // what the solver found, if impulses of least norm are tried instead
     CertificateWorkspace certificate;
     LawCertificateWorkspace law_certificate;
+    WorkBudget budget;
     SolveStatus status = SolveStatus::kSolved;
     Residuals residuals;
     bool conflict = false;  // recoveries were given up
     StageTimes times;
   };
+  void share_work(const Constraints& constraints);
   bool accept_start(const Step& step, const TreeIsland& island, TreeIslands::Scratch& scratch, Work& work) const;
   bool solve_without_loops(const ContactProblem& problem, Work& work) const;
   bool eliminate_loops(const Step& step, const TreeIsland& island, Work& work, StageClock& clock) const;
@@ -101,6 +114,7 @@ class IslandSolver {
   std::unique_ptr<SolverOptions> strict_options_;  // if the solver softens problems that have no solution
   std::unique_ptr<SolverOptions> rest_options_;    // if equalities may be solved for at once
   bool separate_;
+  double work_left_ = kStepWork;  // may fall below zero by one iteration of each island
   TreeIslands islands_;
   std::unique_ptr<ThreadPool> pool_;           // none for one thread
   std::vector<TreeIslands::Scratch> scratch_;  // by thread

@@ -46,15 +46,18 @@ bool LeftOut::choose(const Constraints& c, const VectorX& lambda, const VectorX&
   return any;
 }
 
-bool LeftOut::stays_open(const Model& model, const Constraints& c, const VectorX& v, VectorX& u) const {
+bool LeftOut::admit_closing(const Model& model, const Constraints& c, const VectorX& v, VectorX& u) {
+  bool all_open = true;
   for (std::size_t block = 0; block < is_left_out_.size(); ++block) {
     if (is_left_out_[block] == 0) continue;
     const int first = c.blocks.row[block], last = c.blocks.row[block + 1] - 1;
     std::copy_n(c.bias.data() + first, last - first + 1, u.data() + first);
     add_block_velocity(model, c, static_cast<int>(block), v, u.data() + first);
-    if (!(u[last] >= 0.0)) return false;
+    if (u[last] >= 0.0) continue;
+    is_left_out_[block] = 0;
+    all_open = false;
   }
-  return true;
+  return all_open;
 }
 
 }  // namespace touchstone

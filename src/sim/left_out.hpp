@@ -5,8 +5,8 @@
 //   the certificate.
 // Method: a contact or limit that had no impulse and opened in the step before, and goes on opening with the velocity
 //   of the bodies as it is, is left out. That velocity predicts more than free motion does, which lets everything fall.
-//   The velocity that comes out says whether it stays open: then zero is its impulse, exactly. Where it does not, or
-//   what is left was not solved, everything takes part.
+//   The velocity that comes out says whether it stays open: then zero is its impulse, exactly. What does not takes part
+//   in another round; after a few of them, or if what is left was not solved, everything does.
 // Cost: a walk over the rows; of what is left out one product with the velocity.
 #pragma once
 
@@ -26,8 +26,9 @@ class LeftOut {
   void clear() { is_left_out_.clear(); }
   // nblock: 1 for what is left out. Empty: nothing is.
   std::span<const char> blocks() const { return is_left_out_; }
-  // Whether all of it stays open with this velocity (nv). u gets what its rows see then.
-  bool stays_open(const Model& model, const Constraints& constraints, const VectorX& v, VectorX& u) const;
+  // Whether all of it stays open with this velocity (nv); what does not takes part from now on. u gets what its rows
+  // see then.
+  bool admit_closing(const Model& model, const Constraints& constraints, const VectorX& v, VectorX& u);
 
  private:
   std::vector<char> is_left_out_;

@@ -6,6 +6,7 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/contact/problem_parts.hpp"
 #include "touchstone/math/dense_kernels.hpp"
+#include "touchstone/math/padded_kernels.hpp"
 
 namespace touchstone {
 namespace {
@@ -66,7 +67,7 @@ bool LoopElimination::choose(const ContactProblem& problem) {
 // The lower half of G, and g as the row below it.
 void LoopElimination::fill(const ContactProblem& problem) {
   const BlockSparseMatrix& G = problem.dual.G_sparse;
-  leading_ = (rows_ + 1 + 3) / 4 * 4;
+  leading_ = padded::leading_of(rows_ + 1);
   values_.resize(std::max(values_.size(), at(rows_ + 1) * at(leading_)));
   for (int c = 0; c <= rows_; ++c) std::fill(column(c) + c, column(c) + leading_, 0.0);
   diagonal_.resize(rows_ - equal_rows_);
@@ -149,9 +150,13 @@ bool LoopElimination::begin(const ContactProblem& problem, bool least_norm) {
   if (problem.dual.form != DualData::Form::kSparse || !problem.dual.symmetric || !choose(problem)) return false;
   fill(problem);
   if (least_norm) set_proximal(problem);
-  if (!partial_cholesky(values_.data(), leading_, rows_ + 1, equal_rows_)) return false;
   inverse_.resize(std::max(inverse_.size(), at(equal_rows_)));
-  for (int k = 0; k < equal_rows_; ++k) inverse_[at(k)] = 1.0 / column(k)[k];
+  if (rows_ < padded::kMostRows) {
+    if (!padded::eliminate(values_.data(), leading_, rows_ + 1, equal_rows_, inverse_.data())) return false;
+  } else {
+    if (!partial_cholesky(values_.data(), leading_, rows_ + 1, equal_rows_)) return false;
+    for (int k = 0; k < equal_rows_; ++k) inverse_[at(k)] = 1.0 / column(k)[k];
+  }
   has_factor_ = true;
   return build_rest(problem);
 }

@@ -7,10 +7,10 @@ namespace {
 constexpr int kRounds = 8;
 
 bool find_late_contacts(StepContext& s) {
-  if (!s.v_next.allFinite() || !s.late.surprises(s.model, s.v_next, s.h, s.data)) return false;
+  if (!finite_ranges(s.data.scope.dofs, s.v_next) || !s.late.surprises(s.model, s.v_next, s.h, s.data)) return false;
   s.late_end = s.work;
   touchstone::integrate(s.model, s.data.scope.joints, s.work.q, s.v_next, s.remaining, s.late_end.q);
-  if (!s.late_end.q.allFinite()) return false;
+  if (!finite_ranges(s.data.scope.coordinates, s.late_end.q)) return false;
   s.meter.move_to(s.model, s.parameters, s.late_end);
   const std::span<const Contact> found = s.late.find(s.parameters, s.data, s.meter.kinematics(), s.contacts());
   if (found.empty()) return false;

@@ -150,7 +150,7 @@ struct StepReport {
                         // implicit ones of kEvent; of kContactImplicit: contact problems
   SolverStage stage;    // the dearest that an island needed, of solvers that have several (`auto`)
   Residuals residuals;  // the worst of all islands, field by field; with those that sleep
-  std::string worst;    // why a solver refused an island; empty otherwise
+  std::string worst;    // why a solver refused an island, or "work ended": the budget of the step; else empty
   double penetration = 0.0;        // m, the deepest contact at the start of the step, 0 if none
   double violation = 0.0;          // the largest error of limits and equalities at the start of the step, m or rad
   double shift = 0.0;              // compliance that the solver had to add; 0: the problem as assembled

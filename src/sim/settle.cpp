@@ -36,6 +36,9 @@ void update_scope(StepContext& s) {
   s.meter.set_scope(s.data.scope, whole - potential_energy(s.model, s.parameters, s.state, s.data));
   s.sleep.set_current();
   s.late.change_scope();
+  // Nobody computes theirs from now on.
+  for (VectorX* v : {&s.data.v_free, &s.v_next, &s.acceleration}) hold_resting(s, *v);
+  s.copies_whole = true;
   list_resting_contacts(s);
 }
 

@@ -105,14 +105,14 @@ void Simulator::step_in_parts(const std::function<void(const StepContext&)>* loo
 }
 
 const StepReport& Simulator::step() {
+  if (replay_ != nullptr) {
+    replay_->start.keep(*s_);
+    replay_->input = s_->input;
+    replay_->is_known = true;
+  }
   if (error_control_ != nullptr) {
     error_control_->step(*s_, *rule_);
   } else {
-    if (replay_ != nullptr) {
-      replay_->start.keep(*s_);
-      replay_->input = s_->input;
-      replay_->is_known = true;
-    }
     step_in_parts();
   }
   s_->sensors_known = false;
@@ -120,15 +120,39 @@ const StepReport& Simulator::step() {
   return s_->report;
 }
 
+namespace {
+
+// Nobody sees the reports of steps while it lives.
+class Unseen {
+ public:
+  explicit Unseen(StepContext& s) : s_(s) { s_.is_seen = false; }
+  Unseen(const Unseen&) = delete;
+  Unseen& operator=(const Unseen&) = delete;
+  ~Unseen() { s_.is_seen = true; }
+
+ private:
+  StepContext& s_;
+};
+
+}  // namespace
+
 const StepReport& Simulator::step(int count) {
-  for (int i = 0; i < count; ++i) {
+  int left = count;
+  // Steps before the last need no account of energy, which motion does not depend on; what falls asleep notes its own.
+  if (!callback_ && error_control_ == nullptr && !s_->sleep.is_enabled()) {
+    const Unseen unseen(*s_);
+    for (; left > 1; --left) {
+      if (step().status == StepStatus::kDiverged) return s_->report;
+    }
+  }
+  for (; left > 0; --left) {
     if (step().status == StepStatus::kDiverged) break;
   }
   return s_->report;
 }
 
 void Simulator::keep_starts(bool keep) {
-  const bool has_parts = s_->options.substeps > 1 && error_control_ == nullptr;
+  const bool has_parts = s_->options.substeps > 1 || error_control_ != nullptr;
   if (!keep || !has_parts) {
     replay_.reset();
   } else if (replay_ == nullptr) {
@@ -139,11 +163,11 @@ void Simulator::keep_starts(bool keep) {
 void Simulator::replay(const std::function<void(const StepContext&)>& look) {
   if (replay_ == nullptr || !replay_->is_known) {
     throw Error(
-        "there is no step of several substeps whose start is known: call keep_starts() of the simulator before the "
-        "step");
+        "there is no step of several parts whose start is known: call keep_starts() of the simulator before the step");
   }
   replay_->end = s_->state;
   replay_->report = s_->report;
+  const double next_part = s_->next_part;
   replay_->start.restore(*s_);
   std::swap(s_->input, replay_->input);  // that of the step, for the user may have changed it since
   s_->lent = {true, true, true};
@@ -156,8 +180,9 @@ void Simulator::replay(const std::function<void(const StepContext&)>& look) {
       error = std::current_exception();
     }
   };
-  step_in_parts(&careful);
+  error_control_ != nullptr ? error_control_->repeat(*s_, *rule_, careful) : step_in_parts(&careful);
   std::swap(s_->input, replay_->input);
+  s_->next_part = next_part;
   s_->state = replay_->end;
   s_->report = replay_->report;
   if (error) std::rethrow_exception(error);

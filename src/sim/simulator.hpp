@@ -60,7 +60,7 @@ class Simulator {
 
   // One step; never throws for numerical trouble. After kDiverged the state is that before the step.
   const StepReport& step();
-  // Stops early when a step diverges.
+  // Stops early when a step diverges. The account of energy is that of the last step.
   const StepReport& step(int count);
 
   // The reference configuration, a keyframe (by index or name) or a given state; contacts are forgotten.
@@ -132,13 +132,13 @@ class Simulator {
   // For the stages one by one (sim/stages.hpp). Callback and substeps are those of step() alone.
   StepContext& context();
 
-  // From now on steps of several substeps keep where they began, a copy of all that a step depends on, for `replay`;
-  // or no more. Steps of one part need none.
+  // From now on steps keep where they began, a copy of all that a step depends on, for `replay`; or no more. Steps of
+  // one part need none.
   void keep_starts(bool keep = true);
-  // Makes the last step of several substeps once more and calls `look` after each substep, for whoever needs what lies
-  // between them (diff/step_derivatives.hpp). The same bits as before, but for times in the report; the user's state
-  // and input stay, for the step has the input it had. Needs its parameters. Throws Error if there was none, or if its
-  // start was not kept.
+  // Makes the last step of several parts (substeps, or those of an accuracy) once more and calls `look` after each, for
+  // whoever needs what lies between them (diff/step_derivatives.hpp). The same bits as before, but for times in the
+  // report; the user's state and input stay, for the step has the input it had. Needs its parameters. Throws Error if
+  // there was none, or if its start was not kept.
   void replay(const std::function<void(const StepContext&)>& look);
 
  private:
@@ -149,7 +149,7 @@ class Simulator {
   std::unique_ptr<StepContext> s_;
   std::unique_ptr<StepRule> rule_;
   std::unique_ptr<ErrorControl> error_control_;  // if options ask for an accuracy
-  std::unique_ptr<StepReplay> replay_;           // if starts are kept: where the last step of several substeps began
+  std::unique_ptr<StepReplay> replay_;           // if starts are kept: where the last step began
   std::unique_ptr<Sensors> sensors_;
   std::unique_ptr<Data> readings_;  // kinematics of loop_joint; made when first asked for
   std::function<void(Simulator&)> callback_;

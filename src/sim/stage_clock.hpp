@@ -31,7 +31,7 @@ class StageClock {
   double lap() { return watch_.restart(); }
 
  private:
-  Stopwatch watch_;
+  QuickWatch watch_;
   bool is_chained_ = false;
 };
 

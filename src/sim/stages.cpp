@@ -40,7 +40,25 @@ void leave_velocity(StepContext& s) {
   } else if (n > 0 && !std::isnan(left[n])) {
     left.tail(3 * n).setConstant(std::numeric_limits<double>::quiet_NaN());
   }
-  left.head(n) = s.state.v;
+  if (s.copies_whole) {
+    left.head(n) = s.state.v;
+  } else {
+    over(s.data.scope.dofs, [&](int i, int count) { left.segment(i, count) = s.state.v.segment(i, count); });
+  }
+}
+
+// What is outside of the scope is the same in both, unless it has changed since.
+void copy_state(const StepContext& s, const State& from, State& to) {
+  if (s.copies_whole) {
+    to = from;
+    return;
+  }
+  copy_ranges(s.data.scope.coordinates, from.q, to.q);
+  copy_ranges(s.data.scope.dofs, from.v, to.v);
+  to.activation = from.activation;
+  to.time = from.time;
+  to.mocap = from.mocap;
+  to.loop_q = from.loop_q;
 }
 
 }  // namespace
@@ -77,10 +95,11 @@ void move_mocap(StepContext& s, double share) {
 void begin(StepContext& s, double ahead) {
   s.remaining = ahead > 0.0 ? (1.0 - ahead) * s.h : s.h;
   s.report = StepReport();
+  s.solver.begin_step();
   s.report.time = s.state.time;  // unless the step comes to its end
   s.contact_forces.resize(s.resting_contacts);
   s.is_resting = false;
-  s.work = s.state;
+  copy_state(s, s.state, s.work);
   find_mocap_velocity(s);
   if (ahead > 0.0) touchstone::integrate(s.model, s.data.scope.joints, s.state.q, s.state.v, ahead * s.h, s.work.q);
   s.loop_velocity = ahead > 0.0 && follows_itself(s) ? &s.state.v : nullptr;
@@ -90,8 +109,7 @@ bool free_motion(StepContext& s, SpringRule springs) {
   s.clock.start();
   s.kinematics = s.meter.lend(s.parameters, s.work, s.data) ? Kinematics::kKnown : Kinematics::kNew;
   const bool made = s.rules.free_motion(s, springs);
-  hold_resting(s, s.data.v_free);  // nobody has computed theirs
-  const bool ok = made && s.data.v_free.allFinite();
+  const bool ok = made && finite_ranges(s.data.scope.dofs, s.data.v_free);
   s.report.times.dynamics += s.clock.lap();
   if (!ok) s.report.status = StepStatus::kDiverged;
   return ok;
@@ -110,10 +128,16 @@ void detect(StepContext& s) {
 
 void clear_impulses(StepContext& s) {
   const int rows = s.constraints.rows();
-  if (s.lambda.size() < rows) s.lambda.resize(2 * rows);
-  if (s.u.size() < rows) s.u.resize(2 * rows);
-  s.lambda.setZero();
-  s.u.setConstant(std::numeric_limits<double>::quiet_NaN());
+  const auto clear = [&](VectorX& x, double value) {
+    if (x.size() < rows) {
+      x.setConstant(2 * rows, value);
+    } else {
+      x.head(std::max(rows, s.used_rows)).setConstant(value);
+    }
+  };
+  clear(s.lambda, 0.0);
+  clear(s.u, std::numeric_limits<double>::quiet_NaN());
+  s.used_rows = rows;
 }
 
 namespace {
@@ -138,6 +162,9 @@ void assemble(StepContext& s) {
 
 namespace {
 
+// Solves in which what closes after all takes part, before everything does.
+constexpr int kLeftOutRounds = 3;
+
 void solve_islands(StepContext& s) {
   const IslandSolver::Step step{s.model,          s.data, s.constraints,      s.h, s.lambda, &s.work.v,
                                 s.rules.is_exact, &s.u,   s.left_out.blocks()};
@@ -159,18 +186,19 @@ void solve(StepContext& s) {
   s.clock.start();
   s.left_out.clear();
   const bool may_leave_out = s.rules.is_exact && s.solver.may_leave_out() && !s.data.long_trees.used;
-  const bool leaves_out = may_leave_out && s.left_out.choose(s.constraints, s.lambda, s.u, s.h);
+  bool leaves_out = may_leave_out && s.left_out.choose(s.constraints, s.lambda, s.u, s.h);
   if (s.constraints.count() > 0) solve_islands(s);
   s.rules.advance_velocity(s);
-  const bool has_failed = s.report.status != StepStatus::kOk;
-  if (leaves_out && (has_failed || !s.left_out.stays_open(s.model, s.constraints, s.v_next, s.u))) {
-    s.left_out.clear();
+  for (int round = 1; leaves_out; ++round) {
+    const bool has_failed = s.report.status != StepStatus::kOk;
+    if (!has_failed && s.left_out.admit_closing(s.model, s.constraints, s.v_next, s.u)) break;
+    leaves_out = !has_failed && round < kLeftOutRounds;
+    if (!leaves_out) s.left_out.clear();
     s.report.forget_solve();
     if (has_failed) take_warm_start(s);
     solve_islands(s);
     s.rules.advance_velocity(s);
   }
-  hold_resting(s, s.v_next);
   s.report.times.solve += s.clock.lap();
 }
 
@@ -215,7 +243,7 @@ namespace {
 // Energy of what is to be moved, with the new velocity; `placed` has its kinematics.
 void note_energy(StepContext& s, Data* placed) {
   s.report.recovered = true;
-  if (!s.options.watch.energy) return;
+  if (!s.watches_energy()) return;
   s.work.v = s.v_next;
   const Energies energies = placed != nullptr ? s.meter.energies(s.model, s.parameters, s.work, *placed)
                                               : s.meter.measure(s.model, s.parameters, s.work);
@@ -249,14 +277,16 @@ void close_loops(StepContext& s, bool moved) {
   s.report.loop_error = result.error;
   s.report.warnings.recovery_conflict = s.report.warnings.recovery_conflict || !result.closed;
   // What sleeps is placed by those who keep it.
-  if (is_whole && s.at_start() && s.options.watch.energy) s.meter.adopt(s.parameters, s.work, data);
+  if (is_whole && s.at_start() && s.watches_energy()) s.meter.adopt(s.parameters, s.work, data);
 }
 
 }  // namespace
 
 void recover(StepContext& s) {
   if (s.constraints.count() == 0) s.recovery_reach = 0.0;
-  if (s.constraints.count() == 0 || !s.work.q.allFinite() || !s.v_next.allFinite()) return;
+  const Scope& scope = s.data.scope;
+  if (s.constraints.count() == 0) return;
+  if (!finite_ranges(scope.coordinates, s.work.q) || !finite_ranges(scope.dofs, s.v_next)) return;
   compute_row_velocity(s);
   const StabilisationOptions& options = s.options.stabilisation;
   if (!options.any_passes() || !s.rules.is_exact) return;
@@ -285,16 +315,22 @@ void recover(StepContext& s) {
 namespace {
 
 // Numbers that grow from step to step are no motion long before they are infinite. Not true of a NaN.
-bool is_bounded(const VectorX& x) { return (x.array().abs() <= kLargestState).all(); }
+bool is_bounded(std::span<const IndexRange> ranges, const VectorX& x) {
+  return std::all_of(ranges.begin(), ranges.end(), [&](const IndexRange& range) {
+    return (x.segment(range.begin, range.end - range.begin).array().abs() <= kLargestState).all();
+  });
+}
 
 }  // namespace
 
 void finish_motion(StepContext& s) {
-  if (!is_bounded(s.work.q) || !is_bounded(s.v_next) || s.report.status == StepStatus::kDiverged) {
+  const Scope& scope = s.data.scope;
+  const bool bounded = is_bounded(scope.coordinates, s.work.q) && is_bounded(scope.dofs, s.v_next);
+  if (!bounded || s.report.status == StepStatus::kDiverged) {
     s.report.status = StepStatus::kDiverged;
     return;
   }
-  s.work.v = s.v_next;
+  copy_ranges(scope.dofs, s.v_next, s.work.v);
   for (const int u : s.data.scope.actuators) {
     const int k = s.model.activation_index[at(u)];
     if (k < 0) continue;
@@ -303,12 +339,12 @@ void finish_motion(StepContext& s) {
   }
   remember_loop_joints(s.model, s.data, s.work);
   s.work.time = s.state.time + s.h;
-  s.before = s.state;
+  copy_state(s, s.state, s.before);
   s.has_before = true;
-  s.state = s.work;
+  copy_state(s, s.work, s.state);
   leave_velocity(s);
+  s.copies_whole = false;
   s.rules.read_forces(s);
-  hold_resting(s, s.acceleration);
 }
 
 ContactForce contact_force(const StepContext& s, const Contact& contact, int block) {
@@ -359,7 +395,7 @@ void account(StepContext& s) {
   s.clock.start();
   const std::span<const Contact> contacts = s.contacts();
   StepReport& report = s.report;
-  const bool is_watched = s.options.watch.energy && report.status != StepStatus::kDiverged;
+  const bool is_watched = s.watches_energy() && report.status != StepStatus::kDiverged;
   if (is_watched && s.at_start()) {  // this kinematics is the next step's
     s.meter.move_to(s.model, s.parameters, s.state);
     report.times.dynamics += s.clock.lap();

@@ -107,6 +107,7 @@ void StepContext::forget() {
     meter.set_scope(data.scope, 0.0);
   }
   is_resting = false;
+  copies_whole = true;
   // A state that was put together may be deep in violations.
   const bool recovers = rules.is_exact && options.stabilisation.any_passes();
   since_pass = std::max(h, 0.5 * options.stabilisation.time_constant);

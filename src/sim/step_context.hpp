@@ -43,6 +43,8 @@ struct StepContext {
   const ConstraintRules& rules;
   const double duration;  // s, of a step
   double h;               // s, of the part of it that is made: a substep, or what the accuracy asks for
+  bool is_seen = true;    // somebody can read the report of the step at hand
+  bool watches_energy() const { return options.watch.energy && is_seen; }
 
   // --- the user's ---
   Parameters parameters;
@@ -63,8 +65,9 @@ struct StepContext {
   StageTimes settle_times;    // of trials
 
   // --- begin ---
-  State work;              // where forces are evaluated, and in the end the new state
-  double remaining = 0.0;  // s: how long the new velocity acts on the configuration of `work`
+  bool copies_whole = true;  // the state may have changed outside of the scope since it was copied last
+  State work;                // where forces are evaluated, and in the end the new state
+  double remaining = 0.0;    // s: how long the new velocity acts on the configuration of `work`
   StepReport report;
   StageClock clock;
   // nv: loops hold for the mean of this velocity and the next (rules with a midpoint); null: for the next alone.
@@ -87,10 +90,11 @@ struct StepContext {
   // --- solve ---
   IslandSolver solver;
   LeftOut left_out;
-  VectorX lambda;   // at least nrow: impulses
-  VectorX u;        // at least nrow: what the constraints see, of the same solution
-  VectorX v_next;   // nv: the velocity after the step
-  VectorX impulse;  // nv: scratch
+  VectorX lambda;     // at least nrow: impulses
+  VectorX u;          // at least nrow: what the constraints see, of the same solution
+  int used_rows = 0;  // of both; beyond, impulses are zero
+  VectorX v_next;     // nv: the velocity after the step
+  VectorX impulse;    // nv: scratch
   // Of the last step of the integrator 'contact-implicit', as its rule has them; null: Moreau's rule made it.
   const ContactKnots* knots = nullptr;
 

@@ -46,6 +46,7 @@ void StepMemory::restore(StepContext& s) const {
   s.sleep.take(sleep);
   s.actuator_force = s.data.actuator_force = actuator_force;
   s.left_velocity = left_velocity;
+  s.copies_whole = true;
   s.is_resting = false;
 }
 

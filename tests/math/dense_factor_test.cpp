@@ -26,11 +26,11 @@ void fill(const MatrixX& M, bool lower, DenseFactor& factor) {
 // Sizes around the tiles of the kernels.
 TEST(DenseFactor, SolvesWithAndWithoutASymmetricPart) {
   std::mt19937 random(5);
-  for (const int n : {1, 2, 3, 4, 5, 7, 30, 48, 49, 96, 97, 150}) {
+  for (const int n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 30, 31, 48, 49, 95, 96, 97, 150}) {
     const MatrixX root = random_matrix(n, random);
     const MatrixX symmetric = root * root.transpose() + MatrixX::Identity(n, n);
     const VectorX b = VectorX::LinSpaced(n, -1.0, 2.0);
-    for (const int pivots : {0, n / 2, n}) {
+    for (const int pivots : {0, 1, n / 2, n - 1, n}) {
       MatrixX M = symmetric, extra = MatrixX::Zero(n, n);
       extra.bottomRightCorner(n - pivots, n - pivots) = random_matrix(n - pivots, random);
       M += extra;

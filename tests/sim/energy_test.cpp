@@ -47,6 +47,22 @@ TEST(Energy, OfABallThatFallsAndStops) {
   EXPECT_NEAR(sum.constraints, 0.0, 1e-6);                 // and rest none
 }
 
+// Several steps at once are the same motion, and report the account of the last.
+TEST(Energy, OfTheLastOfSeveralSteps) {
+  const ModelPtr model = load_mjcf_string(kBall);
+  Simulator together(model, options_of(0.002)), apart(model, options_of(0.002));
+  for (const int count : {3, 1, 230, 20}) {
+    const EnergyAccount& e = together.step(count).energy;
+    for (int i = 0; i < count; ++i) apart.step();
+    const EnergyAccount& expected = apart.report().energy;
+    EXPECT_EQ(together.state().q, apart.state().q);
+    EXPECT_EQ(together.state().v, apart.state().v);
+    EXPECT_NEAR(e.before(), expected.before(), 1e-12);
+    EXPECT_NEAR(e.total(), expected.total(), 1e-12);
+    EXPECT_NEAR(e.error(), expected.error(), 1e-12);
+  }
+}
+
 TEST(Energy, WorkOfForcesAndMotors) {
   const ModelPtr model = load_mjcf_string(
       "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0' "

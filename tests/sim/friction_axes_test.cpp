@@ -210,5 +210,59 @@ TEST(FrictionAxes, ImpulsesOutliveAJumpOfTheFrame) {
   EXPECT_LT((recalled_velocity - 0.1 * expected).norm(), 1e-5) << recalled_velocity.transpose();
 }
 
+// A body that tips turns its contact with it. What slid along the surface slides along it still, and does not approach
+// it; impulses, which balance weights, stay where they were in the world.
+TEST(FrictionAxes, KnownVelocitiesTurnWithTheNormal) {
+  std::mt19937 draw(3);
+  std::normal_distribution<double> normal;
+  const auto random_unit = [&] {
+    const Vector3 v(normal(draw), normal(draw), normal(draw));
+    return Vec3(v.normalized());
+  };
+  for (int trial = 0; trial < 100; ++trial) {
+    Contact before;
+    before.shape_a = 0;
+    before.shape_b = 1;
+    const Vec3 n = random_unit(), other = n + random_unit() * 0.2;
+    before.frame = contact_frame(n);
+    Contact after = before;
+    after.frame = contact_frame(other * (1.0 / std::sqrt(dot(other, other))));
+    Constraints constraints;
+    constraints.list.push_back({.kind = ConstraintKind::kContact});
+    constraints.blocks.add_coulomb(before.material.friction.data(), 2);
+    VectorX impulse = VectorX::Zero(3), slip(3), recalled(3), known(3);
+    impulse << normal(draw), normal(draw), 1.0;
+    slip << normal(draw), normal(draw), 0.0;
+    ContactCache cache;
+    cache.store(constraints, {&before, 1}, impulse, slip);
+    ASSERT_EQ(cache.recall(constraints, {&after, 1}, recalled, known), 1);
+    EXPECT_LT(std::abs(known[2]), 1e-14);
+    EXPECT_LT(std::abs(known.norm() - slip.norm()), 1e-14);
+    EXPECT_LT((after.frame.eigen() * recalled - before.frame.eigen() * impulse).norm(), 1e-14);
+    // No more than the normal turns.
+    const double way = (after.frame.eigen() * known - before.frame.eigen() * slip).norm();
+    EXPECT_LE(way, (after.frame.c2.eigen() - before.frame.c2.eigen()).norm() * slip.norm() + 1e-14);
+  }
+}
+
+// Where the normal turns round, nothing says how the rest would.
+TEST(FrictionAxes, KnownVelocitiesStayWhereTheNormalTurnsRound) {
+  Contact before;
+  before.shape_a = 0;
+  before.shape_b = 1;
+  Contact after = before;
+  before.frame = contact_frame(Vec3(0, 0, 1));
+  after.frame = contact_frame(Vec3(0, 0, -1));
+  Constraints constraints;
+  constraints.list.push_back({.kind = ConstraintKind::kContact});
+  constraints.blocks.add_coulomb(before.material.friction.data(), 2);
+  VectorX impulse = VectorX::Ones(3), velocity(3), recalled(3), known(3);
+  velocity << 1.0, 2.0, 3.0;
+  ContactCache cache;
+  cache.store(constraints, {&before, 1}, impulse, velocity);
+  ASSERT_EQ(cache.recall(constraints, {&after, 1}, recalled, known), 1);
+  EXPECT_LT((after.frame.eigen() * known - before.frame.eigen() * velocity).norm(), 1e-15);
+}
+
 }  // namespace
 }  // namespace touchstone

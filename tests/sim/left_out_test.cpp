@@ -46,6 +46,30 @@ TEST(LeftOut, WhatIsStruckTakesPartAfterAll) {
   EXPECT_GT(steps_after, 0);  // and the ball was struck in time
 }
 
+// The same beside a ball that leaves the wall undisturbed: that one stays left out when the other is struck.
+TEST(LeftOut, WhatIsNotStruckStaysLeftOut) {
+  const ModelPtr model = scene_of(
+      "<geom type='box' size='.1 .3 .1' pos='-.1 0 0'/>"
+      "<body pos='.0302 0 0'><joint type='slide' axis='1 0 0'/><geom size='.03' mass='1'/></body>"
+      "<body pos='.0995 0 0'><joint type='slide' axis='1 0 0'/><geom size='.03' mass='1'/></body>"
+      "<body pos='.0302 .2 0'><joint type='slide' axis='1 0 0'/><geom size='.03' mass='1'/></body>",
+      "0 0 0");
+  Simulator sim(model);
+  State start(*model);
+  start.v << 0.01, -1.0, 0.01;
+  sim.reset(start);
+  int before = -1;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(sim.step().status, StepStatus::kOk);
+    if (sim.state().v[0] <= 0.0) break;
+    before = left_out(sim);
+  }
+  ASSERT_LE(sim.state().v[0], 0.0) << "the ball was struck in time";
+  EXPECT_EQ(before, 2);
+  EXPECT_EQ(left_out(sim), 1);
+  EXPECT_LE(sim.report().residuals.natv_relative, 1e-6);
+}
+
 // Grains that fall on a plane and on each other: the velocities of a step are those of one in which all take part,
 // which steps without a warm start are. Without friction, so that there is one solution only.
 TEST(LeftOut, DoesNotChangeTheMotion) {

@@ -632,7 +632,7 @@ ModelPtr wall(int bodies, const std::string& more = "") {
 TEST(Sleep, AllocatesNothing) {
   if (!test::AllocationGuard::available()) GTEST_SKIP() << "allocations are not counted in this build";
   Simulator sim(world(three() + box("faller", 3, 3.0)), sleepy());
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 6; ++i) {  // which islands the solver sees, and how large, depends on rounding: several rounds
     settle(sim, 3.0);
     sim.input().applied_force[0] = 1.0;  // the solver's memory for what is pushed
     settle(sim, 1.0);

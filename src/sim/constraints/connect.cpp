@@ -27,9 +27,16 @@ void ConnectLoop::add(const ConstraintStep& step, const Equality& e, ConstraintW
   writer.add_pair(rows);
   const double position[3] = {error.x(), error.y(), error.z()}, lengths[3] = {1.0, 1.0, 1.0};
   writer.end(position, lengths);
-  if (step.needs_loop_drift()) {
-    writer.set_drift(point_drift(step, rows.body_b, rows.point_b) - point_drift(step, rows.body_a, rows.point_a));
-  }
+  if (!step.needs_loop_drift()) return;
+  double values[3];
+  drift(step, e, values);
+  writer.set_drift(Vec3(values[0], values[1], values[2]));
+}
+
+void ConnectLoop::drift(const ConstraintScene& scene, const Equality& e, double* drift) {
+  const PairRows rows = rows_of(scene, e);
+  const Vec3 a = point_drift(scene, rows.body_b, rows.point_b) - point_drift(scene, rows.body_a, rows.point_a);
+  for (int r = 0; r < 3; ++r) drift[r] = a[r];
 }
 
 double ConnectLoop::weight(const Model&, const ReferenceWeights& weights, const Equality& e, int) {

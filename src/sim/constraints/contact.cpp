@@ -54,30 +54,16 @@ void add_contact(const ConstraintStep& step, const Contact& contact, int index, 
   }
 }
 
-// How the surface of a shape moves at a point, relative to its body; world axes.
-struct SurfaceMotion {
-  Vec3 linear, angular;
-};
-
-SurfaceMotion surface_motion(const ConstraintStep& step, int shape, Vec3 point) {
-  if (shape < 0) return {};  // a contact that the caller has made
-  const Vector6& velocity = step.parameters.shape_surface_velocity[at(shape)];
-  if ((velocity.array() == 0.0).all()) return {};
-  const ShapeElement& element = step.model.shapes[at(shape)];
-  const Pose& X_WB = step.data.X_WB[at(element.body)];
-  const Vec3 origin = X_WB * Vec3(element.pose.position);
-  const Vec3 linear = X_WB.R * Vec3(element.pose.rotation * velocity.head<3>()),
-             angular = X_WB.R * Vec3(element.pose.rotation * velocity.tail<3>());
-  return {linear + cross(angular, point - origin), angular};
-}
-
 // How fast moving surfaces slide and spin on each other at a contact while their bodies rest: rows t1, t2, spin.
 void set_surface_velocity(const ConstraintStep& step, const Contact& contact, int first, Constraints& c) {
-  const SurfaceMotion a = surface_motion(step, contact.shape_a, contact.position),
-                      b = surface_motion(step, contact.shape_b, contact.position);
+  const auto motion_of = [&](int shape) {
+    return surface_motion(step.model, step.data, step.parameters, shape, contact.position);
+  };
+  const SurfaceMotion a = motion_of(contact.shape_a), b = motion_of(contact.shape_b);
   const Vec3 linear = b.linear - a.linear, angular = b.angular - a.angular;
-  const double rows[3] = {dot(contact.frame.c0, linear), dot(contact.frame.c1, linear), dot(contact.frame.c2, angular)};
-  for (int k = 0; k < std::min(contact.material.dimension - 1, 3); ++k) c.set_surface_velocity(first + k, rows[k]);
+  const double rows[kSurfaceRows] = {dot(contact.frame.c0, linear), dot(contact.frame.c1, linear),
+                                     dot(contact.frame.c2, angular)};
+  for (int k = 0; k < surface_rows(contact); ++k) c.set_surface_velocity(first + k, rows[k]);
 }
 
 // A spring as a row. That of Hertz by its tangent at the deformation x of the start, where there is one, or of the
@@ -94,6 +80,19 @@ void set_spring(const ConstraintStep& step, const ContactMaterial& material, int
 }
 
 }  // namespace
+
+SurfaceMotion surface_motion(const Model& model, const Data& data, const Parameters& parameters, int shape,
+                             Vec3 point) {
+  if (shape < 0) return {};  // a contact that the caller has made
+  const Vector6& velocity = parameters.shape_surface_velocity[at(shape)];
+  if ((velocity.array() == 0.0).all()) return {};
+  const ShapeElement& element = model.shapes[at(shape)];
+  const Pose& X_WB = data.X_WB[at(element.body)];
+  const Vec3 origin = X_WB * Vec3(element.pose.position);
+  const Vec3 linear = X_WB.R * Vec3(element.pose.rotation * velocity.head<3>()),
+             angular = X_WB.R * Vec3(element.pose.rotation * velocity.tail<3>());
+  return {linear + cross(angular, point - origin), angular};
+}
 
 void ContactKind::add(const ConstraintStep& step, ConstraintWriter& writer) {
   for (std::size_t i = 0; i < step.contacts.size(); ++i) {

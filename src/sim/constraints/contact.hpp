@@ -2,6 +2,8 @@
 // normal last; Constraint::index is that of the contact. Position: the gap.
 #pragma once
 
+#include <algorithm>
+
 #include "touchstone/sim/constraints/kind.hpp"
 
 namespace touchstone {
@@ -27,5 +29,15 @@ struct ContactImpulse {
 };
 ContactImpulse to_world(const Contact& contact, const double* rows);
 void to_rows(const Contact& contact, const ContactImpulse& impulse, double* rows);
+
+// How the surface of a shape moves at a point, relative to its body (Parameters::shape_surface_velocity); world axes.
+struct SurfaceMotion {
+  Vec3 linear, angular;
+};
+SurfaceMotion surface_motion(const Model& model, const Data& data, const Parameters& parameters, int shape, Vec3 point);
+
+// Its rows of a contact: t1, t2, spin.
+constexpr int kSurfaceRows = 3;
+inline int surface_rows(const Contact& contact) { return std::min(contact.material.dimension - 1, kSurfaceRows); }
 
 }  // namespace touchstone

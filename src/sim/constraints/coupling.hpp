@@ -9,6 +9,7 @@ namespace touchstone {
 struct JointCoupling {
   static constexpr EqualityType kType = EqualityType::kJoint;
   static void add(const ConstraintStep& step, const Equality& equality, ConstraintWriter& writer);
+  static void drift(const ConstraintScene&, const Equality&, double* drift) { *drift = 0.0; }
   static double weight(const Model& model, const ReferenceWeights& weights, const Equality& equality, int row);
   static bool wrench(const ConstraintScene&, const Equality&, const double*, PairWrench&) { return false; }
 };
@@ -16,6 +17,7 @@ struct JointCoupling {
 struct TendonCoupling {
   static constexpr EqualityType kType = EqualityType::kTendon;
   static void add(const ConstraintStep& step, const Equality& equality, ConstraintWriter& writer);
+  static void drift(const ConstraintScene&, const Equality&, double* drift) { *drift = 0.0; }
   static double weight(const Model& model, const ReferenceWeights& weights, const Equality& equality, int row);
   static bool wrench(const ConstraintScene&, const Equality&, const double*, PairWrench&) { return false; }
 };

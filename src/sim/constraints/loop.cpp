@@ -21,13 +21,14 @@ namespace {
 struct TypeEntry {
   EqualityType type;
   void (*add)(const ConstraintStep&, const Equality&, ConstraintWriter&);
+  void (*drift)(const ConstraintScene&, const Equality&, double*);
   double (*weight)(const Model&, const ReferenceWeights&, const Equality&, int);
   bool (*wrench)(const ConstraintScene&, const Equality&, const double*, PairWrench&);
 };
 
 template <LoopModule... Types>
 constexpr std::array<TypeEntry, sizeof...(Types)> list_of() {
-  return {{{Types::kType, &Types::add, &Types::weight, &Types::wrench}...}};
+  return {{{Types::kType, &Types::add, &Types::drift, &Types::weight, &Types::wrench}...}};
 }
 
 constexpr auto kTypes = list_of<ConnectLoop, WeldLoop, JointCoupling, TendonCoupling>();
@@ -56,6 +57,10 @@ void world_axes(double scale, Vec3* axes) {
 
 double equality_weight(const Model& model, const ReferenceWeights& weights, const Equality& equality, int row) {
   return entry_of(equality).weight(model, weights, equality, row);
+}
+
+void equality_drift(const ConstraintScene& scene, const Equality& equality, double* drift) {
+  entry_of(equality).drift(scene, equality, drift);
 }
 
 void LoopKind::add(const ConstraintStep& step, ConstraintWriter& writer) {

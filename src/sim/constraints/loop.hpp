@@ -21,6 +21,9 @@ struct LoopKind {
   static std::string describe(const Model& model, std::span<const Contact> contacts, const Constraint& constraint);
 };
 
+// dJ/dt v of all its rows, after compute_bias.
+void equality_drift(const ConstraintScene& scene, const Equality& equality, double* drift);
+
 // What a row of an equality weighs: the sum over both sides (MuJoCo's diagApprox).
 double equality_weight(const Model& model, const ReferenceWeights& weights, const Equality& equality, int row);
 

@@ -10,10 +10,12 @@ namespace touchstone {
 template <typename Type>
 concept LoopModule = requires(const ConstraintStep& step, const ConstraintScene& scene, const ReferenceWeights& weights,
                               const Equality& equality, ConstraintWriter& writer, int row, const double* impulse,
-                              PairWrench& wrench) {
+                              PairWrench& wrench, double* drift) {
   { Type::kType } -> std::convertible_to<EqualityType>;
   // The block's rows; it has been begun.
   { Type::add(step, equality, writer) } -> std::same_as<void>;
+  // dJ/dt v of all rows, after compute_bias; those of couplings have none.
+  { Type::drift(scene, equality, drift) } -> std::same_as<void>;
   // What a row weighs: the sum over both sides (MuJoCo's diagApprox).
   { Type::weight(scene.model, weights, equality, row) } -> std::same_as<double>;
   // The wrench of the rows' impulses on bodies; false if they act on joints.

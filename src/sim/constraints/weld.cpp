@@ -83,8 +83,21 @@ void WeldLoop::add(const ConstraintStep& step, const Equality& e, ConstraintWrit
   const double lengths[6] = {1.0, 1.0, 1.0, length, length, length};
   writer.end(position, lengths);
   if (!step.needs_loop_drift()) return;
-  writer.set_drift(point_drift(step, rows.body_b, rows.point_b) - point_drift(step, rows.body_a, rows.point_a));
-  writer.set_drift(rotation_drift(step, e, poses), 3);
+  double values[6];
+  drift(step, e, values);
+  writer.set_drift(Vec3(values[0], values[1], values[2]));
+  writer.set_drift(Vec3(values[3], values[4], values[5]), 3);
+}
+
+void WeldLoop::drift(const ConstraintScene& scene, const Equality& e, double* drift) {
+  const Poses poses = poses_of(scene, e);
+  const PairRows rows = rows_of(scene, e, poses);
+  const Vec3 a = point_drift(scene, rows.body_b, rows.point_b) - point_drift(scene, rows.body_a, rows.point_a);
+  const Vec3 alpha = rotation_drift(scene, e, poses);
+  for (int r = 0; r < 3; ++r) {
+    drift[r] = a[r];
+    drift[3 + r] = alpha[r];
+  }
 }
 
 double WeldLoop::weight(const Model&, const ReferenceWeights& weights, const Equality& e, int row) {

@@ -13,6 +13,7 @@ namespace touchstone {
 struct WeldLoop {
   static constexpr EqualityType kType = EqualityType::kWeld;
   static void add(const ConstraintStep& step, const Equality& equality, ConstraintWriter& writer);
+  static void drift(const ConstraintScene& scene, const Equality& equality, double* drift);
   static double weight(const Model& model, const ReferenceWeights& weights, const Equality& equality, int row);
   static bool wrench(const ConstraintScene& scene, const Equality& equality, const double* impulse, PairWrench& wrench);
 };

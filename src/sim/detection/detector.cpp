@@ -55,6 +55,8 @@ void CollisionDetector::add_proxies() {
   counted_.assign(colliders.size(), 0);
   sweeps_.assign(colliders.size(), Sweep());
   moves_.assign(colliders.size(), 1);
+  active_.reserve(colliders.size());
+  bodies_.reserve(at(shapes_->model().nbody));
   placed_ = false;
 }
 
@@ -65,25 +67,39 @@ void CollisionDetector::reset() {
   add_proxies();
 }
 
-void CollisionDetector::update_poses(const Data& data, double h, bool mocap_moves) {
-  const Model& model = shapes_->model();
+void CollisionDetector::list_active(const Scope& scope) {
   const std::vector<Collider>& colliders = shapes_->colliders();
+  bodies_.assign(scope.bodies.begin(), scope.bodies.end());
+  active_.clear();
   for (std::size_t i = 0; i < colliders.size(); ++i) {
-    const Collider& c = colliders[i];
-    const int tree = model.body_kernels[at(c.body)].tree;
-    moves_[i] = tree >= 0 ? data.scope.has_tree(tree) : !c.fixed && mocap_moves;
-    if (placed_ && (c.fixed || (tree >= 0 && moves_[i] == 0))) continue;
-    const int proxy = static_cast<int>(i);
-    poses_[i] = data.X_WB[at(c.body)] * c.X_BS;
-    if (c.half_space) {
-      const Vec3 n = plane_normal(poses_[i]);
-      broad_.update_half_space(proxy, n, dot(n, poses_[i].p) + margin_ + c.reach);
-      if (!c.fixed) separations_.move(proxy, kInfinity, 0.0);  // it has no ball around it
-      counted_[i] = 1;
-    } else {
-      sweep_collider(proxy, data, h);
-      counted_[i] = c.fixed ? 1 : 0;
-    }
+    const int tree = shapes_->model().body_kernels[at(colliders[i].body)].tree;
+    moves_[i] = tree >= 0 && scope.has_tree(tree) ? 1 : 0;
+    if (!colliders[i].fixed && (tree < 0 || moves_[i] != 0)) active_.push_back(static_cast<int>(i));
+  }
+}
+
+void CollisionDetector::update_pose(int proxy, const Data& data, double h) {
+  const Collider& c = shapes_->colliders()[at(proxy)];
+  Pose& X_WS = poses_[at(proxy)];
+  X_WS = data.X_WB[at(c.body)] * c.X_BS;
+  if (c.half_space) {
+    const Vec3 n = plane_normal(X_WS);
+    broad_.update_half_space(proxy, n, dot(n, X_WS.p) + margin_ + c.reach);
+    if (!c.fixed) separations_.move(proxy, kInfinity, 0.0);  // it has no ball around it
+    counted_[at(proxy)] = 1;
+  } else {
+    sweep_collider(proxy, data, h);
+    counted_[at(proxy)] = c.fixed ? 1 : 0;
+  }
+}
+
+void CollisionDetector::update_poses(const Data& data, double h, bool mocap_moves) {
+  if (!placed_ || bodies_ != data.scope.bodies) list_active(data.scope);
+  const int count = static_cast<int>(shapes_->colliders().size());
+  for (int i = 0; i < count && !placed_; ++i) update_pose(i, data, h);
+  for (const int i : active_) {
+    if (shapes_->model().body_kernels[at(shapes_->colliders()[at(i)].body)].tree < 0) moves_[at(i)] = mocap_moves;
+    if (placed_) update_pose(i, data, h);
   }
   placed_ = true;
 }

@@ -96,6 +96,8 @@ class CollisionDetector {
   // The pairs of the call at hand, of chosen bodies if any are named.
   std::span<const Contact> collide_pairs(std::span<const char> chosen, const Parameters& parameters, const Data& data,
                                          double h);
+  void list_active(const Scope& scope);
+  void update_pose(int proxy, const Data& data, double h);
   void update_poses(const Data& data, double h, bool mocap_moves);
   void sweep_collider(int proxy, const Data& data, double h);
   void count_way(int proxy);
@@ -113,14 +115,16 @@ class CollisionDetector {
   CollisionOptions options_;
   double margin_ = 0.0;  // of the call at hand
   BroadPhase broad_;
-  bool placed_ = false;            // the fixed proxies are where they belong
-  std::vector<Pose> poses_;        // X_WS by collider
-  std::vector<Pose> marks_;        // by collider: where its way was counted last
-  std::vector<char> counted_;      // by collider: whether that is where it is
-  std::vector<Sweep> sweeps_;      // by collider
-  std::vector<char> moves_;        // by collider: in the scope of the call at hand
-  std::vector<PairState> states_;  // by slot of the broad phase
-  Separations separations_;        // of colliders, by their places in CollisionModel::colliders
+  bool placed_ = false;             // the fixed proxies are where they belong
+  std::vector<Pose> poses_;         // X_WS by collider
+  std::vector<Pose> marks_;         // by collider: where its way was counted last
+  std::vector<char> counted_;       // by collider: whether that is where it is
+  std::vector<Sweep> sweeps_;       // by collider
+  std::vector<char> moves_;         // by collider: in the scope of the call at hand
+  std::vector<int> active_;         // colliders that may move in this scope, ascending
+  std::vector<IndexRange> bodies_;  // of this scope
+  std::vector<PairState> states_;   // by slot of the broad phase
+  Separations separations_;         // of colliders, by their places in CollisionModel::colliders
   std::vector<Manifold> manifolds_;
   std::size_t visits_left_ = 0, contacts_left_ = 0;  // of CollisionLimits, in the call at hand
   CollisionWorkspace workspace_;

@@ -43,6 +43,7 @@ bool EventSolver::solve(StepContext& s, Survey& survey, const VectorX& v_free) {
   solve_constraint_rows(s.model, survey.data.scope, survey.data.L, survey.data.D_inverse, c);
   StepReport report;
   const IslandSolver::Step step{s.model, survey.data, c, 1e-3, lambda_, &v_free, false};
+  solver_.begin_step();
   const int islands = solver_.begin(step, report);
   for (int island = 0; island < islands; ++island) solver_.solve_island(island, 0, step);
   solver_.finish(0.0, report);

@@ -13,9 +13,8 @@ class EventWatcher {
 
   // Smooth motion begins: after its rate at the start.
   virtual void begin_motion(const SmoothMotion& motion) = 0;
-  // It has lasted `size` seconds: after its rate at the end, which has become `end`. The event that ended it, if there
-  // was one, was found between the ends of a motion that lasts `whole` seconds, which is `size` if there was none.
-  virtual void end_motion(double size, double whole, const State& end) = 0;
+  // It has lasted `size` seconds: after its rate at the end, which has become `end`.
+  virtual void end_motion(double size, const State& end) = 0;
   // What ended it, if it was an event, before others do anything about it.
   virtual void event(const SmoothMotion& motion, const SmoothMotion::Guard& guard) = 0;
   // Of what touches, whose state is that before it.

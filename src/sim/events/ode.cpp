@@ -72,7 +72,8 @@ bool OdeStep::runge_kutta(OdeSystem& f) {
 // y_m = y + h/2 f(y_m); then the end is y + h f(y_m).
 bool OdeStep::midpoint(OdeSystem& f) {
   constexpr int kMost = 100;
-  constexpr double kSame = 1e-14;  // relative change
+  constexpr double kSame = 1e-14;      // relative change
+  constexpr double kRounding = 1e-13;  // and one that no longer shrinks is rounding below this
   k_[1] = k_[0];
   double previous = HUGE_VAL, share = 1.0;
   for (int i = 0; i < kMost; ++i) {
@@ -80,11 +81,13 @@ bool OdeStep::midpoint(OdeSystem& f) {
     ++iterations_;
     if (!at_.allFinite() || !f.rate(at_, k_[2])) return false;
     const double change = h_ * (k_[2] - k_[1]).lpNorm<Eigen::Infinity>();
+    const double scale = 1.0 + at_.lpNorm<Eigen::Infinity>();
+    const bool is_rounding = change > 0.5 * previous && change <= kRounding * scale;
     // Slips that end with the step turn to and fro by as much as they are corrected: then half of it is taken.
     if (change > 0.7 * previous) share = 0.5;
     previous = change;
     k_[1] += share * (k_[2] - k_[1]);
-    if (change <= kSame * (1.0 + at_.lpNorm<Eigen::Infinity>())) {
+    if (change <= kSame * scale || is_rounding) {
       end_ = start_ + h_ * k_[1];
       return finish(f);
     }

@@ -113,13 +113,7 @@ SmoothMotion::Work SmoothMotion::work(const VectorX& y) const {
 bool SmoothMotion::rate(const VectorX& y, VectorX& dy) {
   const int nv = s_.model.nv;
   read(y, at_);
-  if (!survey_.look(s_, at_, reach_)) return false;
-  survey_.take_same(s_, regime_);
-  survey_.find_drift(s_, other_);
-  match();
-  update_slips(true);
-  if (!forces_.solve(s_.model, survey_, now_, blocks_)) return false;
-  if (!turn_steady_slips()) return false;
+  if (!evaluate()) return false;
   dy.resize(y.size());
   rate_of_way(s_.model, y.head(nv), at_.v, dy.head(nv));
   dy.segment(nv, nv) = forces_.acceleration();
@@ -133,6 +127,15 @@ bool SmoothMotion::rate(const VectorX& y, VectorX& dy) {
   const double applied = (data.smooth_force + data.bias - data.passive - data.actuation).dot(at_.v);
   dy.tail<kWorks>() << forces_.power(survey_), actuators, dampers, applied;
   return true;
+}
+
+bool SmoothMotion::evaluate() {
+  if (!survey_.look(s_, at_, reach_)) return false;
+  survey_.take_same(s_, regime_);
+  survey_.find_drift(s_, other_);
+  match();
+  update_slips(true);
+  return forces_.solve(s_.model, survey_, now_, blocks_) && turn_steady_slips();
 }
 
 bool SmoothMotion::make_step(double h, VectorX& end, int& iterations) {
@@ -265,6 +268,10 @@ double threshold(double floor) { return floor > kGapNoise ? 0.0 : std::min(floor
 // Where what has this threshold is closed: at zero, or as deep as it was.
 double closed_at(double threshold) { return threshold < 0.0 ? threshold + kGapNoise : 0.0; }
 
+// What leaves its surface may be below it for a moment between the ends of a rule of low order, whose interpolant has
+// positions and velocities with errors of their own. That is no event.
+bool is_leaving(double gap, double speed) { return gap < 0.0 && speed > 0.0; }
+
 }  // namespace
 
 SmoothMotion::Guard SmoothMotion::guard() const {
@@ -272,13 +279,15 @@ SmoothMotion::Guard SmoothMotion::guard() const {
   for (std::size_t k = 0; k < members_.size(); ++k) {
     double values[2];
     member_guards(k, values);
-    const bool is_speed = members_[k].mode == Mode::kSlide;
-    values[0] += armed_[2 * k] != 0 ? 0.0 : force_noise_;
-    values[1] += armed_[2 * k + 1] != 0 ? 0.0 : is_speed ? kSpeedNoise : force_noise_;
-    const int member = static_cast<int>(k);
-    if (values[0] < least.value) least = {.value = values[0], .kind = Kind::kForce, .index = member};
-    if (values[1] < least.value) {
-      least = {.value = values[1], .kind = is_speed ? Kind::kSlip : Kind::kForce, .index = member};
+    for (const int which : {0, 1}) {
+      const bool is_speed = which == 1 && members_[k].mode == Mode::kSlide;
+      const double noise = armed_[2 * k + at(which)] != 0 ? 0.0 : is_speed ? kSpeedNoise : force_noise_;
+      if (!(values[which] + noise < least.value)) continue;
+      least = {.value = values[which] + noise,
+               .kind = is_speed ? Kind::kSlip : Kind::kForce,
+               .index = static_cast<int>(k),
+               .which = which,
+               .floor = -noise};
     }
   }
   const auto floor_of = [&](std::uint64_t owner) {
@@ -290,28 +299,65 @@ SmoothMotion::Guard SmoothMotion::guard() const {
   for (const Contact& contact : survey_.seen) {
     const double gap = gap_of(contact);
     if (gap >= least.value || is_closed(contact) || is_ignored(contact)) continue;
-    const double floor = floor_of(owner_of(contact)), value = gap - floor;
-    if (value < least.value) {
-      const Vec3 approach = velocity_at(s_.model, survey_.data, contact.body_b, contact.position) -
-                            velocity_at(s_.model, survey_.data, contact.body_a, contact.position);
-      const auto index = static_cast<int>(&contact - survey_.seen.data());
-      least = {value, Kind::kContact, index, gap - closed_at(floor), dot(contact.normal(), approach)};
-    }
+    const double floor = floor_of(owner_of(contact));
+    if (!(gap - floor < least.value)) continue;
+    const double speed = normal_speed(contact);
+    if (is_leaving(gap - floor, speed)) continue;
+    least = {.value = gap - floor,
+             .kind = Kind::kContact,
+             .key = key_of(contact),
+             .floor = closed_at(floor),
+             .speed = speed};
   }
   for (int block = 0; block < survey_.c.count(); ++block) {
     if (!is_open_limit(block)) continue;
     const int row = survey_.first(block);
     const double floor = floor_of(owner_of(survey_.c.list[at(block)]));
-    const double gap = survey_.c.position[at(row)], value = gap - floor;
-    if (value < least.value) least = {value, Kind::kLimit, block, gap - closed_at(floor), survey_.c.velocity[row]};
+    const double gap = survey_.c.position[at(row)];
+    if (!(gap - floor < least.value) || is_leaving(gap - floor, survey_.c.velocity[row])) continue;
+    least = {.value = gap - floor,
+             .kind = Kind::kLimit,
+             .key = key_of_element(survey_.c.list[at(block)]),
+             .floor = closed_at(floor),
+             .speed = survey_.c.velocity[row]};
   }
   return least;
 }
 
-double SmoothMotion::member_guard(int member) const {
+double SmoothMotion::normal_speed(const Contact& contact) const {
+  return dot(contact.normal(), velocity_at(s_.model, survey_.data, contact.body_b, contact.position) -
+                                   velocity_at(s_.model, survey_.data, contact.body_a, contact.position));
+}
+
+const Contact* SmoothMotion::seen_contact(const Guard& guard) const {
+  const auto found = std::find_if(survey_.seen.begin(), survey_.seen.end(),
+                                  [&](const Contact& contact) { return key_of(contact) == guard.key; });
+  return found != survey_.seen.end() ? &*found : nullptr;
+}
+
+int SmoothMotion::limit_block(const Guard& guard) const {
+  for (int block = 0; block < survey_.c.count(); ++block) {
+    if (is_open_limit(block) && key_of_element(survey_.c.list[at(block)]) == guard.key) return block;
+  }
+  return -1;
+}
+
+std::optional<double> SmoothMotion::distance(const Guard& guard) const {
+  if (guard.kind == Kind::kContact) {
+    const Contact* contact = seen_contact(guard);
+    if (contact == nullptr) return std::nullopt;
+    return guard.is_turn ? normal_speed(*contact) : gap_of(*contact) - guard.floor;
+  }
+  if (guard.kind == Kind::kLimit) {
+    const int block = limit_block(guard);
+    if (block < 0) return std::nullopt;
+    const int row = survey_.first(block);
+    return guard.is_turn ? survey_.c.velocity[row] : survey_.c.position[at(row)] - guard.floor;
+  }
+  if (guard.index < 0) return std::nullopt;  // forces were not to be had there
   double values[2];
-  member_guards(at(member), values);
-  return std::min(values[0], values[1]);
+  member_guards(at(guard.index), values);
+  return values[guard.which] - guard.floor;
 }
 
 bool SmoothMotion::any_near() const {
@@ -352,32 +398,58 @@ double SmoothMotion::turning_time() const {
   return least;
 }
 
-void SmoothMotion::correct(State& state) {
-  // Positions of what is closed; velocities too, of all rows that are held.
-  for (const bool positions : {true, false}) {
-    rows_.clear();
-    residual_.clear();
-    double largest = 0.0;
-    for (std::size_t k = 0; k < members_.size(); ++k) {
-      const Member& member = members_[k];
-      const int block = blocks_[k];
-      if (block < 0 || (member.type == BlockType::kBox && (positions || member.mode == Mode::kSlide))) continue;
-      const int normal = survey_.normal(block);
-      const bool all = member.type == BlockType::kEquality || (!positions && member.mode == Mode::kHeld);
-      for (int row = all ? survey_.first(block) : normal; row <= normal; ++row) {
-        rows_.push_back(row);
-        residual_.push_back(positions ? survey_.c.position[at(row)] - member.target : survey_.slip(row));
-        largest = std::max(largest, std::abs(residual_.back()));
-      }
-    }
-    if (!(largest > (positions ? 1e-14 : 1e-15))) continue;
-    change_ = forces_.least_change(s_.model, survey_, rows_, residual_);
-    if (positions) {
-      integrate(s_.model, state.q, change_, 1.0, state.q);
-    } else {
-      state.v += change_;
+void SmoothMotion::keep_depths() {
+  for (std::size_t k = 0; k < members_.size(); ++k) {
+    if (members_[k].target < 0.0 && blocks_[k] >= 0)
+      members_[k].target = survey_.c.position[at(survey_.normal(blocks_[k]))];
+  }
+}
+
+bool SmoothMotion::take_drift(bool positions, State& state) {
+  rows_.clear();
+  residual_.clear();
+  double largest = 0.0;
+  for (std::size_t k = 0; k < members_.size(); ++k) {
+    const Member& member = members_[k];
+    const int block = blocks_[k];
+    if (block < 0 || (member.type == BlockType::kBox && (positions || member.mode == Mode::kSlide))) continue;
+    const int normal = survey_.normal(block);
+    const bool all = member.type == BlockType::kEquality || (!positions && member.mode == Mode::kHeld);
+    for (int row = all ? survey_.first(block) : normal; row <= normal; ++row) {
+      rows_.push_back(row);
+      residual_.push_back(positions ? survey_.c.position[at(row)] - member.target : survey_.slip(row));
+      largest = std::max(largest, std::abs(residual_.back()));
     }
   }
+  if (!(largest > (positions ? 1e-14 : 1e-15))) return false;
+  change_ = forces_.least_change(s_.model, survey_, rows_, residual_);
+  if (positions) {
+    integrate(s_.model, state.q, change_, 1.0, state.q);
+  } else {
+    state.v += change_;
+  }
+  return true;
+}
+
+// Newton's method for positions, then velocities of the rows that are there: with those of where the positions were
+// before, what is closed would be left with a speed of the size of the drift times that of the rows, leave its surface
+// with it and fall back in microseconds.
+bool SmoothMotion::correct(State& state) {
+  constexpr int kMostRounds = 2;  // drift of 1e-5 m leaves 1e-9 m, then rounding
+  bool is_elsewhere = false;
+  for (int i = 0; i < kMostRounds && take_drift(true, state); ++i) {
+    at_ = state;
+    if (!survey_.look(s_, at_, reach_)) return false;
+    survey_.take_same(s_, regime_);
+    match();
+    is_elsewhere = true;
+  }
+  is_elsewhere = take_drift(false, state) || is_elsewhere;
+  at_ = state;
+  return !is_elsewhere || evaluate();
+}
+
+void SmoothMotion::keep_directions() {
   if (!directions_.choose_steady(s_.model, survey_, now_, blocks_, acceleration_scale(), blur_of(s_.options), forces_))
     now_ = members_;
   for (std::size_t k = 0; k < members_.size(); ++k) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "touchstone/sim/events/knot_step.hpp"
@@ -50,13 +51,24 @@ class SmoothMotion final : public OdeSystem {
   struct Guard {
     double value = 0.0;
     Kind kind = Kind::kForce;
-    int index = -1;                 // of the member, in survey().seen, or of the block
-    double gap = 0.0, speed = 0.0;  // of what closes: how far below its floor it is, m; and how fast, m/s
+    int index = -1;      // of the member
+    int which = 0;       // of the member's two values
+    WarmStartKey key;    // of the contact or limit
+    double floor = 0.0;  // what it is where it happens: below zero for gaps that were, and forces too near to zero
+    double speed = 0.0;  // m/s: of what closes
+    // Of a gap that was found below its floor as it stopped to leave it: what happens is that its speed is zero.
+    bool is_turn = false;
     bool is_gap() const { return kind == Kind::kContact || kind == Kind::kLimit; }
+    // Whether a gap closes so fast that its speed says when.
+    bool closes() const { return is_gap() && speed < -kSlowest; }
+    static constexpr double kSlowest = 1e-6;  // m/s
   };
   Guard guard() const;
-  // Of a member, whatever it was when armed: the lesser of its two.
-  double member_guard(int member) const;
+  // After rate: how far what a guard watches is from where it happens; nothing if it is not there.
+  std::optional<double> distance(const Guard& guard) const;
+  // The contact of a guard among those that are seen, and the block of a limit; null and -1: not there.
+  const Contact* seen_contact(const Guard& guard) const;
+  int limit_block(const Guard& guard) const;
   // Whether anything open is near enough to close in the reach of the step.
   bool any_near() const;
 
@@ -68,9 +80,14 @@ class SmoothMotion final : public OdeSystem {
   // turned back keeps its direction until that is an event.
   double turning_time() const;
 
-  // After rate for the end of a step, whose state is given: takes away what closed constraints have drifted, and keeps
-  // the directions of slips.
-  void correct(State& state);
+  // After rate for the end of a step, whose state is given: takes away what closed constraints have drifted, and
+  // looks around there. False: no forces.
+  bool correct(State& state);
+  // After rate for the start of a step: what overlaps keeps the depth that it has there, for motion from another state
+  // than that of which modes were chosen.
+  void keep_depths();
+  // After correct: what the next step goes on from.
+  void keep_directions();
 
   const Survey& survey() const { return survey_; }
   Survey& survey() { return survey_; }
@@ -84,10 +101,15 @@ class SmoothMotion final : public OdeSystem {
     std::uint64_t owner = 0;
     double floor = 0.0;
   };
+  // Rows and forces at at_.
+  bool evaluate();
+  // Takes positions or velocities of what is closed away; false: there is nothing to take.
+  bool take_drift(bool positions, State& state);
   void match();
   void update_slips(bool is_start);
   bool turn_steady_slips();
   double acceleration_scale() const;
+  double normal_speed(const Contact& contact) const;
   void member_guards(std::size_t k, double* out) const;
   bool is_closed(const Contact& contact) const;
   bool is_ignored(const Contact& contact) const;

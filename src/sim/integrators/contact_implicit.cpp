@@ -242,7 +242,7 @@ EnergyAccount ContactImplicit::energy(StepContext& s) {
 
 void ContactImplicit::finish(StepContext& s) {
   Work& w = *work_;
-  const EnergyAccount account = s.options.watch.energy ? energy(s) : EnergyAccount();
+  const EnergyAccount account = s.watches_energy() ? energy(s) : EnergyAccount();
   s.work.q = w.end.q;
   s.work.v = s.v_next = w.end.v;
   stage::finish_motion(s);
@@ -262,7 +262,7 @@ void ContactImplicit::finish(StepContext& s) {
   stage::account(s);
   s.report.energy = account;
   s.report.warnings.energy_jump =
-      s.options.watch.energy &&
+      s.watches_energy() &&
       is_energy_jump(account, s.options.watch.energy_jump, s.total_mass * s.parameters.gravity.norm() * 1e-3);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/sim/assemble.hpp"
@@ -53,6 +54,7 @@ struct EventDriven::Work {
   ModeChoice choice;
   SmoothMotion motion;
   OdeStep ode;
+  SmoothMotion::Guard guard;  // of the last event
   VectorX rate, y, v;
   std::vector<int> rows;
   std::vector<double> residual;
@@ -98,7 +100,7 @@ bool EventDriven::make_parts(StepContext& s) {
     const int stopping = w.motion.stopping_member(w.touching.resting_speed);
     if (stopping < 0) continue;
     if (watcher_ != nullptr && w.knows_modes) {
-      watcher_->event(w.motion, {.kind = SmoothMotion::Kind::kSlip, .index = stopping});
+      watcher_->event(w.motion, {.kind = SmoothMotion::Kind::kSlip, .index = stopping, .which = 1});
     }
     w.knows_modes = false;
   }
@@ -203,7 +205,8 @@ double EventDriven::find_event(StepContext& s) {
   // Something that is near may come and go within the step.
   const int samples = w.motion.any_near() ? 4 : 1;
   w.motion.arm(w.touching.resting_speed / kRestingSpeed);
-  RootPoint before{0.0, w.motion.guard().value};
+  w.guard = w.motion.guard();
+  RootPoint before{0.0, w.guard.value};
   if (before.f < 0.0) return 0.0;
   for (int i = 1; i <= samples; ++i) {
     const double share = static_cast<double>(i) / samples;
@@ -212,14 +215,58 @@ double EventDriven::find_event(StepContext& s) {
       const double noise = std::max(kTimeNoise / w.ode.size(), 1e-16);
       const double found =
           find_root(s.options.events.root, before, now, noise, [&](double x) { return guard_at(x).value; });
-      const SmoothMotion::Guard guard = guard_at(found);
-      // Gaps that began at zero are looked for a little deeper: back to where they close.
-      const bool is_fast = guard.is_gap() && guard.speed < -1e-6;
-      return is_fast ? std::clamp(found - guard.gap / guard.speed / w.ode.size(), 0.0, 1.0) : found;
+      w.guard = guard_at(found);
+      w.guard.is_turn = w.guard.is_gap() && !w.guard.closes();
+      return found;
     }
     before = now;
   }
   return 2.0;
+}
+
+bool EventDriven::end_motion(StepContext& s, double size) {
+  Work& w = *work_;
+  if (!w.ode.make(w.motion, w.motion.start(), w.rate, size)) return false;
+  s.report.newton += w.ode.iterations();
+  w.motion.read(w.ode.end(), w.state);
+  return w.motion.correct(w.state);
+}
+
+// The same of the motion as it was made last.
+bool EventDriven::end_smoothly() {
+  Work& w = *work_;
+  if (!w.motion.rate(w.ode.end(), w.v)) return false;
+  w.motion.read(w.ode.end(), w.state);
+  return w.motion.correct(w.state);
+}
+
+// An event is found between the ends of a longer motion, by its interpolant, and gaps that began at zero a little below
+// it. Where a motion of that size ends, things are apart by the error of the rule: what closes would not touch there,
+// and meet a moment later in an event of its own. So the size is sought with which the event is where the motion ends.
+bool EventDriven::end_at_event(StepContext& s, double& size) {
+  constexpr int kMostRounds = 12;
+  constexpr double kShorter = 1e-3;  // of the size: by how much it is moved first, where the rate is not known
+  constexpr double kFarthest = 0.8;  // of the size: a moment so far away is another one
+  Work& w = *work_;
+  const double longest = s.h - w.done, found = size;
+  if (!end_motion(s, size)) return false;
+  std::optional<double> distance = w.motion.distance(w.guard);
+  if (!distance || !(size > kTimeNoise)) return true;
+  double change = w.guard.closes() ? -*distance / w.guard.speed : -kShorter * size;
+  for (int i = 0; i < kMostRounds && std::abs(change) > kTimeNoise; ++i) {
+    const double before = *distance, at_size = std::min(size + change, longest);
+    if (at_size == size) break;
+    if (!(std::abs(at_size - found) < kFarthest * found)) return end_motion(s, size = found);
+    if (!end_motion(s, at_size)) return false;
+    distance = w.motion.distance(w.guard);
+    const double slope = distance ? (*distance - before) / (at_size - size) : 0.0;
+    const bool is_first_look = i == 0 && !w.guard.closes();
+    const bool is_nearer = distance && std::abs(*distance) < std::abs(before);
+    if (!(slope < 0.0) || (!is_nearer && !is_first_look)) return end_motion(s, size);
+    size = at_size;
+    change = -*distance / slope;
+  }
+  return true;
 }
 
 bool EventDriven::advance(StepContext& s) {
@@ -236,22 +283,19 @@ bool EventDriven::advance(StepContext& s) {
   if (!w.motion.rate(w.motion.start(), w.v)) return false;
   const double share = find_event(s);
   const bool is_event = share <= 1.0;
-  const double whole = size;
   ++s.report.events.smooth_steps;
-  if (share < 1.0) {
-    size *= share;
-    if (!w.ode.make(w.motion, w.motion.start(), w.rate, size)) return false;
-    s.report.newton += w.ode.iterations();
-  } else if (!w.motion.rate(w.ode.end(), w.v)) {
+  if (is_event) size *= share;
+  if (!(is_event ? end_at_event(s, size) : end_smoothly())) {
+    // Nothing of a motion that has failed stays: another rule makes it from where it began.
+    w.state.q = w.motion.base().q;
+    w.state.v = w.motion.base().v;
     return false;
   }
-  const SmoothMotion::Guard guard = is_event && watcher_ != nullptr ? w.motion.guard() : SmoothMotion::Guard();
-  w.motion.read(w.ode.end(), w.state);
-  w.motion.correct(w.state);
   if (watcher_ != nullptr) {
-    watcher_->end_motion(size, whole, w.state);
-    if (is_event) watcher_->event(w.motion, guard);
+    watcher_->end_motion(size, w.state);
+    if (is_event) watcher_->event(w.motion, w.guard);
   }
+  w.motion.keep_directions();
   const SmoothMotion::Work work = w.motion.work(w.ode.end());
   w.done_work.constraints += work.constraints;
   w.done_work.actuators += work.actuators;
@@ -293,7 +337,7 @@ void EventDriven::list_constraints(StepContext& s) {
 
 void EventDriven::finish(StepContext& s) {
   Work& w = *work_;
-  const EnergyAccount account = s.options.watch.energy ? energy(s) : EnergyAccount();
+  const EnergyAccount account = s.watches_energy() ? energy(s) : EnergyAccount();
   // Modes and forces where the step ends: an event there belongs to the next one.
   w.motion.begin(w.state, s.h);
   if (!w.motion.rate(w.motion.start(), w.rate)) {
@@ -316,7 +360,7 @@ void EventDriven::finish(StepContext& s) {
   stage::account(s);
   s.report.energy = account;
   s.report.warnings.energy_jump =
-      s.options.watch.energy &&
+      s.watches_energy() &&
       is_energy_jump(account, s.options.watch.energy_jump, s.total_mass * s.parameters.gravity.norm() * 1e-3);
 }
 
@@ -326,7 +370,7 @@ void EventDriven::fall_back(StepContext& s) {
   earlier.status = StepStatus::kOk;
   ++earlier.events.fallbacks;
   earlier.warnings.event_fallback = true;
-  if (s.options.watch.energy) earlier.energy = energy(s);
+  if (s.watches_energy()) earlier.energy = energy(s);
   const double h = s.h, end = s.state.time + h;
   const bool is_begun = w.done > 0.0;
   if (w.state.q.allFinite() && w.state.v.allFinite()) {

@@ -43,6 +43,11 @@ class EventDriven : public StepRule {
   bool make_smooth_step(StepContext& s, double& size);
   // The share of the smooth step at which something happens first; 1 or more: nothing does.
   double find_event(StepContext& s);
+  // Makes the smooth step of this size, to w.state.
+  bool end_motion(StepContext& s, double size);
+  bool end_smoothly();
+  // Makes the smooth step that ends where the event happens that was found about `size` seconds from its start.
+  bool end_at_event(StepContext& s, double& size);
   void list_constraints(StepContext& s);
   EnergyAccount energy(StepContext& s);
   void finish(StepContext& s);

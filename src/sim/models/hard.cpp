@@ -55,16 +55,19 @@ bool free_motion(StepContext& s, SpringRule springs) {
 void adopt_free_velocity(StepContext&) {}
 
 void advance_velocity(StepContext& s) {
-  s.v_next = s.data.v_free;
+  const std::span<const IndexRange> dofs = s.data.scope.dofs;
+  copy_ranges(dofs, s.data.v_free, s.v_next);
   if (s.constraints.count() == 0) return;
-  s.impulse.setZero();
+  over(dofs, [&](int i, int n) { s.impulse.segment(i, n).setZero(); });
   add_constraint_force(s.model, s.constraints, s.lambda, s.impulse);
   solve(s.model, s.data, s.impulse);
-  s.v_next += s.impulse;
+  over(dofs, [&](int i, int n) { s.v_next.segment(i, n) += s.impulse.segment(i, n); });
 }
 
 void read_forces(StepContext& s) {
-  s.acceleration = (s.state.v - s.before.v) / s.h;
+  over(s.data.scope.dofs, [&](int i, int n) {
+    s.acceleration.segment(i, n) = (s.state.v.segment(i, n) - s.before.v.segment(i, n)) / s.h;
+  });
   applied_actuator_forces(s.model, s.data, s.before.v, s.state.v, s.h, s.actuator_force);
 }
 

@@ -7,6 +7,7 @@
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
+#include "touchstone/sim/stages.hpp"
 #include "touchstone/sim/step_context.hpp"
 
 namespace touchstone::soft {
@@ -29,7 +30,9 @@ SimulatorOptions solver_options(const Model& model, const SimulatorOptions& chos
 }
 
 bool free_motion(StepContext& s, SpringRule) {
-  return compute_explicit_motion(s.model, s.parameters, s.work, s.input, s.h, s.data, s.kinematics);
+  const bool made = compute_explicit_motion(s.model, s.parameters, s.work, s.input, s.h, s.data, s.kinematics);
+  stage::hold_resting(s, s.data.v_free);  // nobody has computed theirs
+  return made;
 }
 
 void adopt_free_velocity(StepContext& s) {
@@ -53,6 +56,8 @@ void advance_velocity(StepContext& s) {
     s.report.status = StepStatus::kDiverged;
   }
   s.v_next = s.state.v + s.impulse;
+  stage::hold_resting(s, s.v_next);
+  stage::hold_resting(s, s.acceleration);
 }
 
 void read_forces(StepContext& s) { s.actuator_force = s.data.actuator_force; }

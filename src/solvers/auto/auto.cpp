@@ -14,7 +14,8 @@ constexpr int kSmall = 12;              // blocks: below, parts are not worth th
 constexpr int kWarmGuessSweeps = 3, kColdGuessSweeps = 4;
 constexpr double kFrictions[] = {10.0, 30.0, 1e2, 3e2, 1e3, 1e4, 1e6};  // on the way to more
 constexpr double kCompliances[] = {1e-4, 1e-2};
-constexpr int kCompliantSteps = 100;  // at most, for each of them
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();  // natv of a start
+constexpr int kCompliantSteps = 100;                                   // at most, for each of them
 // Relative natv that no compliance improves on, however strict the tolerance: where impulses are known to diverge, and
 // where not.
 constexpr double kAccurate = 1e-6, kNearlySolved = 1e-3;
@@ -25,6 +26,10 @@ struct Outcome {
   bool infeasible = false;
   int steps = 0;  // Newton's, the most of a part
 };
+
+bool out_of_time(const PipelineSettings& settings) {
+  return settings.deadline.passed() || (settings.budget != nullptr && settings.budget->ended());
+}
 
 void solve_part(const AutoOptions& options, const PipelineSettings& settings, PipelineWorkspace& part,
                 Solution& solution, Outcome& outcome) {
@@ -38,14 +43,15 @@ void solve_part(const AutoOptions& options, const PipelineSettings& settings, Pi
     bool shifted = false;
     PipelineSettings soft = settings;
     soft.max_steps = std::min(settings.max_steps, kCompliantSteps);
+    soft.start_natv = kUnknown;
     for (const double shift : kCompliances) {
-      if (settings.deadline.passed()) break;
+      if (out_of_time(settings)) break;
       if (run_shifted(soft, shift, part) > settings.tolerance) continue;
       outcome.shift = std::max(outcome.shift, shift);
       shifted = true;
       break;
     }
-    if (!shifted && settings.deadline.passed()) part.lambda = part.kept;
+    if (!shifted && out_of_time(settings)) part.lambda = part.kept;
   }
   outcome.natv = std::max(outcome.natv, value);
   if (part.stage > solution.stage.number) solution.stage = {part.stage, stage_name(part.stage)};
@@ -138,6 +144,7 @@ Outcome solve_dual(const ContactProblem& problem, const AutoOptions& options, Pi
     return outcome;
   };
   if (dual.nblock() <= kSmall || dual.nrow() <= NewtonSystem::kLargestDense) return solve_as_one();
+  settings.start_natv = kUnknown;
   const int count = choose_blocks(options, settings.warm, w);
   settings.swept = options.reduce;
   if (count > kWorthReducing * dual.nblock()) w.chosen.assign(w.chosen.size(), 1);
@@ -154,7 +161,7 @@ Outcome solve_dual(const ContactProblem& problem, const AutoOptions& options, Pi
     solve_parts(options, settings, w, solution, outcome);
     settings.max_steps -= outcome.steps;
     compute_velocity(dual, w.whole, w.whole_u);
-    if (w.deadline.passed() || settings.max_steps <= 0) break;
+    if (out_of_time(settings) || settings.max_steps <= 0) break;
     if (verify_left_out(settings.tolerance, w) && (everything || outcome.natv <= settings.tolerance)) break;
     if (round + 1 >= kMaxRounds || outcome.natv > settings.tolerance) w.chosen.assign(w.chosen.size(), 1);
     settings.warm = true;
@@ -175,11 +182,12 @@ bool raise_friction(const ContactProblem& problem, const AutoOptions& options, P
   AutoOptions strict = options;
   strict.allow_compliance = false;
   settings.warm = false;
+  settings.start_natv = kUnknown;
   w.knows_u = false;
   w.start.setZero(w.dual.nrow());
   bool solved = false;
   for (const double most : kFrictions) {
-    if (!(most < *std::max_element(w.friction.begin(), w.friction.end())) || w.deadline.passed()) break;
+    if (!(most < *std::max_element(w.friction.begin(), w.friction.end())) || out_of_time(settings)) break;
     cut(most);
     w.lambda = w.start;
     if (solve_dual(problem, strict, settings, w, solution).natv > settings.tolerance) continue;
@@ -214,13 +222,15 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
   SolveStatus status{};
   if (!begin_dual_solve(problem, options, DualScaling::kBlocks, w, solution, w.lambda, status)) return status;
   const DualProblem& dual = w.dual;
-  const PipelineSettings settings{.tolerance = velocity_tolerance(options, dual),
-                                  .warm = options.warm_start && !w.lambda.isZero(),
-                                  .max_steps = options.max_iterations,
-                                  .deadline = w.deadline};
+  PipelineSettings settings{.tolerance = velocity_tolerance(options, dual),
+                            .warm = options.warm_start && !w.lambda.isZero(),
+                            .max_steps = options.max_iterations,
+                            .deadline = w.deadline,
+                            .budget = w.budget};
   const auto finish = [&](const VectorX& lambda, const Outcome& outcome) {
     status = outcome.natv <= settings.tolerance ? SolveStatus::kSolved
              : w.deadline.passed()              ? SolveStatus::kTimeLimit
+             : out_of_time(settings)            ? SolveStatus::kMaxIterations
                                                 : SolveStatus::kStalled;
     if (status != SolveStatus::kSolved && outcome.shift > 0.0) {
       // Scaled G is s G s: the largest shift in the problem's units.
@@ -248,6 +258,7 @@ SolveStatus AutoSolver::run(const ContactProblem& problem, const AutoOptions& op
       solution.stage = {0, stage_name(0)};
       return finish(w.lambda, {.natv = value});
     }
+    settings.start_natv = value;
   }
   Outcome outcome = solve_dual(problem, options, settings, w, solution);
   const bool slippery =

@@ -30,6 +30,9 @@ struct AutoOptions : SolverOptions {
 };
 
 struct AutoWorkspace : PipelineWorkspace {
+  // Of this and other solves together, the caller's; none: each ends by max_iterations alone. Once it has ended the
+  // best point is the answer, with kMaxIterations.
+  WorkBudget* budget = nullptr;
   DualParts parts;
   std::vector<char> chosen;                              // nblock
   std::vector<std::unique_ptr<PipelineWorkspace>> part;  // by number, kept

@@ -53,6 +53,33 @@ int PipelineMoves::most_steps() const {
   return static_cast<int>(std::min<double>(settings_.max_steps, affordable));
 }
 
+void PipelineMoves::count_sweeps(int sweeps) {
+  w_.sweeps += sweeps;
+  if (settings_.budget != nullptr) settings_.budget->spend(sweeps * sweep_cost());
+}
+
+void PipelineMoves::count_steps(int steps) {
+  w_.steps += steps;
+  const int factorizations = w_.system.factorizations() - counted_;
+  counted_ += factorizations;
+  if (settings_.budget != nullptr) settings_.budget->spend(std::max(steps, factorizations) * step_cost());
+}
+
+int PipelineMoves::affordable(int steps) const {
+  if (settings_.budget == nullptr) return steps;
+  const double most = std::max(1.0, std::ceil(settings_.budget->left() / step_cost()));
+  return most < steps ? static_cast<int>(most) : steps;
+}
+
+double PipelineMoves::measure_start() {
+  if (settings_.warm || settings_.swept) {
+    compute_velocity(dual_, w_.lambda, w_.u);
+  } else {
+    w_.u = dual_.g;  // lambda is zero
+  }
+  return natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
+}
+
 double PipelineMoves::look() {
   compute_velocity(dual_, w_.lambda, w_.u);
   const double value = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
@@ -64,11 +91,11 @@ double PipelineMoves::look() {
 }
 
 void PipelineMoves::sweep(int count) {
-  for (int k = 0; k < count && !settings_.deadline.passed(); ++k) {
+  for (int k = 0; k < count && !out_of_time(); ++k) {
     const double change = gauss_seidel_sweep(w_, 1.0, w_.contacts);
     rate_ = change_ > 0.0 ? change / change_ : 1.0;
     change_ = change;
-    ++w_.sweeps;
+    count_sweeps(1);
     if (change <= settings_.tolerance || dual_.nblock() == 1) {
       look();
       if (done()) return;
@@ -78,6 +105,11 @@ void PipelineMoves::sweep(int count) {
 
 double PipelineMoves::sweep_cost() const {
   return kBlockSweep * dual_.nblock() + kEntrySweep * static_cast<double>(dual_.G.values.size());
+}
+
+double PipelineMoves::step_cost() const {
+  return kBlockStep * dual_.nblock() + kEntryStep * static_cast<double>(dual_.G.values.size()) +
+         kMultiplication * w_.system.cost();
 }
 
 // A guess before the symbolic factors exist: a band twice as wide as the mean row, at most dense.
@@ -93,7 +125,7 @@ void PipelineMoves::sweep_while_cheap(double newton_steps) {
   while (!done()) {
     const double rate = std::min(rate_, 0.9999);
     const double needed = std::log(settings_.tolerance / change_) / std::log(rate);
-    if (!(needed * sweep_cost() <= budget) || !(budget > 0.0) || settings_.deadline.passed()) break;
+    if (!(needed * sweep_cost() <= budget) || !(budget > 0.0) || out_of_time()) break;
     const int count = std::min(kBatch, std::max(1, static_cast<int>(std::ceil(needed))));
     const int before = w_.sweeps;
     sweep(count);
@@ -105,16 +137,14 @@ void PipelineMoves::sweep_while_cheap(double newton_steps) {
 // What a sweep changes goes up and down when it is accelerated: the least change of a window counts.
 void PipelineMoves::sweep_accelerated(double newton_steps, bool patient) {
   if (exhausted()) return;
-  const double step = kBlockStep * dual_.nblock() + kEntryStep * static_cast<double>(dual_.G.values.size()) +
-                      kMultiplication * w_.system.cost();
-  const int most = static_cast<int>(std::min(newton_steps * step, kMostSwept) / sweep_cost());
+  const int most = static_cast<int>(std::min(newton_steps * step_cost(), kMostSwept) / sweep_cost());
   double before = kInfinity, least = kInfinity;
   w_.lambda = w_.best;
   w_.anderson.start(dual_.nrow());
-  for (int k = 1; k <= most && !settings_.deadline.passed(); ++k) {
+  for (int k = 1; k <= most && !out_of_time(); ++k) {
     w_.unswept = w_.lambda;
     const double change = gauss_seidel_sweep(w_, 1.0, w_.contacts);
-    ++w_.sweeps;
+    count_sweeps(1);
     if (!std::isfinite(change)) return;
     least = std::min(least, change);
     const bool window = k % kWindow == 0;
@@ -142,33 +172,38 @@ void PipelineMoves::try_modes(bool minimum_norm, double damping) {
                                     .deadline = settings_.deadline};
   compute_velocity(dual_, w_.lambda, w_.u);
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, w_.best_natv, w_.best, w_.best_u);
-  w_.steps += w_.modes.steps();
+  count_steps(w_.modes.steps());
 }
 
 void PipelineMoves::try_smoothing(double barrier, int steps) {
   if (exhausted()) return;
-  const SmoothingNewtonSettings settings{
-      .tolerance = settings_.tolerance, .max_iterations = steps, .barrier = barrier, .deadline = settings_.deadline};
+  const SmoothingNewtonSettings settings{.tolerance = settings_.tolerance,
+                                         .max_iterations = affordable(steps),
+                                         .barrier = barrier,
+                                         .deadline = settings_.deadline};
   w_.lambda = w_.best;
   w_.u = w_.best_u;
   follow_path(settings, true, w_.system, w_.smoothing, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
-  w_.steps += w_.smoothing.iterations();
+  count_steps(w_.smoothing.iterations());
 }
 
 void PipelineMoves::try_interior(double shift, int steps) {
   if (exhausted()) return;
-  const InteriorPointSettings settings{
-      .tolerance = settings_.tolerance, .max_iterations = steps, .shift = shift, .deadline = settings_.deadline};
+  const InteriorPointSettings settings{.tolerance = settings_.tolerance,
+                                       .max_iterations = affordable(steps),
+                                       .shift = shift,
+                                       .deadline = settings_.deadline};
   follow_path(settings, true, w_.system, w_.interior, w_.modes, dual_, w_.best, w_.best_u, w_.best_natv);
-  w_.steps += w_.interior.iterations();
+  count_steps(w_.interior.iterations());
 }
 
 void PipelineMoves::try_compliance() {
   if (exhausted()) return;
   // The other half is for the stages behind it.
-  const CompliancePathSettings settings{.max_steps = (most_steps() - w_.steps) / 2, .deadline = settings_.deadline};
+  const CompliancePathSettings settings{.max_steps = affordable((most_steps() - w_.steps) / 2),
+                                        .deadline = settings_.deadline};
   w_.best_natv = w_.compliance.run(dual_, settings, w_.best_natv, w_.best, w_.best_u);
-  w_.steps += w_.compliance.steps();
+  count_steps(w_.compliance.steps());
   w_.lambda = w_.best;
   try_modes(false);
 }

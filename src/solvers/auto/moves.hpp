@@ -11,14 +11,27 @@ class PipelineMoves {
   static constexpr double kModeDamping = 1e-4;  // largest epsilon of Newton with guessed modes, usually
 
   PipelineMoves(const PipelineSettings& settings, PipelineWorkspace& workspace, DualProblem& dual)
-      : settings_(settings), w_(workspace), dual_(dual), rolls_(has_rolling(dual.blocks)) {}
+      : settings_(settings),
+        w_(workspace),
+        dual_(dual),
+        counted_(workspace.system.factorizations()),
+        rolls_(has_rolling(dual.blocks)) {}
 
   bool done() const { return w_.best_natv <= settings_.tolerance; }
   // Whether the modes are nearly right.
   bool promising() const;
   bool small() const { return w_.system.is_dense() && dual_.nrow() <= NewtonSystem::kLargestDense; }
-  bool exhausted() const { return done() || w_.steps >= most_steps() || settings_.deadline.passed(); }
+  bool exhausted() const { return done() || w_.steps >= most_steps() || out_of_time(); }
+  bool out_of_time() const { return settings_.deadline.passed() || (settings_.budget && settings_.budget->ended()); }
 
+  // What was done since the last count; Newton steps with all factorisations that polish has added.
+  void count_sweeps(int sweeps);
+  void count_steps(int steps);
+  // So many Newton steps, or as many as the budget has left, but one.
+  int affordable(int steps) const;
+
+  // The natv of the start, with its velocity.
+  double measure_start();
   // The current point against the best. Returns its natv.
   double look();
   void sweep(int count);
@@ -78,9 +91,11 @@ class PipelineMoves {
   static bool has_rolling(const Blocks& blocks);
   int most_steps() const;
   double sweep_cost() const;
+  double step_cost() const;
   double newton_cost() const;
 
   double change_ = 0.0, rate_ = 1.0;  // of the last sweeps
+  int counted_ = 0;                   // factorisations of the system
   bool rolls_ = false, contacts_ready_ = false;
 };
 

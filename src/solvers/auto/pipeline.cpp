@@ -27,7 +27,7 @@ constexpr double kMostRoundDamping = 0.1;
 constexpr int kSmoothingSteps = 50, kInteriorSteps = 60;
 constexpr double kInteriorStart = 3.0, kFarStart = 30.0, kFartherStart = 300.0;  // how far inside the cones
 constexpr double kRestartBarrier = 100.0;                                        // of the squared residual
-constexpr int kSweptSweeps = 2, kZeroSweeps = 10, kPathSweeps = 10, kRestartSweeps = 60;
+constexpr int kSweptSweeps = 2, kZeroSweeps[] = {10, 60, 0}, kPathSweeps = 10, kRestartSweeps = 60;
 // The proximal loop: shift of the scaled diagonal, and the steps that a problem with it may take.
 constexpr double kFirstShift = 1e-2, kMostShift = 1e3, kShiftUp = 5.0, kShiftDown = 0.5;
 constexpr int kProximalRounds = 100, kProximalSteps = 200, kProximalSmoothing = 15, kProximalInterior = 40, kQuick = 6;
@@ -142,12 +142,13 @@ void Pipeline::try_rounds() {
                                       .max_steps = 1,
                                       .damping = std::min(kRoundDamping * relative, kMostRoundDamping)};
     w_.modes.run(dual_, w_.system, w_.lambda, w_.u, settings, kInfinity, w_.lambda, w_.u);
-    w_.steps += w_.modes.steps();
+    count_steps(w_.modes.steps());
     look();
     if (done()) return;
-    w_.repair.run(dual_, {.tolerance = settings_.tolerance, .deadline = settings_.deadline}, w_.lambda, w_.u);
+    w_.repair.run(dual_, {.tolerance = settings_.tolerance, .deadline = settings_.deadline, .budget = settings_.budget},
+                  w_.lambda, w_.u);
     for (int k = 0; k < kRoundSweeps; ++k) gauss_seidel_sweep(w_, 1.0, w_.contacts);
-    w_.sweeps += kRoundSweeps;
+    count_sweeps(kRoundSweeps);
     value = look();
     if (!std::isfinite(value)) return;
     if (w_.best_natv <= kRoundProgress * mark) {
@@ -166,7 +167,7 @@ void Pipeline::split_at_rest() {
   w_.system.prepare(dual_, w_.space);
   or_forget([&] {
     w_.best_natv = w_.splitting.run_at_rest(dual_, w_.system, settings_.tolerance, w_.best_natv, w_.best, w_.best_u);
-    w_.steps += w_.splitting.steps();
+    count_steps(w_.splitting.steps());
     if (w_.best_natv > kGoodEnough * dual_.velocity_scale) return;
     w_.lambda = w_.best;
     try_modes(false);
@@ -179,7 +180,7 @@ void Pipeline::try_splitting() {
   const double before = w_.best_natv;
   const SplittingSettings settings{.tolerance = settings_.tolerance, .good_enough = kGoodEnough * dual_.velocity_scale};
   w_.best_natv = w_.splitting.run(dual_, w_.system, settings, w_.best_natv, w_.best, w_.best_u);
-  w_.steps += w_.splitting.steps();
+  count_steps(w_.splitting.steps());
   if (w_.best_natv == before) return;
   w_.lambda = w_.best;
   try_modes(false);
@@ -191,7 +192,7 @@ void Pipeline::remove_internal_forces() {
   w_.system.prepare(dual_, w_.space);
   const ModeNewtonSettings settings{.tolerance = settings_.tolerance, .max_steps = 1, .minimum_norm = true};
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.best_u, settings, w_.best_natv, w_.best, w_.best_u);
-  w_.steps += w_.modes.steps();
+  count_steps(w_.modes.steps());
 }
 
 // Before a path. In three dimensions a factorisation costs hundreds of sweeps: these go on as long as they help, and
@@ -228,15 +229,18 @@ void Pipeline::interior_after_sweeps() {
   from_here([&] { interior(); });
 }
 
-// A start that was wrong about much (contacts that have come and gone) leads nowhere, however small its natv.
+// A start that was wrong about much (contacts that have come and gone) leads nowhere, however small its natv. Which
+// start a path likes is not known before: some end from few sweeps and not from many, others the other way round.
 void Pipeline::from_zero() {
-  if (exhausted()) return;
-  w_.lambda.setZero();
-  sweep(kZeroSweeps);
-  from_here([&] {
-    try_modes(true);
-    interior();
-  });
+  for (const int sweeps : kZeroSweeps) {
+    if (exhausted()) return;
+    w_.lambda.setZero();
+    sweep(sweeps);
+    from_here([&] {
+      if (sweeps > 0) try_modes(true);
+      interior();
+    });
+  }
 }
 
 void Pipeline::restart() {
@@ -285,7 +289,7 @@ void Pipeline::proximal_loop() {
       follow_path(interior, true, w_.system, w_.interior, w_.modes, w_.shifted, w_.inner, w_.inner_u, value);
       used += w_.interior.iterations();
     }
-    w_.steps += used;
+    count_steps(used);
     w_.system.prepare(dual_, w_.space);
     if (value > tolerance) {
       eps *= kShiftUp;
@@ -316,7 +320,7 @@ void Pipeline::known_modes() {
                                     .contacts = local_contacts(),
                                     .deadline = settings_.deadline};
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.known_u, settings, w_.best_natv, w_.best, w_.best_u);
-  w_.steps += w_.modes.steps();
+  count_steps(w_.modes.steps());
   w_.lambda = w_.best;
 }
 
@@ -327,7 +331,7 @@ void Pipeline::first_sweeps() {
   sweep_while_cheap(settings_.warm ? kWarmStepsOfModes : kColdStepsOfModes);
   if (done()) {
     remove_internal_forces();
-  } else if (!settings_.deadline.passed()) {
+  } else if (!out_of_time()) {
     w_.system.prepare(dual_, w_.space);
   }
 }
@@ -356,7 +360,7 @@ void Pipeline::damped_modes() {
                                     .contacts = local_contacts(),
                                     .deadline = settings_.deadline};
   w_.best_natv = w_.modes.run(dual_, w_.system, w_.best, w_.best_u, settings, w_.best_natv, w_.best, w_.best_u);
-  w_.steps += w_.modes.steps();
+  count_steps(w_.modes.steps());
 }
 
 // Sweeps get slower and slower, but on small problems they cost little, and from zero they do not lose their way.
@@ -401,26 +405,21 @@ const Pipeline::Stage Pipeline::kStages[] = {
     {"accelerated sweeps", &Pipeline::is_sparse, &Pipeline::accelerated_sweeps},
     {"interior point", &Pipeline::always, &Pipeline::interior, &Pipeline::is_hopeless},
     {"patient sweeps", &Pipeline::is_sparse, &Pipeline::patient_sweeps},
+    {"from zero", &Pipeline::warm, &Pipeline::from_zero},
     {"warm rounds", &Pipeline::warm, &Pipeline::try_rounds},
     {"swept interior point", &Pipeline::is_small, &Pipeline::interior_after_sweeps},
-    {"from zero", &Pipeline::warm, &Pipeline::from_zero},
     {"smoothing", &Pipeline::always, &Pipeline::smoothing},
     {"many starts", &Pipeline::thorough_and_small, &Pipeline::many_starts},
-    {"compliance path", &Pipeline::thorough_and_sparse, &Pipeline::try_compliance},
     {"rounds", &Pipeline::cold, &Pipeline::try_rounds},
     {"restart", &Pipeline::thorough, &Pipeline::restart},
+    {"compliance path", &Pipeline::thorough_and_sparse, &Pipeline::try_compliance},
     {"last sweeps", &Pipeline::thorough_and_small, &Pipeline::last_sweeps},
     {"proximal point", &Pipeline::thorough, &Pipeline::proximal_loop},
 };
 
 // The start as the best point so far. Whether it is good enough.
 bool Pipeline::begin() {
-  if (settings_.warm || settings_.swept) {
-    compute_velocity(dual_, w_.lambda, w_.u);
-  } else {
-    w_.u = dual_.g;  // lambda is zero
-  }
-  w_.best_natv = natv(dual_, ContactModel::kNcp, w_.lambda, w_.u);
+  w_.best_natv = std::isnan(settings_.start_natv) ? measure_start() : settings_.start_natv;
   w_.best = w_.lambda;
   w_.best_u = w_.u;
   w_.stage = 0;

@@ -10,8 +10,11 @@
 // work. Costs are counted, not timed, so that the same problem takes the same way on every machine.
 #pragma once
 
+#include <limits>
+
 #include "touchstone/solvers/admm/splitting.hpp"
 #include "touchstone/solvers/auto/repair.hpp"
+#include "touchstone/solvers/auto/work_budget.hpp"
 #include "touchstone/solvers/gauss_seidel/anderson.hpp"
 #include "touchstone/solvers/newton/compliance_path.hpp"
 #include "touchstone/solvers/newton/path_following.hpp"
@@ -19,12 +22,15 @@
 namespace touchstone {
 
 struct PipelineSettings {
-  double tolerance = 1e-8;  // m/s
-  bool warm = false;        // lambda comes from a similar problem
-  bool swept = false;       // lambda comes from sweeps over a larger problem; if neither, it is zero
-  bool thorough = true;     // also restarts and the proximal loop
-  int max_steps = 500;      // Newton steps of all methods together
-  Deadline deadline = {};   // best effort until then
+  double tolerance = 1e-8;       // m/s
+  bool warm = false;             // lambda comes from a similar problem
+  bool swept = false;            // lambda comes from sweeps over a larger problem; if neither, it is zero
+  bool thorough = true;          // also restarts and the proximal loop
+  int max_steps = 500;           // Newton steps of all methods together
+  Deadline deadline = {};        // best effort until then
+  WorkBudget* budget = nullptr;  // the caller's: best effort until it has ended; none: without end
+  // natv of lambda, where the caller has computed it and u; else not a number.
+  double start_natv = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct PipelineWorkspace : GaussSeidelWorkspace {

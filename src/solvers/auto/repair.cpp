@@ -73,7 +73,7 @@ void RegionRepair::grow(const DualProblem& dual, int seed) {
   std::sort(blocks_.begin(), blocks_.end());
 }
 
-void RegionRepair::solve(const DualProblem& dual, double tolerance, const Deadline& deadline, VectorX& lambda) {
+void RegionRepair::solve(const DualProblem& dual, double tolerance, const RepairSettings& settings, VectorX& lambda) {
   const int count = static_cast<int>(blocks_.size());
   extract_part(dual, blocks_.data(), count, position_, part_->dual);
   gather_part(dual, blocks_.data(), count, lambda, part_->lambda);
@@ -85,9 +85,13 @@ void RegionRepair::solve(const DualProblem& dual, double tolerance, const Deadli
   }
   part_->dual.g -= own_;
   part_->space = {};
-  run_pipeline(
-      {.tolerance = tolerance, .warm = true, .thorough = false, .max_steps = kInnerSteps, .deadline = deadline},
-      *part_);
+  run_pipeline({.tolerance = tolerance,
+                .warm = true,
+                .thorough = false,
+                .max_steps = kInnerSteps,
+                .deadline = settings.deadline,
+                .budget = settings.budget},
+               *part_);
   scatter_part(dual, blocks_.data(), count, part_->lambda, lambda);
 }
 
@@ -98,10 +102,10 @@ int RegionRepair::run(const DualProblem& dual, const RepairSettings& settings, V
   int count = 0;
   for (const Seed& seed : seeds_) {
     if (count == settings.max_regions || settings.deadline.passed()) break;
+    if (settings.budget != nullptr && settings.budget->ended()) break;
     if (residual_now(dual, seed.block, lambda) < seeds_.back().residual) continue;  // an earlier region has mended it
     grow(dual, seed.block);
-    solve(dual, std::max(kInnerTolerance * settings.tolerance, kInnerProgress * seed.residual), settings.deadline,
-          lambda);
+    solve(dual, std::max(kInnerTolerance * settings.tolerance, kInnerProgress * seed.residual), settings, lambda);
     ++count;
   }
   return count;

@@ -18,12 +18,14 @@
 namespace touchstone {
 
 struct PipelineWorkspace;
+class WorkBudget;
 
 struct RepairSettings {
   double tolerance = 1e-8;  // m/s
   int max_regions = 10;
   double share = 0.1;  // a seed's residual is at least this share of the largest
   Deadline deadline = {};
+  WorkBudget* budget = nullptr;
 };
 
 class RegionRepair {
@@ -45,7 +47,7 @@ class RegionRepair {
   void find_seeds(const DualProblem& dual, const RepairSettings& settings, const VectorX& lambda, const VectorX& u);
   double residual_now(const DualProblem& dual, int block, const VectorX& lambda);
   void grow(const DualProblem& dual, int seed);
-  void solve(const DualProblem& dual, double tolerance, const Deadline& deadline, VectorX& lambda);
+  void solve(const DualProblem& dual, double tolerance, const RepairSettings& settings, VectorX& lambda);
 
   std::vector<Seed> seeds_;    // the worst first
   std::vector<int> blocks_;    // of the region

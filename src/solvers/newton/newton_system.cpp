@@ -1,5 +1,6 @@
 #include "touchstone/solvers/newton/newton_system.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -39,7 +40,7 @@ void NewtonSystem::reserve_dense(const DualProblem& dual) {
   Lambda.set_partition(dual.blocks.row);
   moving_.reserve(rows);
   position_.reserve(rows);
-  symmetric_.reserve(static_cast<std::size_t>(dual.nblock()));
+  others_.reserve(static_cast<std::size_t>(dual.nblock()));
   gather_.reserve(rows);
   dense_.resize(dual.nrow());
 }
@@ -110,23 +111,46 @@ void NewtonSystem::solve(VectorX& x) {
 
 // Which rows move, those of symmetric blocks first.
 void NewtonSystem::order_moving() {
-  moving_.clear();
+  moving_.resize(static_cast<std::size_t>(dual_->nrow()));
   position_.assign(static_cast<std::size_t>(dual_->nrow()), -1);
-  symmetric_.resize(static_cast<std::size_t>(dual_->nblock()));
-  for (int i = 0; i < dual_->nblock(); ++i) symmetric_[i] = dual_->symmetric && is_symmetric(i) ? 1 : 0;
-  for (const char wanted : {1, 0}) {
-    for (int i = 0; i < dual_->nblock(); ++i) {
-      if (symmetric_[i] != wanted) continue;
-      const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
-      const double* block = Lambda.data(i);
-      for (int k = 0; k < m; ++k) {
-        if (block[k * (m + 1)] >= kFixed) continue;
-        position_[r + k] = static_cast<int>(moving_.size());
-        moving_.push_back({r + k, i});
-      }
+  others_.clear();
+  int count = 0;
+  const auto add = [&](int i) {
+    const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
+    const double* block = Lambda.data(i);
+    for (int k = 0; k < m; ++k) {
+      if (block[k * (m + 1)] >= kFixed) continue;
+      position_[r + k] = count;
+      moving_[count++] = {r + k, i};
     }
-    if (wanted == 1) symmetric_rows_ = static_cast<int>(moving_.size());
+  };
+  for (int i = 0; i < dual_->nblock(); ++i) {
+    if (dual_->symmetric && is_symmetric(i)) {
+      add(i);
+    } else {
+      others_.push_back(i);
+    }
   }
+  symmetric_rows_ = count;
+  for (const int i : others_) add(i);
+  moving_.resize(static_cast<std::size_t>(count));
+}
+
+// A column of a symmetric G from row `first` on, out of its row. Rows ascend in both parts, so that a part is often one
+// piece of the row.
+void NewtonSystem::fill_column(int k, int first, const double* row) {
+  double* column = dense_.column(k);
+  const auto fill = [&](int begin, int end) {
+    if (begin >= end) return;
+    const int from = moving_[begin].row;
+    if (moving_[end - 1].row - from == end - 1 - begin) {
+      std::copy(row + from, row + from + (end - begin), column + begin);
+      return;
+    }
+    for (int other = begin; other < end; ++other) column[other] = row[moving_[other].row];
+  };
+  fill(first, symmetric_rows_);
+  fill(std::max(first, symmetric_rows_), static_cast<int>(moving_.size()));
 }
 
 // Three columns of a symmetric G from row `first` on, out of its block row.
@@ -161,6 +185,10 @@ void NewtonSystem::fill_dense(bool lower, double shift) {
         k += 2;
         continue;
       }
+      if (is_symmetric && m == 1) {
+        fill_column(k, begin, panel);
+        continue;
+      }
       for (int other = begin; other < n; ++other) entry(other) = panel[m * moving_[other].row];
     } else {
       for (int other = begin; other < n; ++other) entry(other) = 0.0;
@@ -176,14 +204,23 @@ void NewtonSystem::fill_dense(bool lower, double shift) {
   for (int k = 0; k < n; ++k) dense_.column(k)[k] += shift;
 }
 
-// Adds Lambda of the rows [first, end).
+// Adds Lambda of the rows [first, end). The rows of a block that move are neighbours.
 void NewtonSystem::add_lambda(int first, int end) {
-  for (int k = first; k < end; ++k) {
-    const auto [row, i] = moving_[k];
-    const int r = dual_->blocks.row[i], m = dual_->blocks.size(i);
-    for (int c = 0; c < m; ++c) {
-      if (position_[r + c] >= 0) dense_.column(position_[r + c])[k] += Lambda.data(i)[c * m + row - r];
+  for (int k = first; k < end;) {
+    const int i = moving_[k].block, r = dual_->blocks.row[i], m = dual_->blocks.size(i);
+    const double* block = Lambda.data(i);
+    int next = k + 1;
+    if (m == 1) {
+      dense_.column(k)[k] += block[0];
+    } else {
+      while (next < end && moving_[next].block == i) ++next;
+      for (int c = k; c < next; ++c) {
+        const double* from = block + (moving_[c].row - r) * m - r;
+        double* column = dense_.column(c);
+        for (int row = k; row < next; ++row) column[row] += from[moving_[row].row];
+      }
     }
+    k = next;
   }
 }
 

@@ -57,6 +57,7 @@ class NewtonSystem {
   bool factorize_dense(double shift);
   void order_moving();
   void fill_dense(bool lower, double shift);
+  void fill_column(int k, int first, const double* row);
   void fill_columns_3(int k, int first, const double* panel);
   void add_lambda(int first, int end);
   void solve_dense(VectorX& x);
@@ -80,9 +81,9 @@ class NewtonSystem {
     int row = 0, block = 0;
   };
   std::vector<MovingRow> moving_;
-  std::vector<char> symmetric_;  // nblock: whether Lambda's block is
-  std::vector<int> position_;    // nrow: the row in the dense matrix, -1 if it must not move
-  int symmetric_rows_ = 0;       // the first rows of the dense matrix
+  std::vector<int> others_;    // blocks whose part of Lambda is not symmetric
+  std::vector<int> position_;  // nrow: the row in the dense matrix, -1 if it must not move
+  int symmetric_rows_ = 0;     // the first rows of the dense matrix
   DenseFactor dense_;
   AlignedVector gather_;
 };
