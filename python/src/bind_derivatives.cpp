@@ -325,7 +325,7 @@ nb::tuple from_theta(const Numbers& theta) {
 
 void bind_jacobians_of(nb::class_<PySimulator>& c) {
   c.def("keep_starts", &keep_starts, nb::arg("keep") = true,
-        "From now on steps of several substeps keep where they began, which their derivatives need; StepGradient asks "
+        "From now on steps keep where they began, which their derivatives need; StepGradient asks "
         "for it itself.");
   c.def("jacobians", &jacobians, nb::kw_only(), nb::arg("smoothing") = 0.0,
         "Derivatives of the last step: A = dx'/dx and B = dx'/du, x = [q, v, activation] with q in the tangent space. "

@@ -92,11 +92,9 @@ struct EventDerivatives::Work {
   MatrixX before_event;   // the same, where an event has not been left yet
   VectorX time_of_event;  // columns: dtau
   bool is_at_event = false;
-  bool has_seen = false;  // an event that divides a motion
-  VectorX guard;          // columns, and one for time: its derivative
-  VectorX rate;           // 2 nv: of where the last smooth motion ended, by its size
-  MatrixX seen;           // 2 nv x columns: of the state in which an event was found, at a fixed time, ..
-  VectorX seen_rate;      // and by time
+  bool is_grazing = false;  // what closes there has no speed
+  VectorX guard;            // columns, and one for time: its derivative
+  VectorX rate;             // 2 nv: of where the last smooth motion ended, by its size
 
   std::optional<SmoothMotion> motion;  // as it began
   Survey near;
@@ -104,7 +102,7 @@ struct EventDerivatives::Work {
   EventSolver solver;
   Impacts impacts;
   Data data;
-  State moved, found;
+  State moved;
   VectorX v;
 };
 
@@ -217,75 +215,38 @@ bool EventDerivatives::repeat_motion(double size, State& state) const {
   OdeStep ode(work_->s.options.events.rule);
   VectorX rate;
   motion.begin(state, motion.reach());
-  if (!motion.rate(motion.start(), rate) || !ode.make(motion, motion.start(), rate, size)) return false;
+  if (!motion.rate(motion.start(), rate)) return false;
+  motion.keep_depths();
+  if (!ode.make(motion, motion.start(), rate, size)) return false;
   motion.read(ode.end(), state);
-  motion.correct(state);
-  return true;
+  return motion.correct(state);
 }
 
-// A state between the ends of a motion that lasts longer.
-bool EventDerivatives::look_ahead(double size, double whole, State& state) const {
-  SmoothMotion motion(*work_->motion);
-  OdeStep ode(work_->s.options.events.rule);
-  VectorX rate, y;
-  motion.begin(state, motion.reach());
-  if (!motion.rate(motion.start(), rate) || !ode.make(motion, motion.start(), rate, whole)) return false;
-  ode.interpolate(size / whole, y);
-  motion.read(y, state);
-  return true;
-}
-
-template <typename Map>
-void EventDerivatives::find_rate(const State& start, const State& end, double size, const Map& map, VectorX& rate) {
+void EventDerivatives::find_rate(const State& start, const State& end, double size) {
   Work& w = *work_;
   const int nv = w.s.model.nv;
   const CollisionDetector detector = w.s.detector;
   const double longest = std::max(kShareOfSize * size, kLeastTime);
   VectorX apart(2 * nv);
-  rate.setZero(2 * nv);
+  w.rate.setZero(2 * nv);
   for (const auto& [share, weight] : kCentral) {
     State state = start;
-    if (!map(size + share * longest, state)) refuse_event_step("the motion near by is another one");
+    if (!repeat_motion(size + share * longest, state)) refuse_event_step("the motion near by is another one");
     difference(w.s.model, end.q, state.q, apart.head(nv));
     apart.tail(nv) = state.v - end.v;
-    rate += (weight / longest) * apart;
+    w.rate += (weight / longest) * apart;
   }
   w.s.detector = detector;
 }
 
-// The moment of an event is that in which the guard is zero between the ends of the whole motion: there states differ
-// from those of a motion that ends at it by the error of the rule, and so do derivatives.
-void EventDerivatives::look_for_event(const State& start, double size, double whole) {
-  Work& w = *work_;
-  w.found = start;
-  if (!look_ahead(size, whole, w.found)) refuse_event_step("the motion near by is another one");
-  take_through(start, w.found, [&](State& state) { return look_ahead(size, whole, state); });
-  w.seen.swap(w.X);
-  find_rate(
-      start, w.found, size, [&](double s, State& state) { return look_ahead(s, whole, state); }, w.seen_rate);
-  if (!w.is_at_event) return;
-  // What begins later by dtau ends at the same time, as a whole and at this moment.
-  VectorX by_whole;
-  find_rate(
-      start, w.found, whole, [&](double s, State& state) { return look_ahead(size, s, state); }, by_whole);
-  w.seen.noalias() -= (w.seen_rate + by_whole) * w.time_of_event.transpose();
-}
-
 // What begins later by dtau is shorter by that.
-void EventDerivatives::end_motion(double size, double whole, const State& end) {
+void EventDerivatives::end_motion(double size, const State& end) {
   Work& w = *work_;
   const State start = w.motion->base();
-  w.has_seen = size < whole;
-  if (w.has_seen) {
-    const MatrixX X = w.X;
-    look_for_event(start, size, whole);
-    w.X = X;
-  }
   take_through(start, end, [&](State& state) { return repeat_motion(size, state); });
-  find_rate(
-      start, end, size, [&](double s, State& state) { return repeat_motion(s, state); }, w.rate);
+  find_rate(start, end, size);
   if (w.is_at_event) w.X.noalias() -= w.rate * w.time_of_event.transpose();
-  w.is_at_event = false;
+  w.is_at_event = w.is_grazing = false;
 }
 
 void EventDerivatives::event(const SmoothMotion& motion, const SmoothMotion::Guard& guard) {
@@ -296,14 +257,14 @@ void EventDerivatives::event(const SmoothMotion& motion, const SmoothMotion::Gua
   w.is_at_event = true;
   w.time_of_event.setZero(columns);
   // The guard by all columns, and by time.
-  if (w.has_seen) w.X = w.seen;
   w.X.conservativeResize(Eigen::NoChange, columns + 1);
-  w.X.col(columns) = w.has_seen ? w.seen_rate : w.rate;
+  w.X.col(columns) = w.rate;
   w.guard.setZero(columns + 1);
-  guard.is_gap() ? differentiate_gap(motion, guard) : differentiate_member(motion, guard.index);
+  const bool is_gap = guard.is_gap() && !guard.is_turn;
+  is_gap ? differentiate_gap(motion, guard) : differentiate_member(motion, guard);
   const double rate = w.guard[columns];
-  if (guard.is_gap() && !(rate < -kLeastRate)) refuse_event_step("something closes without speed, as it grazes");
-  if (std::abs(rate) > kLeastRate) w.time_of_event = -w.guard.head(columns) / rate;
+  w.is_grazing = is_gap && !(rate < -kLeastRate);
+  if (std::abs(rate) > kLeastRate && !w.is_grazing) w.time_of_event = -w.guard.head(columns) / rate;
   w.X = w.before_event;
   w.X.noalias() += w.rate * w.time_of_event.transpose();
 }
@@ -314,18 +275,16 @@ void EventDerivatives::differentiate_gap(const SmoothMotion& motion, const Smoot
   const Model& model = w.s.model;
   const Survey& survey = motion.survey();
   if (guard.kind == SmoothMotion::Kind::kLimit) {
-    const Eigen::Map<const VectorX> row(survey.J(survey.first(guard.index)), model.nv);
+    const int block = motion.limit_block(guard);
+    if (block < 0) return;
+    const Eigen::Map<const VectorX> row(survey.J(survey.first(block)), model.nv);
     w.guard.noalias() = w.X.topRows(model.nv).transpose() * row;
     return;
   }
-  Contact contact = survey.seen[at(guard.index)];
-  if (w.has_seen) {  // as it was where the event was found
-    const CollisionDetector detector = w.s.detector;
-    w.near.place(w.s, w.found, motion.reach());
-    for (const Contact& c : w.near.seen) contact = key_of(c) == key_of(contact) ? c : contact;
-    w.s.detector = detector;
-  }
-  forward_kinematics(model, w.s.parameters, w.has_seen ? w.found : survey.state, w.data);
+  const Contact* seen = motion.seen_contact(guard);
+  if (seen == nullptr) return;
+  const Contact& contact = *seen;
+  forward_kinematics(model, w.s.parameters, survey.state, w.data);
   for (int column = 0; column < w.X.cols(); ++column) {
     forward_velocity(model, w.X.col(column).head(model.nv), w.data);
     w.guard[column] = dot(contact.normal(), velocity_at(model, w.data, contact.body_b, contact.position) -
@@ -333,10 +292,10 @@ void EventDerivatives::differentiate_gap(const SmoothMotion& motion, const Smoot
   }
 }
 
-// The force of a member, or the velocity along its slip.
-void EventDerivatives::differentiate_member(const SmoothMotion& motion, int member) {
+// The force of a member, the velocity along its slip, or of a gap.
+void EventDerivatives::differentiate_member(const SmoothMotion& motion, const SmoothMotion::Guard& guard) {
   Work& w = *work_;
-  const State here = w.has_seen ? w.found : motion.survey().state;
+  const State here = motion.survey().state;
   const CollisionDetector detector = w.s.detector;
   VectorX rate;
   for (int column = 0; column < w.X.cols(); ++column) {
@@ -344,7 +303,7 @@ void EventDerivatives::differentiate_member(const SmoothMotion& motion, int memb
       SmoothMotion near(*w.motion);
       near.begin(state, near.reach());
       if (!near.rate(near.start(), rate)) refuse_event_step("the motion near by is another one");
-      w.guard[column] += weight * near.member_guard(member);
+      w.guard[column] += weight * near.distance(guard).value_or(0.0);
     });
   }
   w.s.detector = detector;
@@ -352,6 +311,7 @@ void EventDerivatives::differentiate_member(const SmoothMotion& motion, int memb
 
 void EventDerivatives::impact(const Survey& touching, const VectorX& v) {
   Work& w = *work_;
+  if (w.is_grazing) refuse_event_step("something closes without speed, as it grazes");
   State end = touching.state;
   end.v = v;
   take_through(touching.state, end, [&](State& state) {

@@ -41,7 +41,7 @@ class EventDerivatives final : private EventWatcher {
   struct Work;
 
   void begin_motion(const SmoothMotion& motion) override;
-  void end_motion(double size, double whole, const State& end) override;
+  void end_motion(double size, const State& end) override;
   void event(const SmoothMotion& motion, const SmoothMotion::Guard& guard) override;
   void impact(const Survey& touching, const VectorX& v) override;
   void impact_without_collision() override;
@@ -60,13 +60,10 @@ class EventDerivatives final : private EventWatcher {
   double way_of(int column) const;
   int first_parameter() const;  // the first column of theta
   bool repeat_motion(double size, State& state) const;
-  bool look_ahead(double size, double whole, State& state) const;
-  // How what a map of (size, state) leads to changes with the size.
-  template <typename Map>
-  void find_rate(const State& start, const State& end, double size, const Map& map, VectorX& rate);
-  void look_for_event(const State& start, double size, double whole);
+  // How the end of the last smooth motion changes with its size.
+  void find_rate(const State& start, const State& end, double size);
   void differentiate_gap(const SmoothMotion& motion, const SmoothMotion::Guard& guard);
-  void differentiate_member(const SmoothMotion& motion, int member);
+  void differentiate_member(const SmoothMotion& motion, const SmoothMotion::Guard& guard);
 
   std::unique_ptr<Work> work_;
 };

@@ -48,12 +48,8 @@ SignalRates signal_rates(const Model& model, const StepContext& step, int u) {
   return rates;
 }
 
-// Its moment changes with the configuration.
-bool has_curved_moment(const Model& model, const Actuator& actuator) {
-  const bool has_own_rule = actuator.transmission == TransmissionType::kLoopJoint;  // step_loops.cpp
-  if (actuator.transmission == TransmissionType::kTendon || has_own_rule) return false;
-  return !is_on_one_dof(model, actuator);
-}
+// Whether the limit of a joint cuts what actuators do to a dof.
+bool is_cut(const Data& data, int dof) { return data.actuation[dof] != data.actuation_unlimited[dof]; }
 
 }  // namespace
 
@@ -126,10 +122,14 @@ void StepDerivatives::add_actuator(const StepContext& step, int u) {
   const auto m = data.actuator_moment.col(u);
   const ServoMode mode = servo_mode(step, u);
   if (is_damped_by_signal(step, u)) ++held_.actuators;
-  if (has_curved_moment(model_, actuator) || mode == ServoMode::kShared) ++held_.actuators;
-  if (mode == ServoMode::kShared) return;
-  if (mode == ServoMode::kExplicit && data.actuator_force[u] != data.actuator_law[u]) return;  // at a limit
-  const ForceSlopes slopes = force_slopes(step, u);
+  if (mode == ServoMode::kShared) {
+    ++held_.actuators;
+    return;
+  }
+  const bool at_limit = mode == ServoMode::kExplicit && data.actuator_force[u] != data.actuator_law[u];
+  const ForceSlopes slopes = at_limit ? ForceSlopes() : force_slopes(step, u);
+  if (has_curved_moment(model_, actuator)) add_curved_moment(step, u, slopes);
+  if (at_limit) return;
   if (is_variational_ && slopes.gain_by_signal != 0.0) ++held_.actuators;  // in A, that impulses of rows see
   const SignalRates rates = signal_rates(model_, step, u);
   // Of the force, times a factor, and `direct` times the change of the signal.
@@ -152,8 +152,47 @@ void StepDerivatives::add_actuator(const StepContext& step, int u) {
   for (int i = 0; i < nv; ++i) moved += m[i] * (end_velocity_[i] - step.before.v[i]);
   for (int i = 0; i < nv; ++i) {
     if (m[i] == 0.0) continue;
-    const bool limited = mode == ServoMode::kExplicit && data.actuation[i] != data.actuation_unlimited[i];
+    const bool limited = mode == ServoMode::kExplicit && is_cut(data, i);
     if (!limited) add(main_.force().row(i), h * m[i], -m[i] * slopes.gain_by_signal * moved);
+  }
+}
+
+// What a moment does as it changes; add_actuator has what is at constant ones. Impulses of bounded servos come with
+// their rows.
+void StepDerivatives::add_curved_moment(const StepContext& step, int u, const ForceSlopes& slopes) {
+  const Data& data = step.data;
+  const auto m = data.actuator_moment.col(u);
+  TransmissionRates& t = transmission_;
+  t.compute(model_, data_, here_, model_.actuators[at(u)]);
+  const bool is_bounded = servo_mode(step, u) == ServoMode::kBounded;
+  const int row = is_bounded ? servo_row(step, u) : -1;
+  for (int k = 0; k < t.count; ++k) {
+    const int dof = t.dofs[at(k)];
+    double rate = 0.0;  // of the transmission, at constant v
+    for (int i = 0; i < t.count; ++i) rate += t.moment(i, k) * step.before.v[t.dofs[at(i)]];
+    const double change = slopes.by_length * (t.length[k] - m[dof]) + slopes.by_velocity * rate;  // of the force
+    if (is_bounded) {
+      main_.rows()(row, dof) -= step.h / data.servo_block[at(u)].gain * change + rate;  // b = -(h force / gain + m v)
+      continue;
+    }
+    for (int i = 0; i < t.count; ++i) {
+      const int pulled = t.dofs[at(i)];
+      if (is_cut(data, pulled)) continue;
+      main_.force()(pulled, dof) += step.h * (data.actuator_force[u] * t.moment(i, k) + m[pulled] * change);
+    }
+  }
+}
+
+// The row of a bounded servo with the new velocity, and what its impulse does, as the moment changes.
+void StepDerivatives::add_servo_rates(const StepContext& step, int u, int row) {
+  if (!has_curved_moment(model_, model_.actuators[at(u)])) return add_motor_rates(u, row);
+  TransmissionRates& t = transmission_;
+  t.compute(model_, data_, here_, model_.actuators[at(u)]);
+  for (int k = 0; k < t.count; ++k) {
+    for (int i = 0; i < t.count; ++i) {
+      main_.rows()(row, t.dofs[at(k)]) += t.moment(i, k) * velocity_[t.dofs[at(i)]];
+      main_.force()(t.dofs[at(i)], t.dofs[at(k)]) += t.moment(i, k) * step.lambda[row];
+    }
   }
 }
 

@@ -1,8 +1,9 @@
-// Derivatives of a step that is made of several substeps, and of one in which something sleeps.
+// Derivatives of a step that is made of several parts (substeps, or those that keep to an accuracy), and of one in
+// which something sleeps.
 //
-// x' = f_n(.. f_1(x, u) .., u): A = A_n A_(n-1) .., B = A_n B_(n-1) + B_n, and so on. The substeps are made once more
-// (Simulator::replay) and each is multiplied to what came before it, so that memory does not grow with their number.
-// Their impulses are not remembered: products (vjp, jvp) are those of the matrices.
+// x' = f_n(.. f_1(x, u) .., u): A = A_n A_(n-1) .., B = A_n B_(n-1) + B_n, and so on. The parts are made once more
+// (Simulator::replay), each of the size that it had, and each is multiplied to what came before it, so that memory does
+// not grow with their number. Their impulses are not remembered: products (vjp, jvp) are those of the matrices.
 //
 // An island that sleeps stays where it is, at rest, whatever it was before: q' = q, v' = 0, activations stay. That is
 // the derivative of the step as it was; anything that really moved it would have woken it up.
@@ -19,12 +20,12 @@ namespace touchstone {
 
 void StepDerivatives::compute(Simulator& sim) {
   const SimulatorOptions& options = sim.options();
-  if (options.substeps == 1) return compute(sim.context());
+  if (!has_parts(options)) return compute(sim.context());
   require_usable(sim.context());
   if (options.integrator == Integrator::kMoreauMidpoint && may_have_loops(model_)) {
     throw Error(
-        "derivatives of several substeps of the integrator 'midpoint' with loops are not available: they remember more "
-        "velocities than the state; set substeps=1, or use euler");
+        "derivatives of several parts of the integrator 'midpoint' with loops are not available: they remember more "
+        "velocities than the state; set substeps=1 and accuracy=0, or use euler");
   }
   bool is_first = true;
   Held held;
@@ -43,7 +44,7 @@ void StepDerivatives::compute(Simulator& sim) {
 }
 
 void StepDerivatives::linearise(Simulator& sim) {
-  if (sim.options().substeps > 1) return compute(sim);
+  if (has_parts(sim.options())) return compute(sim);
   linearise(sim.context());
 }
 

@@ -21,11 +21,6 @@
 namespace touchstone {
 namespace {
 
-void require_whole(const StepContext& step) {
-  if (step.options.substeps == 1) return;
-  throw Error("a step of several substeps is differentiated with its simulator: call compute(sim) or linearise(sim)");
-}
-
 // Calls scalar(dof) for coordinates that are numbers, turn(first dof) for rotations.
 template <typename Scalar, typename Turn>
 void visit_coordinates(const Model& model, const Scalar& scalar, const Turn& turn) {
@@ -42,6 +37,15 @@ Matrix3 back(const Vector3& turn) { return so3_exp(-turn).toRotationMatrix(); }
 
 }  // namespace
 
+void StepDerivatives::require_whole(const StepContext& step) {
+  if (!has_parts(step.options)) return;
+  throw Error("a step of several parts is differentiated with its simulator: call compute(sim) or linearise(sim)");
+}
+
+bool StepDerivatives::has_parts(const SimulatorOptions& options) {
+  return options.substeps > 1 || (options.accuracy > 0.0 && options.integrator != Integrator::kEvent);
+}
+
 void StepDerivatives::require_usable(const StepContext& step) {
   if (step.report.status == StepStatus::kDiverged) {
     throw Error("derivatives of a step that has diverged are not available: go back to a state before it");
@@ -50,9 +54,6 @@ void StepDerivatives::require_usable(const StepContext& step) {
   step.require_mass_matrix("the derivative of a step");
   if (step.options.stabilisation.softens_loops()) {
     throw Error("derivatives of a step are not available for loops that give way: set loop_softening=none");
-  }
-  if (step.options.accuracy > 0.0 && step.options.integrator != Integrator::kEvent) {
-    throw Error("derivatives of a step are those of steps of one size: set accuracy=0");
   }
 }
 
@@ -69,6 +70,7 @@ StepDerivatives::StepDerivatives(const Model& model, StepParameters theta)
       V_S_(at(model.nv)),
       motion_(model),
       pair_forces_(model),
+      transmission_(model),
       mobility_(model),
       activation_(MatrixX::Zero(model.na, columns_)),
       dv_(MatrixX::Zero(model.nv, columns_)),

@@ -24,6 +24,7 @@
 #include "touchstone/diff/loop_motion.hpp"
 #include "touchstone/diff/pair_motion.hpp"
 #include "touchstone/diff/step_parameters.hpp"
+#include "touchstone/diff/transmission_rates.hpp"
 #include "touchstone/diff/variational_derivatives.hpp"
 #include "touchstone/dynamics/variational.hpp"
 #include "touchstone/sim/step_context.hpp"
@@ -47,8 +48,9 @@ class StepDerivatives {
   void compute(const StepContext& step);
   // Only what vjp and jvp need, without A, B and C: much less for one gradient.
   void linearise(const StepContext& step);
-  // The same of the last step of a simulator, which may be one of several substeps: that is made once more, and A, B, C
-  // are chained through it (step_chain.cpp), for products too.
+  // The same of the last step of a simulator, which may be one of several parts (substeps, or those of an accuracy,
+  // whose sizes count as constants): that is made once more, and A, B, C are chained through it (step_chain.cpp), for
+  // products too.
   void compute(Simulator& sim);
   void linearise(Simulator& sim);
 
@@ -72,7 +74,7 @@ class StepDerivatives {
   // What was taken to be constant although it is not: see docs/derivatives.md.
   struct Held {
     int contacts = 0;   // contacts whose point and normal were taken to move with the mean of both bodies
-    int actuators = 0;  // actuators whose moment changes with the configuration, or that share a limit
+    int actuators = 0;  // actuators that share a limit, or motors of loop joints that the limit of a joint cuts
     bool pass = false;  // the position pass: where it moved something as far as it may, and closed loops
   };
   const Held& held() const { return held_; }
@@ -136,6 +138,8 @@ class StepDerivatives {
     double by_length = 0.0, by_velocity = 0.0, by_signal = 0.0, gain_by_signal = 0.0;
   };
   ForceSlopes force_slopes(const StepContext& step, int u) const;
+  void add_curved_moment(const StepContext& step, int u, const ForceSlopes& slopes);
+  void add_servo_rates(const StepContext& step, int u, int row);
   // step_rows.cpp
   bool find_pair(const StepContext& step, const Constraint& constraint, const double* lambda, PairWrench& wrench);
   void add_wrench(const PairWrench& wrench, double scale);
@@ -145,9 +149,11 @@ class StepDerivatives {
   void add_block_force(const Constraint& constraint, const PairWrench& wrench, const double* impulse,
                        ImplicitBalance& balance);
   void add_pair(const StepContext& step, int block);
+  void add_surface_rates(const StepContext& step, int block);
   void add_bounce(const StepContext& step, int block);
   void add_hertz_rate(const StepContext& step, int block);
   void add_error_rate(const StepContext& step, int block);
+  void add_rebound(const StepContext& step, int block);
   void add_approach_rate(const StepContext& step, const Constraints& c, int block, double share,
                          const ImplicitBalance& balance, ImplicitBalance::View rows, int row);
   void add_balance_rows(const StepContext& step, const Constraints& c, const double* lambda, const VectorX& moved,
@@ -157,8 +163,11 @@ class StepDerivatives {
   void add_coupling_wrench(const Constraint& constraint, double impulse, double scale);
   void add_motor_wrenches(const StepContext& step);
   void add_loop_spring(const StepContext& step, int block);
-  void add_drift_rates(const StepContext& step, const LoopBlock& block, double factor, int row);
-  double loop_drift_at(const StepContext& step, const LoopBlock& block, const VectorX& q, const VectorX& v);
+  // dJ/dt v of rows, of another state: drift(scene, values) with everything in place there.
+  template <typename Drift>
+  void add_drift_rates(const StepContext& step, const Drift& drift, int count, double factor, int first);
+  void add_spring_drift(const StepContext& step, const LoopBlock& block, double factor, int row);
+  void add_loop_drift(const StepContext& step, int block);
   void add_loop_coupling(const Constraint& constraint, int row, double lambda, const VectorX& x,
                          ImplicitBalance& balance);
   double coupling_value(const Equality& equality) const;
@@ -169,6 +178,11 @@ class StepDerivatives {
   // step_soft.cpp
   void require_soft(const StepContext& step, const ContactLaw& law) const;
   void add_soft_reference(const StepContext& step, int block);
+  void add_soft_positions(const StepContext& step, int block);
+  bool is_soft_weld(const Constraint& constraint) const;
+  void soft_weld_axes(const Constraint& constraint, int k, Vec3* axes) const;
+  void soft_weld_rate(const Constraint& constraint, const PairRate& rate, Vec3 w, int k, double* values) const;
+  void add_soft_weld_force(const Constraint& constraint, Vec3 force, const double* impulse, RowMatrixRef out) const;
   double compliance_weight(const StepContext& step, int row) const;
   void add_regularised_rates(const StepContext& step, const ContactLaw& law);
   double soft_friction_rate(const StepContext& step, int block, int row) const;
@@ -218,6 +232,8 @@ class StepDerivatives {
   void form_pass();
   // Throws Error if the step has no derivatives, or none that are known here.
   static void require_usable(const StepContext& step);
+  static void require_whole(const StepContext& step);
+  static bool has_parts(const SimulatorOptions& options);
   // step_chain.cpp
   void chain(bool is_first);
   void add_held(const Held& earlier);
@@ -279,6 +295,7 @@ class StepDerivatives {
   PairForces pair_forces_;            // of contacts
   std::vector<PairRate> pair_rates_;  // of a contact
   ContactMotion contact_motion_;
+  TransmissionRates transmission_;  // of the actuator at hand
   LawDerivatives laws_;
   InverseDynamicsDerivatives mobility_;  // of A^-1 J'
   VectorX by_q_, by_theta_, direction_, pulled_;

@@ -10,6 +10,7 @@
 #include "touchstone/dynamics/loop_joints.hpp"
 #include "touchstone/model/configuration.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
+#include "touchstone/sim/constraints/loop.hpp"
 #include "touchstone/sim/constraints/loop_joint.hpp"
 
 namespace touchstone {
@@ -138,54 +139,85 @@ void StepDerivatives::add_loop_spring(const StepContext& step, int block) {
         by_value * own.value_rate(frames_along(data_, own.joint, motion_, k)) + by_rate * rate;
   }
   main_.rows().row(row).segment(nv, nv) += by_rate * main_.J().row(row);
-  if (!at_middle && coordinate.armature > 0.0) add_drift_rates(step, own, h * coordinate.armature / gain, row);
+  if (!at_middle && coordinate.armature > 0.0) add_spring_drift(step, own, h * coordinate.armature / gain, row);
 }
 
-// dJ/dt v of a row: what armature resists is not the rate that the row sees.
-double StepDerivatives::loop_drift_at(const StepContext& step, const LoopBlock& block, const VectorX& q,
-                                      const VectorX& v) {
-  if (!drift_data_) drift_data_.emplace(model_);
-  Data& data = *drift_data_;
-  drift_state_.q = q;
-  drift_state_.v = v;
-  forward_kinematics(model_, step.parameters, drift_state_, data);
-  compute_bias(model_, step.parameters, v, data);
-  const ConstraintStep at{{model_, data, step.contacts(), step.rules},
-                          step.parameters,
-                          drift_state_,
-                          step.weights,
-                          step.h,
-                          step.remaining,
-                          step.options.stabilisation};
-  const LoopFrames frames = moving_frames(model_, data, block.joint);
-  LoopRow row;
-  block.rows(frames, &row);
-  return row_drift(at, block.joint, frames, row);
+// What armature resists is not the rate that the row sees. With motion_.
+void StepDerivatives::add_spring_drift(const StepContext& step, const LoopBlock& block, double factor, int row) {
+  const auto drift = [&](const ConstraintStep& at, double* values) {
+    const LoopFrames frames = moving_frames(model_, at.data, block.joint);
+    LoopRow along;
+    block.rows(frames, &along);
+    *values = row_drift(at, block.joint, frames, along);
+  };
+  add_drift_rates(step, drift, 1, factor, row);
+}
+
+// Of what a softened loop holds: its law is one of accelerations. With motion_.
+void StepDerivatives::add_loop_drift(const StepContext& step, int block) {
+  const Constraint& constraint = step.constraints.list[at(block)];
+  const int first = step.constraints.blocks.row[at(block)], count = step.constraints.blocks.size(block);
+  if (constraint.kind == ConstraintKind::kEquality) {
+    const Equality& e = model_.equalities[at(constraint.index)];
+    const auto drift = [&](const ConstraintStep& at, double* values) { equality_drift(at, e, values); };
+    return add_drift_rates(step, drift, count, step.h, first);
+  }
+  if (constraint.kind != ConstraintKind::kLoopJoint) return;
+  const LoopBlock own = loop_block(model_, constraint);
+  const auto drift = [&](const ConstraintStep& at, double* values) {
+    const LoopFrames frames = moving_frames(model_, at.data, own.joint);
+    LoopRow rows[kMostLoopRows];
+    own.rows(frames, rows);
+    for (int r = 0; r < count; ++r) values[r] = row_drift(at, own.joint, frames, rows[r]);
+  };
+  add_drift_rates(step, drift, count, step.h, first);
 }
 
 // Of third order in the configuration: by central differences with Richardson's extrapolation. In v it is quadratic,
 // and one difference is exact.
-void StepDerivatives::add_drift_rates(const StepContext& step, const LoopBlock& block, double factor, int row) {
+template <typename Drift>
+void StepDerivatives::add_drift_rates(const StepContext& step, const Drift& drift, int count, double factor,
+                                      int first) {
   constexpr double kWay = 1e-3;
+  if (!drift_data_) drift_data_.emplace(model_);
   drift_state_ = here_;
+  using Values = Eigen::Matrix<double, kMaxBlockSize, 1>;
+  const auto drift_at = [&] {
+    Data& data = *drift_data_;
+    forward_kinematics(model_, step.parameters, drift_state_, data);
+    compute_bias(model_, step.parameters, drift_state_.v, data);
+    const ConstraintStep at{{model_, data, step.contacts(), step.rules},
+                            step.parameters,
+                            drift_state_,
+                            step.weights,
+                            step.h,
+                            step.remaining,
+                            step.options.stabilisation};
+    Values values = Values::Zero();
+    drift(at, values.data());
+    return values;
+  };
+  ImplicitBalance::View rows = main_.rows();
   for (int k = 0; k < motion_.count; ++k) {
     const int dof = motion_.dofs[at(k)];
-    const auto difference = [&](double way) {
-      const auto at_way = [&](double t) {
-        direction_.setZero(model_.nv);
-        direction_[dof] = t;
-        integrate(model_, here_.q, direction_, 1.0, moved_q_);
-        return loop_drift_at(step, block, moved_q_, here_.v);
-      };
-      return (at_way(way) - at_way(-way)) / (2.0 * way);
+    const auto at_way = [&](double t) {
+      direction_.setZero(model_.nv);
+      direction_[dof] = t;
+      integrate(model_, here_.q, direction_, 1.0, drift_state_.q);
+      return drift_at();
     };
-    moved_q_ = here_.q;
-    main_.rows()(row, dof) += factor * (4.0 * difference(0.5 * kWay) - difference(kWay)) / 3.0;
-    direction_ = here_.v;
-    direction_[dof] += 1.0;
-    const double above = loop_drift_at(step, block, here_.q, direction_);
-    direction_[dof] -= 2.0;
-    main_.rows()(row, model_.nv + dof) += factor * 0.5 * (above - loop_drift_at(step, block, here_.q, direction_));
+    const auto difference = [&](double way) -> Values { return (at_way(way) - at_way(-way)) / (2.0 * way); };
+    const Values by_q = (4.0 * difference(0.5 * kWay) - difference(kWay)) / 3.0;
+    drift_state_.q = here_.q;
+    drift_state_.v[dof] = here_.v[dof] + 1.0;
+    const Values above = drift_at();
+    drift_state_.v[dof] = here_.v[dof] - 1.0;
+    const Values below = drift_at();
+    drift_state_.v[dof] = here_.v[dof];
+    for (int r = 0; r < count; ++r) {
+      rows(first + r, dof) += factor * by_q[r];
+      rows(first + r, model_.nv + dof) += 0.5 * factor * (above[r] - below[r]);
+    }
   }
 }
 

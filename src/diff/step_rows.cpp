@@ -9,6 +9,7 @@
 #include "touchstone/model/transmission.hpp"
 #include "touchstone/sim/constraints/contact.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
+#include "touchstone/sim/models/soft.hpp"
 
 namespace touchstone {
 namespace {
@@ -47,6 +48,9 @@ void StepDerivatives::add_rows(const StepContext& step) {
     const ConstraintKind kind = c.list[at(block)].kind;
     if (is_soft_) add_soft_reference(step, block);
     if (kind == ConstraintKind::kContact && !step.rules.contact_laws && !is_soft_) add_bounce(step, block);
+    const bool is_limit = kind == ConstraintKind::kJointLimit || kind == ConstraintKind::kTendonLimit ||
+                          kind == ConstraintKind::kLoopLimit;
+    if (is_limit && !is_soft_) add_rebound(step, block);
     if (kind == ConstraintKind::kLoopSpring) add_loop_spring(step, block);
   }
   add_loop_motors(step);
@@ -86,7 +90,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
         add_error_rate(step, block);
         break;
       case ConstraintKind::kServo:
-        add_motor_rates(constraint.index, row);
+        add_servo_rates(step, constraint.index, row);
         break;
       default:
         break;
@@ -105,8 +109,8 @@ bool StepDerivatives::set_motion(const StepContext& step, const Constraint& cons
     return true;
   }
   motion_.begin(model_, data_, wrench.body_a, wrench.body_b, wrench.point_a, wrench.point_b);
-  // A weld acts at one point, that of its second body.
-  if (is_weld(model_, constraint)) std::copy_n(motion_.dp_b.begin(), motion_.count, motion_.dp_a.begin());
+  // A hard weld acts at one point, that of its second body.
+  if (is_weld(model_, constraint) && !is_soft_) std::copy_n(motion_.dp_b.begin(), motion_.count, motion_.dp_a.begin());
   return true;
 }
 
@@ -126,6 +130,7 @@ void StepDerivatives::row_rate(const Constraint& constraint, const std::vector<M
     to_rows(contacts_[at(constraint.index)], turned, values);
     return;
   }
+  if (is_soft_weld(constraint)) return soft_weld_rate(constraint, rate, w, k, values);
   const double scale = model_.equalities[at(constraint.index)].torque_scale;
   for (int r = 0; r < 3; ++r) {
     values[r] = turned.force[r];
@@ -138,6 +143,8 @@ void StepDerivatives::add_block_force(const Constraint& constraint, const PairWr
                                       ImplicitBalance& balance) {
   if (is_loop_kind(constraint.kind)) {
     add_loop_force_derivatives(data_, loop_block(model_, constraint), impulse, motion_, balance.force());
+  } else if (is_soft_weld(constraint)) {
+    add_soft_weld_force(constraint, wrench.force, impulse, balance.force());
   } else {
     add_force_derivatives(motion_, wrench.force, wrench.torque, balance.force());
   }
@@ -174,17 +181,43 @@ void StepDerivatives::add_pair(const StepContext& step, int block) {
       rows(first + r, dof) += values[r];
     }
   }
+  if (is_contact && !c.surface_velocity.empty()) add_surface_rates(step, block);
 }
 
-// How gaps and errors change with q: as the rows say, but for welds that are open, whose error turns with their first
-// body and is no angular velocity: e = R_T log(R_T' R_B), de = w_a x e + Jl(e)^-1 (w_b - w_a).
+// Of surfaces that move on their own. At a point of the contact that of a body goes s = L + w x (p - o), L and w fixed
+// in the body that turns with W, so ds = W x s + w x (dp - dp of the body's own point). With motion_.
+void StepDerivatives::add_surface_rates(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const Contact& contact = contacts_[at(c.list[at(block)].index)];
+  const SurfaceMotion a = surface_motion(model_, data_, step.parameters, contact.shape_a, contact.position),
+                      b = surface_motion(model_, data_, step.parameters, contact.shape_b, contact.position);
+  double share = 1.0;  // of the velocity, in b
+  if (is_soft_) {
+    share = step.h * soft::reference_of(contact.material.impedance, model_.options.safe_references, step.h).damping;
+  }
+  for (int k = 0; k < motion_.count; ++k) {
+    const Vec3 turn = motion_.turn[at(k)], w_a = motion_.a_angular[at(k)], w_b = motion_.b_angular[at(k)];
+    const Vec3 linear = cross(w_b, b.linear) + cross(b.angular, motion_.dp_b[at(k)] - motion_.b_linear[at(k)]) -
+                        cross(w_a, a.linear) - cross(a.angular, motion_.dp_a[at(k)] - motion_.a_linear[at(k)]) -
+                        cross(turn, b.linear - a.linear);
+    const Vec3 angular = cross(w_b, b.angular) - cross(w_a, a.angular) - cross(turn, b.angular - a.angular);
+    const double rates[kSurfaceRows] = {dot(contact.frame.c0, linear), dot(contact.frame.c1, linear),
+                                        dot(contact.frame.c2, angular)};
+    for (int r = 0; r < surface_rows(contact); ++r) {
+      main_.rows()(c.blocks.row[at(block)] + r, motion_.dofs[at(k)]) += share * rates[r];
+    }
+  }
+}
+
+// How gaps and errors change with q: as the rows say, but for hard welds that are open, whose error turns with their
+// first body and is no angular velocity: e = R_T log(R_T' R_B), de = w_a x e + Jl(e)^-1 (w_b - w_a).
 void StepDerivatives::set_position_rates(const StepContext& step, const Constraints& c,
                                          const ImplicitBalance::ConstView& J, Growing<RowMatrixX>& rates) {
   Growing<RowMatrixX>::View position = rates.resize(c.rows(), model_.nv);
   position = J;
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
-    if (!is_weld(model_, constraint)) continue;
+    if (!is_weld(model_, constraint) || is_soft_) continue;
     const int row = c.blocks.row[at(block)];
     const double scale = model_.equalities[at(constraint.index)].torque_scale;
     const Eigen::Map<const Vector3> apart(c.position.data() + row), scaled(c.position.data() + row + 3);
@@ -214,18 +247,20 @@ void StepDerivatives::add_error_rate(const StepContext& step, int block) {
   }
 }
 
-// b of a hard row changes with its gap, unless it bounces.
+// b of a hard row changes with its gap, unless it bounces faster than it is brought back.
 void StepDerivatives::add_gap_rate(const StepContext& step, StabilisedKind kind, int row) {
   if (is_soft_) return;
   const Constraints& c = step.constraints;
   const StabilisationOptions& s = step.options.stabilisation;
   const double gap = c.position[at(row)], open = std::max(0.0, gap) / step.remaining;
+  const bool bounces = c.bias[row] != open + c.recovery[row];
+  const double back = bounces ? c.bias[row] : c.recovery[row];
   double slope = gap > 0.0 ? 1.0 / step.remaining : 0.0;
   if (c.recovers[at(row)] == 0) {
     slope = 1.0 / step.remaining;  // compliant: b = gap / h
-  } else if (c.bias[row] != open + c.recovery[row]) {
-    return;  // bounces
-  } else if (s.share_of(kind) > 0.0 && c.recovery[row] < 0.0 && c.recovery[row] > -s.recovery_speed) {
+  } else if (bounces && !(c.recovery[row] < 0.0)) {
+    return;
+  } else if (s.share_of(kind) > 0.0 && back < 0.0 && back > -s.recovery_speed) {
     slope += s.share_of(kind) / step.remaining;
   }
   if (slope != 0.0) main_.rows().row(row).head(model_.nv) += slope * main_.J().row(row);
@@ -251,7 +286,31 @@ void StepDerivatives::add_bounce(const StepContext& step, int block) {
   const int row = c.blocks.row[at(block + 1)] - 1;
   const double open = std::max(0.0, c.position[at(row)]) / step.remaining;
   if (c.recovers[at(row)] == 0 || c.bias[row] == open + c.recovery[row] || c.velocity[row] == 0.0) return;
+  if (c.recovery[row] < 0.0) return;  // what brings it back is faster than the rebound, and knows no velocity
   add_approach_rate(step, c, block, c.bias[row] / c.velocity[row], main_, main_.rows(), row);
+}
+
+// The same of a limit, whose axis may turn.
+void StepDerivatives::add_rebound(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const Constraint& constraint = c.list[at(block)];
+  const int row = c.blocks.row[at(block)], nv = model_.nv;
+  const double open = std::max(0.0, c.position[at(row)]) / step.remaining;
+  if (c.recovers[at(row)] == 0 || c.bias[row] == open + c.recovery[row] || c.velocity[row] == 0.0) return;
+  if (c.recovery[row] < 0.0) return;  // what brings it back is faster than the rebound, and knows no velocity
+  const double share = c.bias[row] / c.velocity[row];
+  main_.rows().row(row).segment(nv, nv) += share * main_.J().row(row);
+  direction_ = share * step.before.v;
+  if (constraint.kind == ConstraintKind::kJointLimit) add_ball_limit(constraint, row, 0.0, direction_, main_);
+  PairWrench wrench;
+  const double none[kMaxBlockSize] = {};
+  if (!find_pair(step, constraint, none, wrench)) return;
+  set_motion(step, constraint, wrench);
+  for (int k = 0; k < motion_.count; ++k) {
+    double rate = 0.0;
+    row_rate(constraint, start_V_S(), k, &rate);
+    main_.rows()(row, motion_.dofs[at(k)]) += share * rate;
+  }
 }
 
 // Adds `share` times the derivative of a contact's normal velocity J v at the start, J of a balance with the rows `c`.

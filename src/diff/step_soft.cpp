@@ -12,6 +12,7 @@
 #include "touchstone/diff/inertial_parameters.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
+#include "touchstone/dynamics/loop_joints.hpp"
 #include "touchstone/dynamics/servos.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
 #include "touchstone/sim/models/soft.hpp"
@@ -32,20 +33,31 @@ const Impedance& impedance_of(const StepContext& step, const Constraint& constra
       return model.joints[at(model.dof_joint[at(constraint.index)])].friction_impedance;
     case ConstraintKind::kTendonFriction:
       return model.tendons[at(constraint.index)].friction_impedance;
+    case ConstraintKind::kLoopJoint:
+      return model.loop_joints[at(constraint.index)].impedance;
+    case ConstraintKind::kLoopLimit:
+      return loop_coordinate(model, constraint.index).limit_impedance;
+    case ConstraintKind::kLoopFriction:
+      return loop_coordinate(model, constraint.index).friction_impedance;
     default:
       return model.equalities[at(constraint.index)].impedance;
   }
 }
 
 bool is_friction(ConstraintKind kind) {
-  return kind == ConstraintKind::kJointFriction || kind == ConstraintKind::kTendonFriction;
+  return kind == ConstraintKind::kJointFriction || kind == ConstraintKind::kTendonFriction ||
+         kind == ConstraintKind::kLoopFriction;
 }
 
-bool is_one_row(const Model& model, const Constraint& constraint) {
-  if (constraint.kind != ConstraintKind::kEquality) return !is_loop_kind(constraint.kind);
-  const EqualityType type = model.equalities[at(constraint.index)].type;
-  return type == EqualityType::kJoint || type == EqualityType::kTendon;
+// Springs of coordinates of loop joints, and couplings of these.
+bool acts_along_loop(const Model& model, const Constraint& constraint) {
+  if (constraint.kind == ConstraintKind::kLoopSpring) return true;
+  if (constraint.kind != ConstraintKind::kEquality) return false;
+  const Equality& e = model.equalities[at(constraint.index)];
+  return e.type == EqualityType::kJoint && (e.coordinate_a >= 0 || e.coordinate_b >= 0);
 }
+
+Quaternion pure(const Vec3& w) { return {0.0, w.x(), w.y(), w.z()}; }
 
 }  // namespace
 
@@ -57,11 +69,57 @@ void StepDerivatives::require_soft(const StepContext& step, const ContactLaw& la
   if (law.raisim)
     throw Error("derivatives of a step with softened constraints are not available for the solver 'raisim'");
   for (const Constraint& constraint : step.constraints.list) {
-    if (is_one_row(model_, constraint) || constraint.kind == ConstraintKind::kContact) continue;
+    if (!acts_along_loop(model_, constraint)) continue;
     throw Error(
-        "derivatives of a step with softened constraints are not available for the {}: connects, welds and loop joints "
-        "have accelerations in their laws; use constraints=rigid",
+        "derivatives of a step with softened constraints are not available for the {}: springs, dampers, armature and "
+        "couplings of coordinates of loop joints; use constraints=rigid",
         entry_of(constraint.kind).describe(model_, step.contacts(), constraint));
+  }
+}
+
+bool StepDerivatives::is_soft_weld(const Constraint& constraint) const {
+  return is_soft_ && constraint.kind == ConstraintKind::kEquality &&
+         model_.equalities[at(constraint.index)].type == EqualityType::kWeld;
+}
+
+// Rows of rotation of MuJoCo's welds (sim/constraints/weld.cpp), a.w = s/2 vec(q_B* w q_T), and how they change along
+// the k-th dof of motion_: q_B turns with body b and q_T with body a, so d(q_B* w q_T) = q_B* (w w_a - w_b w)/2 q_T.
+// k < 0: the rows themselves.
+void StepDerivatives::soft_weld_axes(const Constraint& constraint, int k, Vec3* axes) const {
+  const Equality& e = model_.equalities[at(constraint.index)];
+  const Pose X_WT = data_.X_WB[at(e.a)] * Pose(e.relative_pose);
+  const Quaternion q_T(X_WT.R.eigen()), q_B(data_.X_WB[at(std::max(e.b, 0))].R.eigen());
+  Matrix3 columns;
+  for (int i = 0; i < 3; ++i) {
+    const Quaternion unit = pure(Vec3(Vector3(Vector3::Unit(i))));
+    Quaternion turned = unit;
+    if (k >= 0) {
+      turned.coeffs() =
+          0.5 * ((unit * pure(motion_.a_angular[at(k)])).coeffs() - (pure(motion_.b_angular[at(k)]) * unit).coeffs());
+    }
+    columns.col(i) = 0.5 * e.torque_scale * (q_B.conjugate() * turned * q_T).vec();
+  }
+  for (int r = 0; r < 3; ++r) axes[r] = Vec3(Vector3(columns.row(r)));
+}
+
+void StepDerivatives::soft_weld_rate(const Constraint& constraint, const PairRate& rate, Vec3 w, int k,
+                                     double* values) const {
+  Vec3 axes[3], changes[3];
+  soft_weld_axes(constraint, -1, axes);
+  soft_weld_axes(constraint, k, changes);
+  for (int r = 0; r < 3; ++r) {
+    values[r] = rate.linear[r];
+    values[3 + r] = dot(axes[r], rate.angular) + dot(changes[r], w);
+  }
+}
+
+void StepDerivatives::add_soft_weld_force(const Constraint& constraint, Vec3 force, const double* impulse,
+                                          RowMatrixRef out) const {
+  for (int k = 0; k < motion_.count; ++k) {
+    Vec3 changes[3], torque;
+    soft_weld_axes(constraint, k, changes);
+    for (int r = 0; r < 3; ++r) torque += impulse[3 + r] * changes[r];
+    add_force_change(motion_, k, Vec3(), torque, force, out);
   }
 }
 
@@ -69,7 +127,7 @@ void StepDerivatives::require_soft(const StepContext& step, const ContactLaw& la
 void StepDerivatives::add_soft_reference(const StepContext& step, int block) {
   const Constraints& c = step.constraints;
   const Constraint& constraint = c.list[at(block)];
-  const int first = c.blocks.row[at(block)], size = c.blocks.size(block), last = first + size - 1, nv = model_.nv;
+  const int first = c.blocks.row[at(block)], size = c.blocks.size(block), nv = model_.nv;
   const Impedance& impedance = impedance_of(step, constraint);
   const ReferenceSpring spring = soft::reference_of(impedance, model_.options.safe_references, step.h);
   const double share = step.h * spring.damping - 1.0;  // of J v
@@ -86,14 +144,37 @@ void StepDerivatives::add_soft_reference(const StepContext& step, int block) {
       row_rate(constraint, start_V_S(), k, values);
       for (int r = 0; r < size; ++r) rows(first + r, motion_.dofs[at(k)]) += share * values[r];
     }
+    add_loop_drift(step, block);
   }
-  if (is_friction(constraint.kind)) return;
-  const double r = c.position[at(last)], d = soft::impedance_at(impedance.solimp, r);
-  const double slope = soft::impedance_slope(impedance.solimp, r);
-  rows.row(last).head(nv) += step.h * spring.stiffness * (d + slope * r) * position_.view().row(last);
+  if (!is_friction(constraint.kind)) add_soft_positions(step, block);
+}
+
+// h K d r, and R by d. Contacts see the distance of their normal; the rows of a loop share that of all of them.
+void StepDerivatives::add_soft_positions(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const Constraint& constraint = c.list[at(block)];
+  const int first = c.blocks.row[at(block)], last = c.blocks.row[at(block + 1)] - 1, nv = model_.nv;
+  const Impedance& impedance = impedance_of(step, constraint);
+  const ReferenceSpring spring = soft::reference_of(impedance, model_.options.safe_references, step.h);
+  const bool is_contact = constraint.kind == ConstraintKind::kContact;
+  const Growing<RowMatrixX>::View position = position_.view();
+  double r = c.position[at(last)];
+  gradient_ = position.row(last);
+  if (!is_contact && first < last) {
+    const Eigen::Map<const VectorX> error(c.position.data() + first, last + 1 - first);
+    r = error.norm();
+    gradient_.setZero(nv);
+    if (r > 0.0) gradient_ = position.middleRows(first, last + 1 - first).transpose() * error / r;
+  }
+  const double d = soft::impedance_at(impedance.solimp, r), slope = soft::impedance_slope(impedance.solimp, r);
+  ImplicitBalance::View rows = main_.rows();
+  for (int row = is_contact ? last : first; row <= last; ++row) {
+    rows.row(row).head(nv) +=
+        step.h * spring.stiffness * (d * position.row(row) + slope * c.position[at(row)] * gradient_.transpose());
+  }
   for (int row = first; row <= last; ++row) {
     if (!(c.compliance[row] > soft::kTiny)) continue;
-    rows.row(row).head(nv) -= compliance_weight(step, row) * slope / (d * (1.0 - d)) * position_.view().row(last);
+    rows.row(row).head(nv) -= compliance_weight(step, row) * slope / (d * (1.0 - d)) * gradient_.transpose();
   }
 }
 

@@ -146,8 +146,7 @@ void StepDerivatives::set_momentum_rates(const StepContext& step) {
     rates.impulse.col(column) += (sign * step.h) * gradient;
     gravity_force(model_, alone, data_, force);
     rates.impulse.col(column) -= (sign * step.h) * force;
-    passive_compensation(model_, alone, data_, force);
-    rates.impulse.col(column) += (sign * step.h) * force;
+    if (passive_compensation(model_, alone, data_, force)) rates.impulse.col(column) += (sign * step.h) * force;
   };
   int column = 0;
   for (int k = 0; theta_.gravity && k < 3; ++k, ++column) {
@@ -184,8 +183,8 @@ void StepDerivatives::set_momentum_rates(const StepContext& step) {
 void StepDerivatives::linearise_variational(const StepContext& step) {
   const int nv = model_.nv;
   solve_variational(step);
-  by_q_.resize(nv);
-  impulse_.resize(nv);
+  by_q_.setZero(nv);  // of what sleeps nobody computes anything
+  impulse_.setZero(nv);
   linearise_forces(step);
   const VectorX &w = free_step_->velocity(), &v1 = free_data_->v_free;
   if (!variational_) variational_.emplace(model_);

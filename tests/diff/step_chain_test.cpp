@@ -67,6 +67,77 @@ TEST(SubstepDerivatives, OfRandomRobots) {
   EXPECT_GE(figures.steps, 8);
 }
 
+SimulatorOptions accurate(double accuracy, Integrator integrator) {
+  SimulatorOptions options = exact_options(Stabilisation::kBaumgarte);
+  options.accuracy = accuracy;
+  options.min_step = 1e-4;
+  options.integrator = integrator;
+  return options;
+}
+
+// Parts that keep to an accuracy count with the sizes that they had: differences are of steps with these sizes.
+TEST(ErrorControlDerivatives, OfRandomRobots) {
+  std::mt19937_64 random(33);
+  constexpr Integrator kRules[] = {Integrator::kSemiImplicitEuler, Integrator::kMoreauMidpoint,
+                                   Integrator::kVariational};
+  RandomModelOptions options;
+  options.bodies = 5;
+  options.damping = true;
+  Figures figures;
+  int parts = 0;
+  for (int i = 0; i < 24; ++i) {
+    const ModelPtr model = random_model(random, options);
+    Stepper stepper(model, random_state(*model, random), accurate(i % 2 == 0 ? 1e-5 : 1e-6, kRules[i % 3]));
+    stepper.step();
+    parts = std::max(parts, stepper.sim().report().accuracy.parts);
+    compare(stepper, *model, figures, fmt::format("model {}", i), {1e-4, 1e-5, 1e-6});
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.kept, figures.columns / 4) << figures.kept << " of " << figures.columns;
+  EXPECT_GE(parts, 4);
+}
+
+TEST(ErrorControlDerivatives, OfContacts) {
+  Figures figures;
+  int parts = 0;
+  for (const Scene& scene : {kScenes[0], kScenes[1], kScenes[2]}) {
+    const ModelPtr model = load_mjcf_string(scene.xml);
+    const SimulatorOptions options = accurate(1e-7, Integrator::kSemiImplicitEuler);
+    Simulator sim(model, options);
+    for (int k = 0; k < 4; ++k) {
+      sim.step(23);
+      Stepper stepper(model, sim.state(), options);
+      stepper.step();
+      parts = std::max(parts, stepper.sim().report().accuracy.parts);
+      compare(stepper, *model, figures, fmt::format("{} {}", scene.name, k), {1e-5, 1e-6});
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GE(figures.kept, figures.columns / 4) << figures.kept << " of " << figures.columns;
+  EXPECT_GE(parts, 2);
+}
+
+// Asking changes nothing: not the state, not the size of the next part, no bit of the steps that follow.
+TEST(ErrorControlDerivatives, LeaveTheSimulatorAsItWas) {
+  const ModelPtr model = load_mjcf_string(kScenes[0].xml);
+  SimulatorOptions options;
+  options.accuracy = 1e-5;
+  Simulator asked(model, options), plain(model, options);
+  asked.keep_starts();
+  StepDerivatives d(*model);
+  for (int i = 0; i < 40; ++i) {
+    asked.step();
+    plain.step();
+    d.compute(asked);
+    ASSERT_EQ(asked.state().q, plain.state().q) << i;
+    ASSERT_EQ(asked.report().accuracy.parts, plain.report().accuracy.parts) << i;
+  }
+  Simulator forgetful(model, options);
+  forgetful.step();
+  EXPECT_THAT([&] { d.compute(forgetful); }, testing::ThrowsMessage<Error>(testing::HasSubstr("keep_starts")));
+  EXPECT_THAT([&] { d.compute(asked.context()); }, testing::ThrowsMessage<Error>(testing::HasSubstr("compute(sim)")));
+}
+
 TEST(SubstepDerivatives, OfParameters) {
   std::mt19937_64 random(32);
   Figures figures;

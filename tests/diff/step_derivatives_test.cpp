@@ -50,6 +50,25 @@ TEST(StepDerivatives, OfRobotsThatEverythingBinds) {
   EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
 }
 
+// A ball deep in the ground that is brought back faster than it would bounce: v' = -erp gap / h, whatever v is.
+TEST(StepDerivatives, OfADeepContactThatWouldBounce) {
+  const ModelPtr model = load_mjcf_string(
+      R"(<mujoco><option timestep="0.001"/><worldbody><geom type="plane" size="5 5 1" friction="0"/>
+         <body pos="0 0 0.097"><joint type="slide" axis="0 0 1"/><geom name="ball" type="sphere" size="0.1"/></body></worldbody></mujoco>)");
+  Simulator sim(model, exact_options(Stabilisation::kBaumgarte));
+  for (Material& material : sim.parameters().shape_material) material.restitution = 0.5;
+  State state(*model);
+  state.v[0] = -0.2;
+  sim.reset(state);
+  sim.step();
+  StepDerivatives d(*model);
+  d.compute(sim.context());
+  const double erp = sim.options().stabilisation.erp, slop = sim.options().stabilisation.slop;
+  EXPECT_NEAR(sim.state().v[0], erp * (0.003 - slop) / 0.001, 1e-9);
+  EXPECT_NEAR(d.A(1, 0), -erp / 0.001, 1e-6);
+  EXPECT_NEAR(d.A(1, 1), 0.0, 1e-9);
+}
+
 class StepDerivativesOf : public testing::TestWithParam<Scene> {};
 
 // After a while, from states along the way.
@@ -265,6 +284,35 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
     EXPECT_THROW(StepDerivatives(*ball, theta).compute(other.context()), Error);
     EXPECT_NO_THROW(StepDerivatives(*ball).compute(other.context()));
   }
+}
+
+// Limits that rebound: a slider in closed form, v' = -e v with the e of its spring; a ball, whose axis turns.
+TEST(StepDerivatives, OfLimitsThatRebound) {
+  const ModelPtr slider = load_mjcf_string(
+      R"(<mujoco><option gravity="0 0 0"/><worldbody><body><joint type="slide" axis="1 0 0" limited="true" range="-1 0.1" solreflimit="-4000 -10"/>
+         <geom size="0.1" mass="1"/></body></worldbody></mujoco>)");
+  const ModelPtr ball = load_mjcf_string(
+      R"(<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody><body><joint type="ball" limited="true" range="0 0.5" solreflimit="-4000 -10"/>
+         <geom type="box" size="0.1 0.2 0.3" mass="1"/></body></worldbody></mujoco>)");
+  State start(*slider);
+  start.q[0] = 0.1;
+  start.v[0] = 1.5;
+  Stepper stepper(slider, start, exact_options());
+  stepper.step();
+  const double v = stepper.sim().state().v[0];
+  ASSERT_LT(v, -0.1);
+  StepDerivatives d(*slider);
+  d.compute(stepper.sim());
+  EXPECT_NEAR(d.A(1, 1), v / 1.5, 1e-9);
+  State turned(*ball);
+  turned.q << std::cos(0.25), 0.0, std::sin(0.25) * 0.6, std::sin(0.25) * 0.8;
+  turned.v << 0.3, 1.2, 1.5;
+  Stepper other(ball, turned, exact_options());
+  other.step();
+  ASSERT_LT(other.sim().state().v.dot(Vector3(0.0, 0.6, 0.8)), -0.1);
+  Figures figures;
+  compare(other, *ball, figures, "ball", {1e-4, 1e-5});
+  EXPECT_GE(figures.kept, 3);
 }
 
 }  // namespace
