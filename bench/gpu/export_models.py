@@ -1,10 +1,11 @@
-"""Exports what evidence.sh runs on a machine with a GPU: arrays and states of robots and mechanisms.
+"""Exports what evidence.sh and device.sh run on a machine with a GPU: arrays and states of robots and mechanisms.
 
-    python3 bench/gpu/export_models.py MODELS OUT [--touchstone build/release/bin/touchstone] [--states 512]
+    python3 bench/gpu/export_models.py MODELS OUT [--touchstone PROGRAM] [--states 512] [--cases CASES]
 
 MODELS: the folder mjcf/ with agility_cassie, google_barkour_vb, mujoco_samples, wonik_allegro. Writes OUT/NAME.arrays
 and OUT/NAME.states. Baumgarte's rule, as in all figures of docs/gpu.md that do not say otherwise; NAME-pass is with the
-position pass.
+position pass. CASES: the folder with towers and slopes (TOUCHSTONE_DATA/cases), which are exported as they start, with
+a swinging chain for both integrators.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ ROBOTS = {
     "barkour-field": "google_barkour_vb/scene_hfield_mjx.xml",
 }
 MECHANISMS = {"stewart": "loops/stewart", "digit-leg": "loops/digit-leg", "fourbar": "loops/fourbar-free"}
+CASES = [
+    *("tower10", "tower10_rough", "mass1000_top", "cards2", "cards7", "slope_box_above", "slope_box_below", "rolling"),
+    *("ring_connect", "ring_weld", "fourbar_slow", "fourbar_fast"),
+]
 ELLIPSOID = '<geom type="ellipsoid" size="0.03 0.04 0.02" rgba="0.5 0.7 0.5 1" condim="6" priority="1"'
 CUBE = '<geom type="box" size="0.03 0.03 0.03" rgba="0.5 0.7 0.5 1" condim="{}" priority="1"'
 
@@ -38,8 +43,17 @@ def cube_scene(models: Path, folder: Path, dimension: int) -> Path:
     return scene
 
 
-def export(program: str, scene: str, name: str, out: Path, states: int, options: list[str]) -> None:
-    command = [program, "export", scene, "--arrays", str(out / f"{name}.arrays")]
+# A damper, dry friction, and no contact: energy that both engines have to lose alike.
+CHAIN = """<mujoco><option timestep="0.001"/><worldbody><body pos="0 0 2"><joint axis="0 1 0" damping=".02"/>
+<geom type="capsule" fromto="0 0 0 .4 0 0" size=".03"/><body pos=".4 0 0"><joint axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .4 0 0" size=".03"/><body pos=".4 0 0"><joint axis="1 0 0" frictionloss=".01"/>
+<geom type="capsule" fromto="0 0 0 .2 .3 0" size=".03"/></body></body></body></worldbody></mujoco>"""
+
+
+def export(
+    program: str, scene: str, name: str, out: Path, states: int, options: list[str], integrator: str = "euler"
+) -> None:
+    command = [program, "export", scene, "--integrator", integrator, "--arrays", str(out / f"{name}.arrays")]
     command += ["--states", str(out / f"{name}.states"), "--count", str(states)]
     for option in options:
         command += ["--option", option]
@@ -55,6 +69,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--touchstone", default="build/release/bin/touchstone")
     parser.add_argument("--states", type=int, default=512)
+    parser.add_argument("--cases", type=Path)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     baumgarte = ["stabilisation=baumgarte"]
@@ -68,6 +83,15 @@ def main() -> None:
     for name, scene in MECHANISMS.items():
         send(scene, name, ["loops=pass", *baumgarte])
     send(MECHANISMS["stewart"], "stewart-pass", ["loops=pass"])
+    if arguments.cases is not None:
+        for name in CASES:
+            scene = str(arguments.cases / f"{name}.xml")
+            export(arguments.touchstone, scene, name, arguments.out, 1, ["loops=pass", *baumgarte])
+    with tempfile.TemporaryDirectory() as folder:
+        chain = Path(folder) / "chain.xml"
+        chain.write_text(CHAIN)
+        for name, rule in (("chain", "euler"), ("chain-midpoint", "midpoint")):
+            export(arguments.touchstone, str(chain), name, arguments.out, 1, baumgarte, rule)
     for dimension in (3, 6):
         with tempfile.TemporaryDirectory() as folder:
             send(cube_scene(arguments.models, Path(folder), dimension), f"allegro-cube{dimension}", baumgarte)

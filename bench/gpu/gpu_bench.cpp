@@ -19,35 +19,18 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/gpu/backend.hpp"
+#include "runs.hpp"
 
 namespace gpu = touchstone::gpu;
 
 namespace {
 
-// States with controls, one after another: q, v, control.
-struct States {
-  int count = 0, nq = 0, nv = 0, nu = 0;
-  std::vector<double> values;
-
-  const double* state(int k) const {
-    return values.data() + static_cast<std::size_t>(k % count) * static_cast<std::size_t>(nq + nv + nu);
-  }
-};
-
-States read_states(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::int32_t header[4] = {};
-  file.read(reinterpret_cast<char*>(header), sizeof header);
-  if (!file) throw std::runtime_error("cannot read '" + path + "'");
-  States states{header[0], header[1], header[2], header[3], {}};
-  states.values.resize(static_cast<std::size_t>(states.count) *
-                       static_cast<std::size_t>(states.nq + states.nv + states.nu));
-  file.read(reinterpret_cast<char*>(states.values.data()),
-            static_cast<std::streamsize>(states.values.size() * sizeof(double)));
-  if (!file || states.count < 1) throw std::runtime_error("'" + path + "' ends too early");
-  return states;
-}
+using gpu::not_finite;
+using gpu::quantile;
+using gpu::read_states;
+using gpu::reset;
+using gpu::States;
+using gpu::write_controls;
 
 struct Arguments {
   std::string arrays, states, device = "cuda", json, dump;
@@ -138,46 +121,6 @@ std::unique_ptr<gpu::WorldBatch> make_batch(const Arguments& a, const std::strin
     return gpu::make_backend_batch(gpu::load_backend(device), arrays, worlds, a.options);
   if (device == "cuda") return gpu::make_cuda_batch(arrays, worlds, a.options);
   return gpu::make_cpu_batch(std::move(arrays), worlds, a.options);
-}
-
-// Part of a state of every world, those of `shift` worlds further on.
-std::vector<double> part_of(const gpu::WorldBatch& batch, const States& states, int first, int size, int shift) {
-  std::vector<double> all;
-  for (int w = 0; w < batch.worlds(); ++w) {
-    const double* state = states.state(w + shift) + first;
-    all.insert(all.end(), state, state + size);
-  }
-  return all;
-}
-
-void write_controls(gpu::WorldBatch& batch, const States& s, int shift) {
-  batch.write(gpu::BatchField::kControl, part_of(batch, s, s.nq + s.nv, s.nu, shift).data());
-}
-
-void reset(gpu::WorldBatch& batch, const States& s) {
-  const std::vector<double> q = part_of(batch, s, 0, s.nq, 0), v = part_of(batch, s, s.nq, s.nv, 0);
-  gpu::ResetRequest request;
-  request.q = q.data();
-  request.v = v.data();
-  batch.reset(request);
-  write_controls(batch, s, 0);
-}
-
-double quantile(std::vector<double>& values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())))];
-}
-
-// Worlds whose status says that all is well, and of which a field is not finite.
-int not_finite(const gpu::WorldBatch& batch, gpu::BatchField field, int width, const std::vector<int>& status) {
-  std::vector<double> values(status.size() * static_cast<std::size_t>(width));
-  batch.read(field, values.data());
-  int count = 0;
-  for (std::size_t w = 0; w < status.size(); ++w) {
-    const auto first = values.begin() + static_cast<std::ptrdiff_t>(w) * width;
-    if (status[w] < 2 && !std::all_of(first, first + width, [](double x) { return std::isfinite(x); })) ++count;
-  }
-  return count;
 }
 
 // What all worlds have seen in the steps that were looked at.
@@ -289,7 +232,7 @@ void rest(const Arguments& a, const States& states) {
       1.0 * figures.uncertified / a.worlds, 1.0 * figures.lost / a.worlds, figures.unreported);
 }
 
-// One step of the same states on the GPU, again on the GPU, and on the processor.
+// One step of the same states on the GPU, again on the GPU, and on the processor: differences of their velocities.
 void compare(const Arguments& a, const States& states) {
   std::vector<std::vector<double>> v, natv;
   for (const char* device : {"cuda", "cuda", "cpu"}) {
@@ -315,9 +258,9 @@ void compare(const Arguments& a, const States& states) {
   const double worst_difference = quantile(difference, 1.0);
   const bool same = std::memcmp(v[0].data(), v[1].data(), v[0].size() * sizeof(double)) == 0;
   std::printf(
-      "compare %s: %d worlds, two runs %s, |v_gpu - v_cpu| p50 %.1e p90 %.1e p99 %.1e worst %.1e; "
-      "natv gpu p99 %.1e cpu p99 %.1e\n",
-      a.arrays.c_str(), a.worlds, same ? "equal" : "DIFFER", quantile(difference, 0.5), quantile(difference, 0.9),
+      "{\"compare\": \"%s\", \"worlds\": %d, \"same_bits\": %s, \"v_p50\": %.1e, \"v_p90\": %.1e, \"v_p99\": %.1e, "
+      "\"v_worst\": %.1e, \"natv_p99\": %.1e, \"natv_p99_cpu\": %.1e}\n",
+      a.arrays.c_str(), a.worlds, same ? "true" : "false", quantile(difference, 0.5), quantile(difference, 0.9),
       quantile(difference, 0.99), worst_difference, quantile(natv[0], 0.99), quantile(natv[2], 0.99));
 }
 

@@ -6,6 +6,8 @@
 // and lambda hold z in the sweeps; T takes it back to the rows.
 #pragma once
 
+#include <type_traits>
+
 #include "touchstone/gpu/blocks.hpp"
 
 namespace touchstone::gpu {
@@ -56,17 +58,20 @@ TOUCHSTONE_LANE void add_cone_entries(const Scratch<Real>& s, const Block<Real>&
 
 // --- diagonal form ---
 
-// Jacobi's rotations: A becomes diagonal, its eigenvectors the columns of Q. Both k x k, by rows.
-template <typename Real>
-TOUCHSTONE_LANE void diagonalize(int k, Real* A, Real* Q) {
+// Jacobi's rotations: A becomes diagonal, its eigenvectors the columns of Q. Both k x k, by rows. What is left off the
+// diagonal makes a local solution less exact, not what sweeps converge to.
+template <int k, typename Real>
+TOUCHSTONE_LANE void diagonalize(Real* A, Real* Q) {
   constexpr int kMostSweeps = 8;
+  constexpr Real kLeft = sizeof(Real) == sizeof(float) ? Real(1e-11) : Real(1e-15);  // squared, of the diagonal
   for (int i = 0; i < k * k; ++i) Q[i] = i % (k + 1) == 0 ? Real(1) : Real(0);
+  TOUCHSTONE_ROLLED
   for (int round = 0; round < kMostSweeps; ++round) {
     bool turned = false;
     for (int p = 0; p < k; ++p) {
       for (int q = p + 1; q < k; ++q) {
         const Real off = A[k * p + q], a = A[k * p + p], d = A[k * q + q];
-        if (!(off * off > Real(1e-15) * a * d)) continue;
+        if (!(off * off > kLeft * a * d)) continue;
         turned = true;
         const Real half = Real(0.5) * (a - d), away = root(half * half + off * off);
         const Real tangent = off / (half < Real(0) ? half - away : half + away);
@@ -90,80 +95,155 @@ TOUCHSTONE_LANE void diagonalize(int k, Real* A, Real* Q) {
 template <typename Real>
 constexpr Real kLeastCone = sizeof(Real) == sizeof(float) ? Real(1e-5) : Real(1e-10);
 
-// T, and the parts of the normal row in the rows of z, from the products of the rows with each other.
-template <typename Real, typename Product>
-TOUCHSTONE_LANE void cone_coordinates(const ModelView& m, int pair, int k, Real nn, const Product& product, Real* T,
-                                      Real* shear) {
-  Real S[kMostTangents * kMostTangents], Q[kMostTangents * kMostTangents], mu[kMostTangents], along[kMostTangents];
-  const Real inverse = nn > Real(0) ? Real(1) / nn : Real(0);
-  for (int a = 0; a < k; ++a) {
-    mu[a] = static_cast<Real>(cone_friction(m, pair, a));
-    along[a] = product(a, k);
-  }
-  for (int a = 0; a < k; ++a) {
-    for (int b = 0; b <= a; ++b)
-      S[k * a + b] = S[k * b + a] = mu[a] * mu[b] * (product(a, b) - along[a] * inverse * along[b]);
-  }
-  diagonalize(k, S, Q);
-  for (int c = 0; c < k; ++c) {
-    shear[c] = Real(0);
-    for (int a = 0; a < k; ++a) {
-      T[k * a + c] = mu[a] * Q[k * a + c];
-      shear[c] += T[k * a + c] * along[a] * inverse;
-    }
+// Calls use with the number of tangents as a constant, so that arrays of them stay in registers.
+template <typename Use>
+TOUCHSTONE_LANE void with_tangents(int k, const Use& use) {
+  if (k == 5) {
+    use(std::integral_constant<int, 5>());
+  } else if (k == 3) {
+    use(std::integral_constant<int, 3>());
+  } else {
+    use(std::integral_constant<int, 2>());
   }
 }
 
+// Calls use(block, cone) for the blocks of a kind of this file.
+template <typename Real, typename Use>
+TOUCHSTONE_LANE void if_cone(const Scratch<Real>& s, int k, const Use& use) {
+  Block<Real>& block = s.blocks[k];
+  if (block.type == BlockType::kCone) use(block, s.cones[block.side]);
+}
+
+// The products of the rows of all contacts with each other: of tangents in T (the lower triangle), with the normal row
+// in shear and block.normal. A lane a product.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void diagonalize_cone(const Team& team, const ModelView& m, Scratch<Real>& s, Block<Real>& block) {
-  Cone<Real>& cone = s.cones[block.side];
-  const int rows = cone.rows, k = rows - 1, pair = s.contacts[block.index].pair;
-  Real* Y = s.Y + block.row * s.stride;
-  const auto product = [&](int a, int b) {
-    Real sum = Real(0);
-    TOUCHSTONE_ROLLED
-    for (int i = team.lane(); i < m.sizes.nv; i += team.size()) sum += Y[a * s.stride + i] * Y[b * s.stride + i];
-    return team.sum(sum);
-  };
-  Real T[kMostTangents * kMostTangents], shear[kMostTangents];
-  Real squares[kMostTangents] = {};  // of the rows as they are, since differences of products lose digits
-  const Real nn = product(k, k);
-  cone_coordinates(m, pair, k, nn, product, T, shear);
-  const auto turn = [&](const Real* x, int stride, Real* z) {  // rows of the tangents to those of z
-    for (int c = 0; c < k; ++c) {
-      z[c] = -shear[c] * x[k * stride];
-      for (int a = 0; a < k; ++a) z[c] += T[k * a + c] * x[a * stride];
-    }
-  };
-  Real z[kMostTangents];
+TOUCHSTONE_LANE void multiply_cone_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  constexpr int kProducts = (kMostTangents + 1) * (kMostTangents + 2) / 2;
   TOUCHSTONE_ROLLED
-  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
-    turn(Y + i, s.stride, z);
-    for (int c = 0; c < k; ++c) {
-      Y[c * s.stride + i] = z[c];
-      squares[c] += z[c] * z[c];
-    }
-  }
-  Real largest = Real(0), sum = nn;
-  for (int c = 0; c < k; ++c) {
-    squares[c] = team.sum(squares[c]);
-    largest = squares[c] > largest ? squares[c] : largest;
-    sum += squares[c];
+  for (int item = team.lane(); item < kProducts * s.block_count; item += team.size()) {
+    if_cone(s, item / kProducts, [&](Block<Real>& block, Cone<Real>& cone) {
+      int a = 0, b = item % kProducts;
+      while (b > a) b -= ++a;  // the lower triangle by rows
+      const int k = cone.rows - 1;
+      if (a > k) return;
+      const Real *x = s.Y + (block.row + a) * s.stride, *y = s.Y + (block.row + b) * s.stride;
+      Real sum = Real(0);
+      for (int i = 0; i < m.sizes.nv; ++i) sum += x[i] * y[i];
+      if (a < k) {
+        cone.T[k * a + b] = sum;
+      } else if (b < k) {
+        cone.shear[b] = sum;
+      } else {
+        block.normal = sum;
+      }
+    });
   }
   team.sync();
-  if (team.lane() != 0) return;
-  turn(s.g + block.row, 1, z);
-  const Real floor = kLeastCone<Real> * (largest > Real(0) ? largest : nn);
-  for (int c = 0; c < k; ++c) {
-    s.g[block.row + c] = z[c];
-    cone.shear[c] = shear[c];
-    cone.diagonal[c] = squares[c] > floor ? squares[c] : floor;
+}
+
+// T, and the parts of the normal row in the rows of z, from the products of the rows with each other; free velocities
+// in z. By one lane.
+template <int k, typename Real>
+TOUCHSTONE_LANE void cone_coordinates(const ModelView& m, Scratch<Real>& s, const Block<Real>& block,
+                                      Cone<Real>& cone) {
+  Real S[k * k], Q[k * k], mu[k], along[k];
+  const int pair = s.contacts[block.index].pair;
+  const Real nn = block.normal, inverse = nn > Real(0) ? Real(1) / nn : Real(0);
+  for (int a = 0; a < k; ++a) {
+    mu[a] = static_cast<Real>(cone_friction(m, pair, a));
+    along[a] = cone.shear[a];
   }
-  for (int i = 0; i < k * k; ++i) cone.T[i] = T[i];
+  for (int a = 0; a < k; ++a) {
+    for (int b = 0; b <= a; ++b)
+      S[k * a + b] = S[k * b + a] = mu[a] * mu[b] * (cone.T[k * a + b] - along[a] * inverse * along[b]);
+  }
+  diagonalize<k>(S, Q);
+  Real *g = s.g + block.row, z[k];
+  for (int c = 0; c < k; ++c) {
+    Real shear = Real(0);
+    z[c] = Real(0);
+    for (int a = 0; a < k; ++a) {
+      const Real turned = mu[a] * Q[k * a + c];
+      cone.T[k * a + c] = turned;
+      shear += turned * along[a] * inverse;
+      z[c] += turned * g[a];
+    }
+    cone.shear[c] = shear;
+    z[c] -= shear * g[k];
+  }
+  for (int c = 0; c < k; ++c) g[c] = z[c];
+}
+
+// The rows of the tangents of all contacts become those of z: a lane a dof of a contact.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void turn_cone_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  const int nv = m.sizes.nv;
+  TOUCHSTONE_ROLLED
+  for (int item = team.lane(); item < nv * s.block_count; item += team.size()) {
+    if_cone(s, item / nv, [&](const Block<Real>& block, const Cone<Real>& cone) {
+      Real* Y = s.Y + block.row * s.stride + item % nv;
+      with_tangents(cone.rows - 1, [&](auto tangents) {
+        constexpr int k = decltype(tangents)::value;
+        Real x[k + 1];
+        for (int a = 0; a <= k; ++a) x[a] = Y[a * s.stride];
+        for (int c = 0; c < k; ++c) {
+          Real z = -cone.shear[c] * x[k];
+          for (int a = 0; a < k; ++a) z += cone.T[k * a + c] * x[a];
+          Y[c * s.stride] = z;
+        }
+      });
+    });
+  }
+  team.sync();
+}
+
+// The matrix of a contact once its rows are those of z: squares of the rows as they are, since differences of products
+// lose digits. By one lane, after a lane for each row.
+template <typename Real>
+TOUCHSTONE_LANE void set_cone_matrix(Block<Real>& block, Cone<Real>& cone) {
+  const int k = cone.rows - 1;
+  const Real nn = block.normal;
+  Real largest = Real(0), sum = nn;
+  for (int c = 0; c < k; ++c) {
+    largest = cone.diagonal[c] > largest ? cone.diagonal[c] : largest;
+    sum += cone.diagonal[c];
+  }
+  const Real floor = kLeastCone<Real> * (largest > Real(0) ? largest : nn);
+  for (int c = 0; c < k; ++c) cone.diagonal[c] = cone.diagonal[c] > floor ? cone.diagonal[c] : floor;
   const Real least = static_cast<Real>(1e-7 * block.scale);
   block.normal = nn > least ? nn : least;
-  block.diagonal = sum / static_cast<Real>(rows);
+  block.diagonal = sum / static_cast<Real>(k + 1);
   block.alpha = Real(0);
+}
+
+// All contacts of this file at once: what one of them needs alone would leave most lanes idle.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void diagonalize_cones(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  multiply_cone_rows(team, m, s);
+  TOUCHSTONE_ROLLED
+  for (int k = team.lane(); k < s.block_count; k += team.size()) {
+    if_cone(s, k, [&](Block<Real>& block, Cone<Real>& cone) {
+      with_tangents(cone.rows - 1, [&](auto t) { cone_coordinates<decltype(t)::value>(m, s, block, cone); });
+    });
+  }
+  team.sync();
+  turn_cone_rows(team, m, s);
+  TOUCHSTONE_ROLLED
+  for (int item = team.lane(); item < kMostTangents * s.block_count; item += team.size()) {
+    if_cone(s, item / kMostTangents, [&](const Block<Real>& block, Cone<Real>& cone) {
+      const int c = item % kMostTangents;
+      if (c >= cone.rows - 1) return;
+      const Real* z = s.Y + (block.row + c) * s.stride;
+      Real sum = Real(0);
+      for (int i = 0; i < m.sizes.nv; ++i) sum += z[i] * z[i];
+      cone.diagonal[c] = sum;
+    });
+  }
+  team.sync();
+  TOUCHSTONE_ROLLED
+  for (int k = team.lane(); k < s.block_count; k += team.size())
+    if_cone(s, k, [&](Block<Real>& block, Cone<Real>& cone) { set_cone_matrix(block, cone); });
+  team.sync();
 }
 
 // --- impulses ---

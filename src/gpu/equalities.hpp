@@ -174,17 +174,48 @@ TOUCHSTONE_LANE void factorize_equalities(const Team& team, const ModelView& m, 
   }
 }
 
-// Rows Q = L_e^-1 Y_e in the place of Y_e: orthonormal but for the compliance.
+// Rows of the problem lose what the equalities take: with P = 1 - Q'Q what these leave of a motion, G = Y P Y', and the
+// rows to sweep on are Y S with S S' = P. In rows r = 1, 2, ..., each equality takes its part of what the others before
+// it have left: P_r = P_{r-1} - q_r q_r' = S_{r-1} (1 - w_r w_r') S_{r-1}', w_r = S_{r-1}' y_r / L_rr, of which
+// 1 - c_r w_r w_r' is the root, c_r = 1 / (1 + (1 - |w_r|^2)^1/2), and 1 - |w_r|^2 = R_r / L_rr^2 is what its
+// compliance leaves. So S = 1 - sum c_r q_r w_r', and w is found as q is, with c_k L_rk in the place of L_rk. Where
+// the compliance decides nothing c is 1 and w is q. It does where rows nearly say the same as others, as in a planar
+// loop of hinges; taking all of the part there sweeps on another problem than the certificate is of, and so does taking
+// the parts as if such rows were orthogonal: impulses end where sweeps do not see what they lack.
+constexpr double kLeastLeft = 1e-5;  // of what an equality leaves: below it, it takes all, and nothing stays along q
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void share_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  TOUCHSTONE_ROLLED
+  for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size()) {
+    const double left = m.equality_compliance[r] * s.inverse_e[r] * s.inverse_e[r];
+    s.share_e[r] = left > kLeastLeft ? 1.0 / (1.0 + sqrt(left)) : 1.0;
+  }
+  team.sync();
+}
+
+// Whether rows W are others than Q.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE bool are_shared(const Team& team, const ModelView& m, const Scratch<Real>& s) {
+  bool any = false;
+  TOUCHSTONE_ROLLED
+  for (int r = team.lane(); r < m.sizes.equality_rows; r += team.size()) any = any || s.share_e[r] < 1.0;
+  return team.any(any);
+}
+
+// Rows Q = L_e^-1 Y_e in the place of Y_e: orthonormal but for the compliance. Rows W where these are others.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void orthonormalize_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows;
+  const bool shared = are_shared(team, m, s);
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
-    double* column = s.Y_e + i;
+    double *column = s.Y_e + i, *half = s.W_e + i;
     for (int r = 0; r < n; ++r) {
-      double x = column[r * s.stride];
+      double x = column[r * s.stride], y = x;
       for (int k = 0; k < r; ++k) x -= s.G_e[r * n + k] * column[k * s.stride];
+      for (int k = 0; shared && k < r; ++k) y -= s.share_e[k] * s.G_e[r * n + k] * half[k * s.stride];
       column[r * s.stride] = x * s.inverse_e[r];
+      if (shared) half[r * s.stride] = y * s.inverse_e[r];
     }
   }
   team.sync();
@@ -231,6 +262,7 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
   }
   team.sync();
   factorize_equalities(team, m, s);
+  share_equalities(team, m, s);
   orthonormalize_equalities(team, m, s);
   whiten_velocity(team, m, s, s.v_free, s.work);
   TOUCHSTONE_ROLLED
@@ -242,7 +274,7 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
   unwhiten(team, m, s, s.v_base);
 }
 
-// Takes from all whitened rows of the problem their parts along the equalities.
+// Takes from all whitened rows of the problem what equalities take: Y <- Y S.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void project_rows(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const int n = m.sizes.equality_rows, nv = m.sizes.nv;
@@ -253,9 +285,13 @@ TOUCHSTONE_LANE void project_rows(const Team& team, const ModelView& m, Scratch<
     const Real *q = s.Q_e + item % n * s.stride, *y = s.Y + item / n * s.stride;
     Real along = Real(0);
     for (int i = 0; i < nv; ++i) along += q[i] * y[i];
-    s.part_e[item] = along;
+    s.part_e[item] = along * static_cast<Real>(s.share_e[item % n]);
   }
   team.sync();
+  if (are_shared(team, m, s)) {
+    convert(team, s.W_e, s.Q_e, n * s.stride);
+    team.sync();
+  }
   TOUCHSTONE_ROLLED
   for (int item = team.lane(); item < nv * s.row_count; item += team.size()) {
     const int row = item / nv, i = item % nv;

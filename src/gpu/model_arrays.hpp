@@ -43,6 +43,11 @@ constexpr bool is_general(const ModelSizes& n) {
   return n.cones > 0 || n.iterated > 0 || n.tendon_springs > 0 || n.mocaps > 0 || n.tendon_actuators > 0;
 }
 
+// Whether its tree does: kinematics to free motion.
+constexpr bool has_general_tree(const ModelSizes& n) {
+  return n.tendon_springs > 0 || n.mocaps > 0 || n.tendon_actuators > 0;
+}
+
 // What a step does besides the model. Units and meaning as in SimulatorOptions.
 struct ModelSettings {
   double time_step = 0.0;

@@ -301,18 +301,16 @@ TOUCHSTONE_LANE void fill_rows(const Team& team, const ModelView& m, Scratch<Rea
       diagonalize_contact(team, m, s, block);
       continue;
     }
-    if constexpr (Team::kGeneral) {
-      if (block.type == BlockType::kCone) {
-        diagonalize_cone(team, m, s, block);
-        continue;
-      }
-    }
+    if (block.type == BlockType::kCone) continue;
     const Real own = m.sizes.equality_rows > 0 ? square_of(team, m, s, block.row) + block.compliance
                                                : static_cast<Real>(block.scale);
     const Real floor = static_cast<Real>(kLeastDiagonal * block.scale);
     if (team.lane() == 0) block.diagonal = own > floor ? own : floor;
   }
   team.sync();
+  if constexpr (Team::kGeneral) {
+    if (m.sizes.cones > 0) diagonalize_cones(team, m, s);
+  }
 }
 
 // --- the impulses of the last step ---

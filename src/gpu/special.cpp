@@ -145,12 +145,23 @@ std::vector<NamedSource> small_library() {
            "template <bool kFirst, typename A, typename B> struct conditional { using type = A; };\n"
            "template <typename A, typename B> struct conditional<false, A, B> { using type = B; };\n"
            "template <bool kFirst, typename A, typename B>\n"
-           "using conditional_t = typename conditional<kFirst, A, B>::type;\n}\n"}};
+           "using conditional_t = typename conditional<kFirst, A, B>::type;\n"
+           "template <typename T, T kValue> struct integral_constant { static constexpr T value = kValue; };\n}\n"}};
+}
+
+// Without what only collisions that are not compiled for a model look at: hulls and fields may have 10^5 numbers.
+ModelArrays without_surfaces(ModelArrays a) {
+  for (std::vector<int>* table : {&a.hull_start, &a.hull_edge_start, &a.hull_edge, &a.hull_face_start,
+                                  &a.hull_loop_start, &a.hull_loop, &a.hull_vertex_face_start, &a.hull_vertex_face})
+    table->clear();
+  for (std::vector<double>* table : {&a.hull_vertex, &a.hull_face_normal, &a.field_height}) table->clear();
+  return a;
 }
 
 }  // namespace
 
-std::string special_model_header(const ModelArrays& arrays, const SpecialShape& shape) {
+std::string special_model_header(const ModelArrays& given, const SpecialShape& shape) {
+  const ModelArrays arrays = without_surfaces(given);
   const bool own_gravity = is_own(shape, WorldParameter::kGravityVector);
   std::string tables, members = words_of("ModelSizes", "sizes", arrays.sizes, true) +
                                 words_of("ModelSettings", "settings", arrays.settings, !own_gravity);

@@ -75,6 +75,8 @@ struct LoopStage {
       .inverse_e = Use::kWrite,
       .lambda_e = Use::kLocal,
       .bias_e = Use::kWrite,
+      .share_e = Use::kWrite,
+      .W_e = Use::kKept,
       .counts = Use::kKept,
   };
 };
@@ -96,6 +98,8 @@ struct SolveStage {
       .servo_gain = Use::kKept,
       .servo_mode = Use::kKept,
       .Y_e = Use::kKept,
+      .share_e = Use::kKept,
+      .W_e = Use::kKept,
       .Q_e = Use::kLocal,
       .part_e = Use::kLocal,
       .contacts = Use::kKept,

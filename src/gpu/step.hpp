@@ -4,6 +4,7 @@
 #include "touchstone/gpu/spin.hpp"
 
 #include "touchstone/gpu/certificate.hpp"
+#include "touchstone/gpu/modes.hpp"
 #include "touchstone/gpu/observe.hpp"
 #include "touchstone/gpu/pass.hpp"
 
@@ -68,23 +69,48 @@ TOUCHSTONE_LANE bool assemble(const Team& team, const ModelView& m, const WorldS
   return true;
 }
 
-// Sweeps until the tolerance holds, or the number of sweeps is spent. Returns the relative natv.
+// What the third tier has beside its scratch: memory for modes, and the place of the best impulses so far.
+struct ThoroughMemory {
+  PassMemory* modes = nullptr;
+  WarmStart best;
+};
+
+// Sweeps until the tolerance holds, or the number of sweeps is spent; with `thorough` also by modes, after the first
+// sweeps and each time that their number has doubled, and the best impulses of all are what stays: where sweeps circle,
+// the last are not. Returns the relative natv.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE double solve_contacts(const Team& team, const ModelView& m, Scratch<Real>& s, double tolerance,
-                                      int most_sweeps, int check_every, int& sweeps) {
+                                      int most_sweeps, int check_every, int& sweeps,
+                                      ThoroughMemory* thorough = nullptr) {
   Mixing<Real> mixing;
-  double natv = 0.0;
+  double natv = 0.0, best = 1e300;
+  int next_modes = check_every;
+  const auto keep = [&] {
+    if (thorough == nullptr || !(natv < best)) return;
+    best = natv;
+    store_impulses(team, m, thorough->best, s);
+  };
   do {
     if (s.block_count > 0) {
       sweeps += run_sweeps(team, m, s, check_every, Real(0), mixing);
     }
     advance_velocity(team, m, s);
     natv = certify(team, m, s);
-    if (s.block_count == 0 || !(natv > tolerance)) break;
+    if (s.block_count == 0 || !(natv > tolerance)) return natv;
+    keep();
+    if (thorough != nullptr && sweeps >= next_modes) {
+      next_modes = 2 * sweeps;
+      natv = follow_modes(team, m, s, natv, tolerance, *thorough->modes);
+      if (!(natv > tolerance)) return natv;
+      keep();
+    }
     mixing.depth = 0;
     gather_impulses(team, m, s);
   } while (sweeps < most_sweeps);
-  return natv;
+  if (thorough == nullptr || !(best < natv)) return natv;
+  recall_impulses(team, m, thorough->best, s);
+  advance_velocity(team, m, s);
+  return certify(team, m, s);
 }
 
 // The state after the step. False, and nothing changed, if it is not finite. s.q stays that of the step.
@@ -142,12 +168,13 @@ TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const St
   const int most = options.most_sweeps > 0 ? options.most_sweeps : options.more_sweeps;
   int sweeps = 0;
   double natv = 0.0;
+  ThoroughMemory thorough{&pass, world.warm};
   TOUCHSTONE_ROLLED
   for (int round = 0; round < kRounds; ++round) {
     begin_equalities(team, m, s);
     if (!assemble(team, m, world, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
     int spent = 0;
-    natv = solve_contacts(team, m, s, options.tolerance, most, options.check_every, spent);
+    natv = solve_contacts(team, m, s, options.tolerance, most, options.check_every, spent, &thorough);
     sweeps += spent;
     store_impulses(team, m, world.warm, s);
     if (round + 1 == kRounds || !bound_exceeding_servos(team, m, s)) break;

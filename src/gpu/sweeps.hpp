@@ -22,11 +22,13 @@ struct SweepLimits;
 template <>
 struct SweepLimits<float> {
   static constexpr int kRootSteps = 1;
+  static constexpr int kConeRootSteps = 3;  // of five tangents with other scales: with one, half as many sweeps again
   static constexpr float kConverged = 1e-3f;
 };
 template <>
 struct SweepLimits<double> {
   static constexpr int kRootSteps = 60;
+  static constexpr int kConeRootSteps = 60;
   static constexpr double kConverged = 1e-12;
 };
 
@@ -127,18 +129,20 @@ TOUCHSTONE_LANE void sweep_contact(const Team& team, const ModelView& m, Scratch
 // --- contacts with any number of rows (cones.hpp) ---
 
 // As slide(), of z: |z| = nu - c . z.
-template <typename Real>
-TOUCHSTONE_LANE void slide_cone(const Cone<Real>& cone, int k, const Real* b, Real nu, Real& alpha, Real* lambda) {
+template <int k, typename Real>
+TOUCHSTONE_LANE void slide_cone(const Real* diagonal, const Real* shear, const Real* b, Real nu, Real& alpha,
+                                Real* lambda) {
   Real a = alpha, low = Real(0), high = Real(-1), largest = Real(0);
-  for (int c = 0; c < k; ++c) largest = cone.diagonal[c] > largest ? cone.diagonal[c] : largest;
-  for (int step = 0; step < SweepLimits<Real>::kRootSteps; ++step) {
+  for (int c = 0; c < k; ++c) largest = diagonal[c] > largest ? diagonal[c] : largest;
+  TOUCHSTONE_ROLLED
+  for (int step = 0; step < SweepLimits<Real>::kConeRootSteps; ++step) {
     Real square = Real(0), size_rate = Real(0), bound_rate = Real(0), away = Real(0);
     for (int c = 0; c < k; ++c) {
-      const Real d = Real(1) / (cone.diagonal[c] + a), l = -b[c] * d;
+      const Real d = Real(1) / (diagonal[c] + a), l = -b[c] * d;
       square += l * l;
       size_rate -= l * l * d;
-      bound_rate += cone.shear[c] * l * d;
-      away += cone.shear[c] * l;
+      bound_rate += shear[c] * l * d;
+      away += shear[c] * l;
     }
     if (!(square > Real(0))) break;
     const Real inverse = Real(1) / root(square), ratio = (nu - away) * inverse, h = ratio - Real(1);
@@ -158,9 +162,9 @@ TOUCHSTONE_LANE void slide_cone(const Cone<Real>& cone, int k, const Real* b, Re
   alpha = a;
   Real square = Real(0), away = Real(0);
   for (int c = 0; c < k; ++c) {
-    lambda[c] = -b[c] / (cone.diagonal[c] + a);
+    lambda[c] = -b[c] / (diagonal[c] + a);
     square += lambda[c] * lambda[c];
-    away += cone.shear[c] * lambda[c];
+    away += shear[c] * lambda[c];
   }
   lambda[k] = nu;
   if (!(square > Real(0))) return;
@@ -177,52 +181,61 @@ TOUCHSTONE_LANE Real along_shear(const Cone<Real>& cone, const Real* lambda) {
   return sum;
 }
 
-template <typename Real>
-TOUCHSTONE_LANE void solve_cone(const Block<Real>& block, const Cone<Real>& cone, const Real* u, const Real* old,
+// u: the velocity of the rows with the impulses `old`; `normal`: the matrix of the normal row.
+template <int k, typename Real>
+TOUCHSTONE_LANE void solve_cone(Real normal, const Real* diagonal, const Real* shear, const Real* u, const Real* old,
                                 Real old_nu, Real& alpha, Real* lambda) {
-  const int k = cone.rows - 1;
-  Real b[kMostTangents], square = Real(0);
-  const Real b_n = u[k] - block.normal * old_nu;
+  Real b[k], square = Real(0), away = Real(0);
+  const Real b_n = u[k] - normal * old_nu;
   for (int c = 0; c <= k; ++c) lambda[c] = Real(0);
   if (b_n >= Real(0)) return;
-  const Real nu = -b_n / block.normal;
+  const Real nu = -b_n / normal;
   for (int c = 0; c < k; ++c) {
-    b[c] = u[c] - cone.diagonal[c] * old[c];
-    lambda[c] = -b[c] / cone.diagonal[c];
+    b[c] = u[c] - diagonal[c] * old[c];
+    lambda[c] = -b[c] / diagonal[c];
     square += lambda[c] * lambda[c];
+    away += shear[c] * lambda[c];
   }
-  lambda[k] = nu - along_shear(cone, lambda);
+  lambda[k] = nu - away;
   if (lambda[k] > Real(0) && square <= lambda[k] * lambda[k]) return;  // sticks
-  slide_cone(cone, k, b, nu, alpha, lambda);
+  slide_cone<k>(diagonal, shear, b, nu, alpha, lambda);
 }
 
-template <typename Team, typename Real>
+// k tangents.
+template <int k, typename Team, typename Real>
 TOUCHSTONE_LANE void sweep_cone(const Team& team, const ModelView& m, Scratch<Real>& s, Block<Real>& block) {
   const Cone<Real>& cone = s.cones[block.side];
-  const int rows = cone.rows;
   Real* lambda = s.lambda + block.row;
   const Real* Y = s.Y + block.row * s.stride;
-  Real old[kMostTangents + 1], u[kMostTangents + 1], next[kMostTangents + 1];
-  for (int r = 0; r < rows; ++r) {
+  Real old[k + 1], u[k + 1], next[k + 1], diagonal[k], shear[k];
+  for (int r = 0; r <= k; ++r) {
     old[r] = lambda[r];
     u[r] = Real(0);
-    TOUCHSTONE_ROLLED
-    for (int i = team.lane(); i < m.sizes.nv; i += team.size()) u[r] += Y[r * s.stride + i] * s.y[i];
-    u[r] = team.sum(u[r]) + s.g[block.row + r];
-  }
-  const Real old_nu = old[rows - 1] + along_shear(cone, old);
-  Real alpha = block.alpha;
-  solve_cone(block, cone, u, old, old_nu, alpha, next);
-  const Real change = next[rows - 1] + along_shear(cone, next) - old_nu;
-  team.sync();
-  if (team.lane() == 0) {
-    block.alpha = alpha;
-    for (int r = 0; r < rows; ++r) lambda[r] = next[r];
   }
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
-    Real sum = change * Y[(rows - 1) * s.stride + i];
-    for (int r = 0; r < rows - 1; ++r) sum += (next[r] - old[r]) * Y[r * s.stride + i];
+    const Real y = s.y[i];
+    for (int r = 0; r <= k; ++r) u[r] += Y[r * s.stride + i] * y;
+  }
+  for (int r = 0; r <= k; ++r) u[r] = team.sum(u[r]) + s.g[block.row + r];
+  Real old_nu = old[k];
+  for (int c = 0; c < k; ++c) {
+    diagonal[c] = cone.diagonal[c], shear[c] = cone.shear[c];
+    old_nu += shear[c] * old[c];
+  }
+  Real alpha = block.alpha;
+  solve_cone<k>(block.normal, diagonal, shear, u, old, old_nu, alpha, next);
+  Real change = next[k] - old_nu;
+  for (int c = 0; c < k; ++c) change += shear[c] * next[c];
+  team.sync();
+  if (team.lane() == 0) {
+    block.alpha = alpha;
+    for (int r = 0; r <= k; ++r) lambda[r] = next[r];
+  }
+  TOUCHSTONE_ROLLED
+  for (int i = team.lane(); i < m.sizes.nv; i += team.size()) {
+    Real sum = change * Y[k * s.stride + i];
+    for (int c = 0; c < k; ++c) sum += (next[c] - old[c]) * Y[c * s.stride + i];
     s.y[i] += sum;
   }
 }
@@ -255,7 +268,8 @@ TOUCHSTONE_LANE void sweep(const Team& team, const ModelView& m, Scratch<Real>& 
     Block<Real>& block = s.blocks[k];
     if constexpr (Team::kGeneral) {
       if (block.type == BlockType::kCone) {
-        sweep_cone(team, m, s, block);
+        with_tangents(s.cones[block.side].rows - 1,
+                      [&](auto tangents) { sweep_cone<decltype(tangents)::value>(team, m, s, block); });
         continue;
       }
     }

@@ -170,7 +170,9 @@ TOUCHSTONE_BOTH int factor_room(const ModelSizes& n) { return n.mass_entries > 6
   FIELD(double, inverse_e, n.equality_rows) /* of the diagonal of the factor */                                  \
   FIELD(double, lambda_e, n.equality_rows)                                                                       \
   FIELD(double, bias_e, n.equality_rows)                                                                         \
-  FIELD(double, along_e, n.equality_rows)         /* velocities along Y_e */                                     \
+  FIELD(double, along_e, n.equality_rows) /* velocities along Y_e */                                             \
+  FIELD(double, share_e, n.equality_rows) /* share_equalities, with rows W */                                    \
+  FIELD(double, W_e, n.equality_rows* stride)                                                                    \
   FIELD(Real, Q_e, n.equality_rows* stride)       /* Y_e in the rows' precision */                               \
   FIELD(Real, part_e, n.equality_rows* pool.rows) /* of each row along each of Y_e */                            \
   FIELD(Contact, contacts, pool.contacts)                                                                        \

@@ -129,6 +129,90 @@ TEST(BackendMechanisms, MoveAsInTheSimulator) {
   EXPECT_GE(mechanisms, 3);
 }
 
+// Loops whose rows say the same (a plane of hinges), with contacts: the rows that sweeps work on have the products that
+// the certificate knows, Y (1 - Q'Q) Y', as G of the simulator's rows with the loop eliminated.
+TEST(BackendMechanisms, SweepOnTheProblemThatIsCertified) {
+  const Scene scene = make_scene("loops/fourbar-free");
+  Simulator runner(scene.model, backend_options());
+  runner.reset(scene.start);
+  runner.input().control = scene.control;
+  WorldFixture world(scene.model, 512);
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> noise(0.0, 1e-4);
+  int compared = 0;
+  for (int k = 0; k < 20; ++k) {
+    runner.step(50);
+    State open = runner.state();
+    for (int i = 7; i < open.q.size(); ++i) open.q[i] += noise(random);  // rows that only nearly say the same
+    world.simulator().reset(open);
+    ASSERT_TRUE(world.prepare());
+    const gpu::Scratch<double>& s = world.scratch();
+    const int n = world.model().sizes.equality_rows, nv = world.model().sizes.nv;
+    using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    using Stride = Eigen::OuterStride<>;
+    const MatrixX Q = Eigen::Map<const Rows, 0, Stride>(s.Y_e, n, nv, Stride(s.stride));
+    const MatrixX P = MatrixX::Identity(nv, nv) - Q.transpose() * Q;
+    // Whitened unit vectors in the place of rows: what becomes of them is S, and S S' = P.
+    MatrixX S = MatrixX::Identity(nv, nv);
+    bool shared = false;
+    for (int r = 0; r < n; ++r) shared = shared || s.share_e[r] < 1.0;
+    if (!shared) continue;
+    ++compared;
+    for (int r = 0; r < n; ++r)
+      S -= s.share_e[r] * Q.row(r).transpose() * Eigen::Map<const VectorX>(s.W_e + r * s.stride, nv).transpose();
+    // kLeastLeft: what an equality that leaves less is taken to leave.
+    EXPECT_LT((S * S.transpose() - P).lpNorm<Eigen::Infinity>(), 2e-5) << "step " << k;
+  }
+  EXPECT_GE(compared, 10);
+}
+
+// The batch as users have it: four-bars on the ground, thrown down and driven at random, then left alone.
+TEST(BackendMechanisms, RestOnTheGround) {
+  constexpr int kWorlds = 12, kDriven = 1500, kAlone = 1500;
+  const Scene scene = make_scene("loops/fourbar-free");
+  SimulatorOptions options = backend_options();
+  const auto batch = gpu::make_cpu_batch(make_model_arrays(*scene.model, options), kWorlds);
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> any(-1.0, 1.0);
+  batch->reset({.noise_q = 0.05, .noise_v = 0.5, .seed = 7});
+  std::vector<double> controls(at(kWorlds));
+  std::vector<int> status(at(kWorlds));
+  int uncertified = 0;
+  const auto run = [&](int steps) {
+    for (int step = 0; step < steps; ++step) {
+      batch->step(1);
+      batch->read(BatchField::kStatus, status.data());
+      for (const int one : status) uncertified += one != 0 ? 1 : 0;
+    }
+  };
+  for (int step = 0; step < kDriven; step += 25) {
+    for (double& control : controls) control = 3.0 * any(random);
+    batch->write(BatchField::kControl, controls.data());
+    run(25);
+  }
+  EXPECT_LT(uncertified, kWorlds * kDriven / 50);
+  std::fill(controls.begin(), controls.end(), 0.0);
+  batch->write(BatchField::kControl, controls.data());
+  batch->step(kAlone);
+  const int nq = scene.model->nq;
+  std::vector<double> before(at(kWorlds * nq)), after(at(kWorlds * nq));
+  batch->read(BatchField::kPosition, before.data());
+  uncertified = 0;
+  run(500);
+  batch->read(BatchField::kPosition, after.data());
+  std::vector<double> moved;
+  for (int w = 0; w < kWorlds; ++w) {
+    double most = 0.0;
+    for (int i = w * nq; i < (w + 1) * nq; ++i) most = std::max(most, std::abs(after[at(i)] - before[at(i)]));
+    moved.push_back(most);
+  }
+  std::sort(moved.begin(), moved.end());
+  EXPECT_LT(moved[kWorlds / 2], 1e-6);
+  EXPECT_LT(moved[at(kWorlds * 3 / 4)], 1e-5);
+  EXPECT_LT(uncertified, kWorlds * 500 / 50);
+  RecordProperty("moved", std::to_string(moved.back()));
+}
+
 bool is_refused(const Model& model, const std::string& part) {
   const std::vector<std::string> list = unsupported_features(model, backend_options());
   return std::any_of(list.begin(), list.end(),

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "support/effort.hpp"
 #include "support/random_model.hpp"
 #include "support/robot_runs.hpp"
@@ -77,6 +79,8 @@ class Pair {
   }
 };
 
+constexpr double kSameMotion = 2e-10;  // m or rad in a step: less than what tells two passes apart
+
 // How many steps were compared, and how they went.
 struct Tally {
   int compared = 0, moved = 0, contradicted = 0, inexact = 0;
@@ -85,7 +89,7 @@ struct Tally {
   // One step from a state. Steps that both engines do not solve to the same velocities say nothing of the pass.
   void compare(Pair& pair, const std::string& what) {
     pair.step();
-    if (!(pair.velocity_difference() < 1e-7)) return;
+    if (!(pair.velocity_difference() * pair.sim.model().options.time_step < kSameMotion)) return;
     if (pair.sim.report().hindered_block >= 0) {  // rows that contradict each other are soluble by their slack alone
       ++contradicted;
       return;
@@ -178,7 +182,7 @@ TEST(BackendPass, RobotsAreLiftedOutOfTheGroundAsInTheSimulator) {
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
     Tally tally;
     const bool is_floating = setup.model->joints[0].type == JointType::kFree;
-    for (int k = 0; k < (whole_family() ? 25 : 8); ++k) {
+    for (int k = 0; k < 25; ++k) {
       if (k % 10 == 0) randomize_controls(runner, random);
       for (int i = 0; i < 4; ++i) runner.step();
       State state = runner.state();
@@ -281,7 +285,31 @@ TEST(BackendPass, RobotsRest) {
   if (found == 0) GTEST_SKIP() << "no robots; set TOUCHSTONE_DATA to the folder that holds models/";
 }
 
-// Cassie's loops, closed to micrometres while it is thrown about by random controls.
+// The largest error of Cassie's loops in 400 steps with random controls, from its start.
+double loop_error_of_run(const RobotSetup& setup, gpu::WorldBatch& batch, WorldFixture& world, int seed) {
+  const VectorX rest = VectorX::Zero(setup.model->nv);
+  batch.write(BatchField::kPosition, setup.start.q.data());
+  batch.write(BatchField::kVelocity, rest.data());
+  State state = setup.start;
+  std::mt19937_64 random(static_cast<unsigned>(seed));
+  const gpu::ModelView& m = world.model();
+  double worst = 0.0;
+  for (int k = 0; k < 8; ++k) {
+    randomize_controls(world.simulator(), random);
+    batch.write(BatchField::kControl, world.simulator().input().control.data());
+    batch.step(50);
+    batch.read(BatchField::kPosition, state.q.data());
+    batch.read(BatchField::kVelocity, state.v.data());
+    world.simulator().reset(state);
+    if (!world.prepare()) return kInfinity;
+    for (int r = 0; r < m.sizes.equality_rows; ++r)
+      worst = std::max(worst, std::abs(gpu::equality_error(m, world.scratch(), r)) * m.equality_length[r]);
+  }
+  return worst;
+}
+
+// How far loops open in a step goes with the square of the speed, and runs with random controls differ in how fast
+// they ever become: the worst of one run tells little.
 TEST(BackendPass, LoopsOfCassieStayClosed) {
   int found = 0;
   for (const RobotFile& file : robot_files()) {
@@ -290,25 +318,15 @@ TEST(BackendPass, LoopsOfCassieStayClosed) {
     const RobotSetup setup = set_up(file);
     const auto batch = gpu::make_cpu_batch(make_model_arrays(*setup.model, pass_options()), 1);
     WorldFixture world(setup.model);
-    batch->write(BatchField::kPosition, setup.start.q.data());
-    State state = setup.start;
-    std::mt19937_64 random(3);
-    const gpu::ModelView& m = world.model();
-    double worst = 0.0;
-    for (int k = 0; k < (whole_family() ? 40 : 8); ++k) {
-      randomize_controls(world.simulator(), random);
-      batch->write(BatchField::kControl, world.simulator().input().control.data());
-      batch->step(50);
-      batch->read(BatchField::kPosition, state.q.data());
-      batch->read(BatchField::kVelocity, state.v.data());
-      world.simulator().reset(state);
-      ASSERT_TRUE(world.prepare());
-      for (int r = 0; r < m.sizes.equality_rows; ++r)
-        worst = std::max(worst, std::abs(gpu::equality_error(m, world.scratch(), r)) * m.equality_length[r]);
-    }
-    RecordProperty("worst", std::to_string(worst));
-    EXPECT_LT(worst, 2e-5);
-    EXPECT_GT(worst, 0.0);
+    std::vector<double> errors;
+    for (int seed = 1; seed <= (whole_family() ? 40 : 12); ++seed)
+      errors.push_back(loop_error_of_run(setup, *batch, world, seed));
+    std::sort(errors.begin(), errors.end());
+    RecordProperty("median", fmt::format("{:.1e}", errors[errors.size() / 2]));
+    RecordProperty("worst", fmt::format("{:.1e}", errors.back()));
+    EXPECT_LT(errors[errors.size() / 2], 2e-5);
+    EXPECT_LT(errors.back(), 5e-4);
+    EXPECT_GT(errors.front(), 0.0);
   }
   if (found == 0) GTEST_SKIP() << "no Cassie; set TOUCHSTONE_DATA to the folder that holds models/";
 }

@@ -1,4 +1,6 @@
 // A step with the arrays of a model as constants, on one lane: special_test.cpp compiles this for a model and loads it.
+#include <type_traits>
+
 #include "touchstone/gpu/batch_view.hpp"
 
 extern "C" __attribute__((visibility("default"))) void special_step(const touchstone::gpu::BatchView* batch,
@@ -10,5 +12,6 @@ extern "C" __attribute__((visibility("default"))) void special_step(const touchs
   Scratch<double> scratch;
   PassMemory pass;
   carve_pass(model.sizes, *pool, memory + carve(model.sizes, *pool, memory, scratch), pass);
-  finish_world(SerialTeam(), model, *options, world, scratch, pass);
+  using Team = std::conditional_t<is_general(ModelView::sizes), GeneralTeam<SerialTeam>, SerialTeam>;
+  finish_world(Team(), model, *options, world, scratch, pass);
 }

@@ -217,7 +217,11 @@ void expect_same_steps(const Model& model, const State& start, std::mt19937_64& 
     gpu::Scratch<double> scratch;
     gpu::PassMemory pass;
     gpu::carve_pass(arrays.sizes, pool, memory.data() + gpu::carve(arrays.sizes, pool, memory.data(), scratch), pass);
-    gpu::finish_world(gpu::SerialTeam(), tables, options, world, scratch, pass);
+    if (gpu::is_general(arrays.sizes)) {
+      gpu::finish_world(gpu::GeneralTeam<gpu::SerialTeam>(), tables, options, world, scratch, pass);
+    } else {
+      gpu::finish_world(gpu::SerialTeam(), tables, options, world, scratch, pass);
+    }
     special(&b.view, &options, &pool, memory.data());
     ASSERT_EQ(a.status, b.status);
     ASSERT_EQ(a.contacts, b.contacts);
@@ -232,8 +236,8 @@ void expect_same_steps(const Model& model, const State& start, std::mt19937_64& 
   EXPECT_GT(moved, 1.0);
 }
 
-// A free trunk with two chains above a floor: its tables follow rules.
-ModelPtr walker() {
+// A free trunk with two chains above a floor: its tables follow rules. `dimension`: of its contacts.
+ModelPtr walker(int dimension = 3) {
   ModelBuilder builder("walker");
   const Shape ball{.type = ShapeType::kSphere, .size = Vector3(0.05, 0.05, 0.05)};
   const Shape box{.type = ShapeType::kBox, .size = Vector3(0.1, 0.1, 0.05)};
@@ -247,7 +251,9 @@ ModelPtr walker() {
                                        .pose = {place, Quaternion::Identity()},
                                        .inertia = mass_properties(shape, 800.0 + 100.0 * k)});
     builder.add_joint({.body = body, .type = k == 0 ? JointType::kFree : JointType::kHinge});
-    builder.add_shape({.name = "shape" + std::to_string(k), .body = body, .shape = shape});
+    ShapeElement element{.name = "shape" + std::to_string(k), .body = body, .shape = shape};
+    element.contact_dimension = dimension;
+    builder.add_shape(element);
     parent = body;
     if (k == 0) trunk = body;
   }
@@ -257,6 +263,13 @@ ModelPtr walker() {
 TEST_F(SpecialModelTest, StepsOfAWalkerAreThoseOfItsTables) {
   std::mt19937_64 random(2);
   const ModelPtr model = walker();
+  expect_same_steps(*model, State(*model), random, folder_);
+}
+
+TEST_F(SpecialModelTest, StepsWithRollingFrictionAreThoseOfTheirTables) {
+  std::mt19937_64 random(6);
+  const ModelPtr model = walker(6);
+  ASSERT_GT(make_model_arrays(*model, backend_options()).sizes.cones, 0);
   expect_same_steps(*model, State(*model), random, folder_);
 }
 
@@ -289,8 +302,7 @@ TEST_F(SpecialModelTest, StepsOfRobotsAreThoseOfTheirTables) {
 TEST_F(SpecialModelTest, KernelsAreCompiledOnceWhereThereIsACompiler) {
   std::string problem;
   if (gpu::runtime_compiler(problem).empty()) GTEST_SKIP() << problem;
-  std::mt19937_64 random(5);
-  const ModelPtr model = random_model(random, {.bodies = 6});
+  const ModelPtr model = walker(6);  // with what a GeneralTeam compiles
   const gpu::ModelArrays arrays = make_model_arrays(*model);
   const gpu::KernelCache cache(folder_);
   const auto compile = [&] {

@@ -244,7 +244,8 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     };
     check(cudaMemsetAsync(part.counts, 0, kLists * sizeof(int), part.stream), "step on the GPU");
     if (special_ != nullptr) {
-      special_->launch(part.stream, {options_, view, launch.records}, second);
+      special_->launch(part.stream, {options_, view, launch.records}, second,
+                       [&] { launch_collide(launch, on_all(middle_, lanes_.collide)); });
     } else {
       launch_tree(launch, on_all(middle_, lanes_.tree));
       if (sizes_.equality_rows > 0) launch_loops(launch, on_all(middle_, lanes_.loops));

@@ -23,7 +23,8 @@ SpecialKernels::SpecialKernels(const std::string& code, const ModelArrays& array
     tree_ = find<TreeStage>("special_tree", shape.lanes.tree, shape.room, arrays, shape);
     if (arrays.sizes.equality_rows > 0)
       loops_ = find<LoopStage>("special_loops", shape.lanes.loops, shape.room, arrays, shape);
-    collide_ = find<CollideStage>("special_collide", shape.lanes.collide, shape.room, arrays, shape);
+    if (arrays.sizes.iterated == 0)
+      collide_ = find<CollideStage>("special_collide", shape.lanes.collide, shape.room, arrays, shape);
     solve_ = find<SolveStage>("special_solve", shape.lanes.solve, shape.small, arrays, shape);
     finish_ = find<FinishStage>("special_finish", shape.lanes.finish, shape.small, arrays, shape);
   } catch (...) {
@@ -45,29 +46,23 @@ SpecialKernels::Kernel SpecialKernels::find(const char* name, int lanes, const P
   return found;
 }
 
-void SpecialKernels::launch(cudaStream_t stream, const SpecialLaunch& launch, const WorkList& next) const {
-  const auto start = [&](const Kernel& stage) {
-    if (stage.kernel == nullptr) return;
-    Work work;
-    work.lanes = stage.lanes;
-    work.teams = launch.batch.worlds;
-    const BlockShape shape = block_shape(work, stage.bytes);
-    const auto* kernel = reinterpret_cast<const void*>(stage.kernel);
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.bytes)),
-          "shared memory");
-    void* arguments[] = {const_cast<SpecialLaunch*>(&launch), const_cast<WorkList*>(&next)};
-    check(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(shape.blocks)),
-                           dim3(static_cast<unsigned>(shape.threads)), arguments, shape.bytes, stream),
-          "launch");
-  };
-  for (const Kernel* stage : {&tree_, &loops_, &collide_, &solve_, &finish_}) start(*stage);
+void SpecialKernels::start(const Kernel& stage, cudaStream_t stream, const SpecialLaunch& launch,
+                           const WorkList& next) {
+  if (stage.kernel == nullptr) return;
+  Work work;
+  work.lanes = stage.lanes;
+  work.teams = launch.batch.worlds;
+  const BlockShape shape = block_shape(work, stage.bytes);
+  const auto* kernel = reinterpret_cast<const void*>(stage.kernel);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.bytes)),
+        "shared memory");
+  void* arguments[] = {const_cast<SpecialLaunch*>(&launch), const_cast<WorkList*>(&next)};
+  check(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(shape.blocks)), dim3(static_cast<unsigned>(shape.threads)),
+                         arguments, shape.bytes, stream),
+        "launch");
 }
 
 std::unique_ptr<SpecialKernels> make_special_kernels(const ModelArrays& arrays, SpecialShape shape, std::string& note) {
-  if (is_general(arrays.sizes)) {
-    note = "of tables: the model has general contacts, tendon springs or mocap bodies";
-    return nullptr;
-  }
   std::string missing;
   if (runtime_compiler(missing).empty()) {
     note = "of tables: " + missing;
@@ -78,7 +73,7 @@ std::unique_ptr<SpecialKernels> make_special_kernels(const ModelArrays& arrays, 
     const CompiledProgram program = special_code(arrays, shape, chip_name(), embedded_sources());
     if (!program.code.empty()) {
       auto kernels = std::make_unique<SpecialKernels>(program.code, arrays, shape);
-      note = "compiled for this model";
+      note = arrays.sizes.iterated == 0 ? "compiled for this model" : "compiled for this model, but for its collisions";
       return kernels;
     }
     note = "warning: of tables, which are slower, as compiling them for the model has failed: " + program.problem;

@@ -16,8 +16,14 @@ class SpecialKernels {
   SpecialKernels(const SpecialKernels&) = delete;
   SpecialKernels& operator=(const SpecialKernels&) = delete;
 
-  // The first tier of a step of all worlds.
-  void launch(cudaStream_t stream, const SpecialLaunch& launch, const WorkList& next) const;
+  // The first tier of a step of all worlds. collide() starts the stage of the tables where shapes take an iteration:
+  // their hulls and fields would fill the compiler, and its code the caches.
+  template <typename Collide>
+  void launch(cudaStream_t stream, const SpecialLaunch& launch, const WorkList& next, const Collide& collide) const {
+    for (const Kernel* stage : {&tree_, &loops_}) start(*stage, stream, launch, next);
+    if (collide_.kernel == nullptr) collide();
+    for (const Kernel* stage : {&collide_, &solve_, &finish_}) start(*stage, stream, launch, next);
+  }
 
  private:
   struct Kernel {
@@ -26,6 +32,7 @@ class SpecialKernels {
     std::size_t bytes = 0;  // of fast memory a world
   };
 
+  static void start(const Kernel& stage, cudaStream_t stream, const SpecialLaunch& launch, const WorkList& next);
   template <typename Stage>
   Kernel find(const char* name, int lanes, const Pool& pool, const ModelArrays& arrays,
               const SpecialShape& shape) const;

@@ -8,6 +8,9 @@ namespace touchstone::gpu {
 constexpr Pool pool_of(const int (&counts)[4]) { return {counts[0], counts[1], counts[2], counts[3]}; }
 constexpr Pool kSmall = pool_of(special::kSmallPool), kRoom = pool_of(special::kRoomPool);
 
+// What of a GeneralTeam each stage needs.
+constexpr bool kGeneralTree = has_general_tree(ModelView::sizes), kGeneralSolve = ModelView::sizes.cones > 0;
+
 struct SpecialModels {
   const WorldParameters& own;
 
@@ -32,8 +35,8 @@ __device__ Place special_place(const SpecialLaunch& launch, const Pool& pool) {
 using namespace touchstone::gpu;
 
 TOUCHSTONE_KERNEL(Tree) special_tree(const SpecialLaunch launch, const WorkList /*next*/) {
-  tree_worlds<special::kTreeLanes, false>(SpecialModels{launch.batch.parameters}, launch.batch,
-                                          special_place<TreeStage>(launch, kRoom), {});
+  tree_worlds<special::kTreeLanes, kGeneralTree>(SpecialModels{launch.batch.parameters}, launch.batch,
+                                                 special_place<TreeStage>(launch, kRoom), {});
 }
 
 TOUCHSTONE_KERNEL(Loop) special_loops(const SpecialLaunch launch, const WorkList /*next*/) {
@@ -43,16 +46,19 @@ TOUCHSTONE_KERNEL(Loop) special_loops(const SpecialLaunch launch, const WorkList
 }
 
 TOUCHSTONE_KERNEL(Collide) special_collide(const SpecialLaunch launch, const WorkList /*next*/) {
-  collide_worlds<special::kCollideLanes, false>(SpecialModels{launch.batch.parameters}, launch.batch,
-                                                special_place<CollideStage>(launch, kRoom), {});
+  if constexpr (ModelView::sizes.iterated == 0)
+    collide_worlds<special::kCollideLanes, false>(SpecialModels{launch.batch.parameters}, launch.batch,
+                                                  special_place<CollideStage>(launch, kRoom), {});
 }
 
 TOUCHSTONE_KERNEL(Solve) special_solve(const SpecialLaunch launch, const WorkList /*next*/) {
-  solve_worlds<special::kSolveLanes, false>(SpecialModels{launch.batch.parameters}, launch.options, launch.batch,
-                                            special_place<SolveStage>(launch, kSmall), {}, launch.options.sweeps);
+  solve_worlds<special::kSolveLanes, kGeneralSolve>(SpecialModels{launch.batch.parameters}, launch.options,
+                                                    launch.batch, special_place<SolveStage>(launch, kSmall), {},
+                                                    launch.options.sweeps);
 }
 
 TOUCHSTONE_KERNEL(Finish) special_finish(const SpecialLaunch launch, const WorkList next) {
-  finish_worlds<special::kFinishLanes, false>(SpecialModels{launch.batch.parameters}, launch.options, launch.batch,
-                                              special_place<FinishStage>(launch, kSmall), {}, next, false);
+  finish_worlds<special::kFinishLanes, kGeneralSolve>(SpecialModels{launch.batch.parameters}, launch.options,
+                                                      launch.batch, special_place<FinishStage>(launch, kSmall), {},
+                                                      next, false);
 }

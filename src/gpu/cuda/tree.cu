@@ -20,8 +20,7 @@ void start(const Launch& launch, const Work& work) {
 }  // namespace
 
 void launch_tree(const Launch& launch, const Work& work) {
-  if (launch.model.sizes.tendon_springs > 0 || launch.model.sizes.mocaps > 0)
-    return start<kWarpSize, true, true>(launch, work);
+  if (has_general_tree(launch.model.sizes)) return start<kWarpSize, true, true>(launch, work);
   if (launch.batch.parameters.any()) return start<kWarpSize, true>(launch, work);
   if (work.lanes == 8) return start<8>(launch, work);
   if (work.lanes == 16) return start<16>(launch, work);
