@@ -78,6 +78,10 @@ BatchRun::BatchRun(const Scene& scene, const BatchRequest& request)
       repeat(scene.start.activation, request_.worlds, activation_);
       batch_->write(gpu::BatchField::kActivation, activation_.data());
     }
+    if (arrays.sizes.loop_numbers > 0) {
+      repeat(scene.start.loop_q, request_.worlds, loop_q_);
+      batch_->write(gpu::BatchField::kLoopCoordinates, loop_q_.data());
+    }
   });
   natv_.resize(at(request_.worlds));
   time_.resize(at(request_.worlds));
@@ -91,6 +95,7 @@ void BatchRun::read_world() {
     batch_->read(gpu::BatchField::kVelocity, v_.data());
     batch_->read(gpu::BatchField::kTime, time_.data());
     if (na_ > 0) batch_->read(gpu::BatchField::kActivation, activation_.data());
+    if (!loop_q_.empty()) batch_->read(gpu::BatchField::kLoopCoordinates, loop_q_.data());
   });
 }
 
@@ -102,6 +107,7 @@ void BatchRun::lead(Simulator& sim) const {
   state.q = part(q_, nq_);
   state.v = part(v_, nv_);
   if (na_ > 0) state.activation = part(activation_, na_);
+  if (!loop_q_.empty()) state.loop_q = part(loop_q_, static_cast<int>(state.loop_q.size()));
   state.time = time_[at(request_.world)];
 }
 

@@ -48,7 +48,7 @@ class BatchRun {
   double tolerance_ = 0.0;
   int nq_, nv_, na_, bodies_;
   std::unique_ptr<gpu::WorldBatch> batch_;
-  std::vector<double> q_, v_, activation_, time_, natv_, control_, wrench_, all_control_, all_wrench_;
+  std::vector<double> q_, v_, activation_, loop_q_, time_, natv_, control_, wrench_, all_control_, all_wrench_;
   std::vector<int> status_;
   std::vector<double> certificates_;  // of all worlds and steps, at most so many; the worst is kept apart
   double worst_ = 0.0, seconds_ = 0.0, difference_ = 0.0;

@@ -58,15 +58,15 @@ command -v ninja >/dev/null && generator=(-G Ninja)
   cmake --build "$programs" -j"$(nproc)"; } >"$out/build.txt" 2>&1 || { tail -n 30 "$out/build.txt"; exit 1; }
 note built
 
-robots="humanoid cassie barkour barkour-field allegro-cube3 allegro-cube6 stewart digit-leg fourbar"
-for model in $robots cassie-pass stewart-pass; do  # fills the cache of compiled kernels
+robots="humanoid cassie barkour barkour-field allegro-cube3 allegro-cube6 stewart digit-leg fourbar press"
+for model in $robots cassie-pass stewart-pass press-pass; do  # fills the cache of compiled kernels
   timeout 100 "$programs/gpu_bench" "$data/$model.arrays" "$data/$model.states" --worlds 512 --steps 1 --hold 1 \
     >/dev/null 2>&1 &
 done
 wait
 note compiled
 
-for model in $robots cassie-pass stewart-pass; do bench "$model" --compare --worlds 512; done
+for model in $robots cassie-pass stewart-pass press-pass; do bench "$model" --compare --worlds 512; done
 note compared
 
 # Drift of the last half; deepest and loops_open in m. Towers are asked for tightly: by the defaults they creep.
@@ -88,6 +88,9 @@ note "looked at rest"
 for case in slope_box_below rolling fourbar_slow chain chain-midpoint; do
   [ ! -f "$data/$case.arrays" ] || physics follow $case --worlds 32 --steps 500 --tolerance 1e-9 --most-sweeps 1000 --limit 1e-5
 done
+for case in press press-pass; do
+  physics follow $case --worlds 64 --steps 500 --tolerance 1e-9 --most-sweeps 1000 --limit 1e-5
+done
 physics follow barkour --worlds 64 --steps 20 --tolerance 1e-6 --most-sweeps 1000 --limit 1e-4
 note "followed lanes"
 
@@ -99,12 +102,13 @@ for model in humanoid cassie barkour allegro-cube6; do  # what more sweeps of th
   bench "$model" --worlds 8192 --steps 250 --tolerance 1e-3 --more-sweeps 48
 done
 for model in allegro-cube6 barkour-field; do bench "$model" --worlds 8192 --steps 250 --specialise off; done
-for model in cassie-pass stewart-pass; do bench "$model" --worlds 8192 --steps 250; done
+for model in cassie-pass stewart-pass press-pass; do bench "$model" --worlds 8192 --steps 250; done
 note measured
 
-for model in allegro-cube6 fourbar; do sanitize memcheck $model auto; done
+for model in allegro-cube6 fourbar press; do sanitize memcheck $model auto; done
 sanitize racecheck allegro-cube6 auto
 sanitize racecheck fourbar off
+sanitize racecheck press-pass off
 note sanitized
 
 limit=$total  # a soak ends by itself

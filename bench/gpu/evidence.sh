@@ -41,19 +41,19 @@ cmake -S bench/gpu -B build/gpu -DCMAKE_CUDA_ARCHITECTURES=90 -G Ninja >"$out/bu
 bench=build/gpu/gpu_bench
 say built
 
-models="humanoid cassie barkour barkour-field allegro-cube3 allegro-cube6 stewart digit-leg fourbar"
-for model in $models cassie-pass stewart-pass; do  # fills the cache of compiled kernels
+models="humanoid cassie barkour barkour-field allegro-cube3 allegro-cube6 stewart digit-leg fourbar press"
+for model in $models cassie-pass stewart-pass press-pass; do  # fills the cache of compiled kernels
   timeout 100 "$bench" "$data/$model.arrays" "$data/$model.states" --worlds 512 --steps 1 --hold 1 >/dev/null 2>&1 &
 done
 wait
 say compiled
-for model in $models cassie-pass stewart-pass; do compare "$model"; done
+for model in $models cassie-pass stewart-pass press-pass; do compare "$model"; done
 say compared
 for model in $models; do
   for tolerance in 1e-3 1e-2; do measure "$model" --worlds 8192 --steps 500 --tolerance $tolerance; done
   measure "$model" --worlds 8192 --steps 100 --tolerance 1e-3 --most-sweeps 400
 done
-for model in cassie-pass stewart-pass; do measure "$model" --worlds 8192 --steps 250; done
+for model in cassie-pass stewart-pass press-pass; do measure "$model" --worlds 8192 --steps 250; done
 for model in allegro-cube3 allegro-cube6 barkour-field stewart; do
   for worlds in 1024 32768; do measure "$model" --worlds $worlds --steps 100; done
 done

@@ -4,8 +4,9 @@
 
 MODELS: the folder mjcf/ with agility_cassie, google_barkour_vb, mujoco_samples, wonik_allegro. Writes OUT/NAME.arrays
 and OUT/NAME.states. Baumgarte's rule, as in all figures of docs/gpu.md that do not say otherwise; NAME-pass is with the
-position pass. CASES: the folder with towers and slopes (TOUCHSTONE_DATA/cases), which are exported as they start, with
-a swinging chain for both integrators.
+position pass. press.urdf and press.loops.yaml beside this file have what acts along coordinates of loop joints. CASES:
+the folder with towers and slopes (TOUCHSTONE_DATA/cases), which are exported as they start, with a swinging chain for
+both integrators.
 """
 
 from __future__ import annotations
@@ -83,6 +84,9 @@ def main() -> None:
     for name, scene in MECHANISMS.items():
         send(scene, name, ["loops=pass", *baumgarte])
     send(MECHANISMS["stewart"], "stewart-pass", ["loops=pass"])
+    press = Path(__file__).parent / "press.urdf"
+    send(press, "press", ["loops=pass", *baumgarte])
+    send(press, "press-pass", ["loops=pass"])
     if arguments.cases is not None:
         for name in CASES:
             scene = str(arguments.cases / f"{name}.xml")

@@ -77,6 +77,7 @@ struct Geometry {
     const gpu::Pool pool = gpu::full_pool(n, kContacts);
     std::vector<double> memory(gpu::scratch_bytes<double>(n, pool) / sizeof(double) + 1);
     std::vector<double> q = read(batch, gpu::BatchField::kPosition, n.nq), v(gpu::at(n.nv));
+    std::vector<double> loop_q = read(batch, gpu::BatchField::kLoopCoordinates, n.loop_numbers);
     std::vector<double> control(gpu::at(n.nu)), force(gpu::at(n.nv)), activation(gpu::at(n.na));
     for (int w = 0; w < std::min(kWorlds, batch.worlds()); ++w) {
       gpu::Scratch<double> s;
@@ -85,18 +86,16 @@ struct Geometry {
       gpu::WorldState world;
       world.q = q.data() + gpu::at(w) * gpu::at(n.nq), world.v = v.data(), world.activation = activation.data();
       world.control = control.data(), world.applied_force = force.data(), world.reach = &reach;
+      world.loop_q = loop_q.data() + gpu::at(w) * gpu::at(n.loop_numbers);
       if (!gpu::begin_step(team, model, world, s) || !gpu::find_contacts(team, model, s)) continue;
+      gpu::begin_loops(team, model, world, s);
       for (int i = 0; i < s.contact_count; ++i) deepest = std::max(deepest, -s.contacts[i].gap);
       for (int r = 0; r < n.equality_rows; ++r)
-        open = std::max(open, std::abs(arrays.equality_length[gpu::at(r)] * gpu::equality_error(model, s, r)));
+        open = std::max(open, std::abs(arrays.equality_length[gpu::at(r)] * gpu::equality_error<Team>(model, s, r)));
     }
   }
   void look(const gpu::ModelArrays& arrays, const gpu::WorldBatch& batch) {
-    if (gpu::is_general(arrays.sizes)) {
-      look(gpu::GeneralTeam<gpu::SerialTeam>(), arrays, batch);
-    } else {
-      look(gpu::SerialTeam(), arrays, batch);
-    }
+    gpu::with_serial_team(arrays.sizes, [&](const auto& team) { look(team, arrays, batch); });
   }
 };
 

@@ -48,6 +48,7 @@ constexpr Field kFields[] = {
     {"natv", gpu::BatchField::kNatv},
     {"time", gpu::BatchField::kTime},
     {"sensors", gpu::BatchField::kSensors},
+    {"loop_q", gpu::BatchField::kLoopCoordinates},
     {"status", gpu::BatchField::kStatus},
     {"contact_count", gpu::BatchField::kContacts},
     {"sweeps", gpu::BatchField::kSweeps},
@@ -99,6 +100,8 @@ int width_of(const gpu::ModelSizes& n, gpu::BatchField field) {
       return n.nu;
     case gpu::BatchField::kSensors:
       return n.sensor_numbers;
+    case gpu::BatchField::kLoopCoordinates:
+      return n.loop_numbers;
     default:
       return 0;  // one number a world
   }
@@ -106,7 +109,8 @@ int width_of(const gpu::ModelSizes& n, gpu::BatchField field) {
 
 // Whether a world has a row of the field, be it empty.
 bool is_matrix(gpu::BatchField field) {
-  return field <= gpu::BatchField::kAppliedForce || field == gpu::BatchField::kSensors;
+  return field <= gpu::BatchField::kAppliedForce || field == gpu::BatchField::kSensors ||
+         field == gpu::BatchField::kLoopCoordinates;
 }
 
 // Runs native code of the batch; its errors name the batch's methods.
@@ -202,7 +206,8 @@ void step(PyWorldBatch& self, int count) {
 void write(PyWorldBatch& self, const std::string& name, const Numbers& source) {
   const Guard guard(self.busy, "batch");
   const gpu::BatchField field = find(kFields, name, "field").field;
-  if (field > gpu::BatchField::kAppliedForce) throw Error("{} of a batch cannot be written", name);
+  if (field > gpu::BatchField::kAppliedForce && field != gpu::BatchField::kLoopCoordinates)
+    throw Error("{} of a batch cannot be written", name);
   const auto columns = static_cast<std::size_t>(width_of(self.batch->sizes(), field));
   const auto worlds = static_cast<std::size_t>(self.batch->worlds());
   const std::vector<double>& values = source.values();
@@ -342,6 +347,7 @@ void bind_world_batch(nb::module_& m) {
            nb::sig("def __init__(self, model: Model, worlds: int, *, library: str = '', dt: float = 0.0, **options: "
                    "bool | int | float | str) -> None"))
       .def_prop_ro("worlds", [](const PyWorldBatch& self) { return self.batch->worlds(); })
+      .def_prop_ro("loop_numbers", [](const PyWorldBatch& self) { return self.batch->sizes().loop_numbers; })
       .def_prop_ro("model", [](const PyWorldBatch& self) { return PyModel{self.model}; })
       .def_prop_ro("kernels", [](const PyWorldBatch& self) { return self.batch->kernels(); })
       .def("step", &step, nb::arg("count"))

@@ -172,6 +172,7 @@ class DeviceBatch:
             return np.asarray(self._core.tensor(name))
         widths = {"q": self.model.nq, "v": self.model.nv, "activation": self.model.na, "control": self.model.nu}
         widths["applied_force"] = self.model.nv
+        widths["loop_q"] = self._core.loop_numbers
         widths["sensors"] = sum(count for _, _, count in self._core.sensor_columns())
         shape = (self.worlds, widths[name]) if name in widths else (self.worlds,)
         typestr = "<i4" if name in ("status", "contact_count", "sweeps") else "<f8"
@@ -203,6 +204,19 @@ class DeviceBatch:
     @activation.setter
     def activation(self, values: npt.ArrayLike) -> None:
         self._core.write("activation", values)
+
+    @property
+    def loop_q(self) -> Any:
+        """worlds x coordinates of loop joints at the start of the last step (State.loop_q), with the turns of angles.
+
+        No columns where nothing acts along such coordinates. A reset sets them to the reference; whoever writes q by
+        hand after turns have been counted writes these too.
+        """
+        return self._array("loop_q")
+
+    @loop_q.setter
+    def loop_q(self, values: npt.ArrayLike) -> None:
+        self._core.write("loop_q", values)
 
     @property
     def control(self) -> Any:
@@ -414,6 +428,8 @@ class DeviceBatch:
         sim.state.v[:] = self._copy("v")[world]
         if self.model.na:
             sim.state.activation[:] = self._copy("activation")[world]
+        if self._core.loop_numbers:
+            sim.state.loop_q[:] = self._copy("loop_q")[world]
         poses = self.mocap[world].reshape(-1, 7) if len(sim.state.mocap_positions) else []
         for index, pose in enumerate(poses):
             sim.state.set_mocap(index, _core.Transform(pose[:3], pose[3:]))

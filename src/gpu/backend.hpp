@@ -11,7 +11,7 @@
 
 namespace touchstone::gpu {
 
-constexpr int kBackendVersion = 4;  // of everything below, and of what it is given
+constexpr int kBackendVersion = 5;  // of everything below, and of what it is given
 constexpr const char* kBackendEntry = "touchstone_backend_table";
 
 // What went wrong in a call; empty: nothing.

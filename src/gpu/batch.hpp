@@ -52,8 +52,8 @@ struct BatchOptions {
   void validate() const;
 };
 
-// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; certificate and time (s) one each; sensor_numbers; the
-// rest one int each.
+// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; certificate and time (s) one each; sensor_numbers;
+// loop_numbers (State::loop_q); the rest one int each.
 enum class BatchField {
   kPosition,
   kVelocity,
@@ -63,6 +63,7 @@ enum class BatchField {
   kNatv,
   kTime,
   kSensors,
+  kLoopCoordinates,
   kStatus,
   kContacts,
   kSweeps

@@ -22,6 +22,7 @@ void BatchOptions::validate() const {
 std::unique_ptr<WorldBatch> make_cpu_batch(ModelArrays arrays, int worlds, const BatchOptions& options) {
   options.validate();
   if (worlds < 1) throw std::runtime_error("a batch needs at least one world");
+  if (is_full(arrays.sizes)) return make_full_cpu_batch(std::move(arrays), worlds, options);
   if (is_general(arrays.sizes)) return make_general_cpu_batch(std::move(arrays), worlds, options);
   return std::make_unique<CpuBatch<SerialTeam>>(std::move(arrays), worlds, options);
 }

@@ -26,7 +26,7 @@ class StoredBatch : public WorldBatch {
         middle_(full_pool(sizes_, options.middle_pool)),
         large_(full_pool(sizes_, options.large_pool)) {
     const ModelSizes& n = sizes_;
-    const int widths[kNumbers] = {n.nq, n.nv, n.na, n.nu, n.nv, 1, 1, n.sensor_numbers};
+    const int widths[kNumbers] = {n.nq, n.nv, n.na, n.nu, n.nv, 1, 1, n.sensor_numbers, n.loop_numbers};
     for (int k = 0; k < kNumbers; ++k) numbers_[k] = Array<double>(at(worlds) * at(widths[k]));
     for (Array<int>& counts : counts_) counts = Array<int>(at(worlds));
     warm_count_ = Array<int>(at(worlds));
@@ -36,6 +36,10 @@ class StoredBatch : public WorldBatch {
     std::vector<double> q;
     for (int w = 0; w < worlds; ++w) q.insert(q.end(), arrays.reference_q.begin(), arrays.reference_q.end());
     numbers_[0].write(q.data());
+    std::vector<double> loop_q;
+    for (int w = 0; w < worlds; ++w)
+      loop_q.insert(loop_q.end(), arrays.reference_loop.begin(), arrays.reference_loop.end());
+    numbers_[8].write(loop_q.data());
     view_ = {worlds,
              large_.blocks,
              numbers_[0].data(),
@@ -54,6 +58,7 @@ class StoredBatch : public WorldBatch {
              warm_key_.data(),
              warm_impulse_.data(),
              numbers_[7].data(),
+             numbers_[8].data(),
              {}};
     keep_defaults(arrays);
     settings_ = arrays.settings;
@@ -135,7 +140,7 @@ class StoredBatch : public WorldBatch {
   Array<double> warm_impulse_, pass_[2];  // pass: since_pass and reach
 
  private:
-  static constexpr int kNumbers = 8;
+  static constexpr int kNumbers = 9;
 
   void forget_steps() {
     double since = 0.0, reach = 0.0;

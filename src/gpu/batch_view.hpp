@@ -17,6 +17,7 @@ struct BatchView {
   std::int64_t* warm_key = nullptr;
   double* warm_impulse = nullptr;
   double* sensors = nullptr;
+  double* loop_q = nullptr;
   WorldParameters parameters;
 
   TOUCHSTONE_BOTH WorldState world(const ModelSizes& n, int w) const {
@@ -36,6 +37,7 @@ struct BatchView {
     state.since_pass = since_pass + w;
     state.reach = reach + w;
     state.sensors = sensors + at(n.sensor_numbers);
+    state.loop_q = loop_q + at(n.loop_numbers);
     return state;
   }
 
@@ -52,6 +54,7 @@ struct BatchView {
     view.since_pass = start.since_pass, view.reach = start.reach;
     view.warm_count = start.warm.count, view.warm_key = start.warm.key, view.warm_impulse = start.warm.impulse;
     view.sensors = start.sensors;
+    view.loop_q = start.loop_q;
     for (int k = 0; k < kWorldParameters; ++k) {
       const int width = parameter_width(n, static_cast<WorldParameter>(k));
       if (view.parameters.array[k] != nullptr)

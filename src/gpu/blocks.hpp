@@ -80,6 +80,21 @@ TOUCHSTONE_LANE LimitState tendon_state(const ModelView& m, const Scratch<Real>&
           {0, 0, 0}};
 }
 
+// Of a coordinate of a loop joint. Side 0 of the whole angle of a spherical joint is none.
+template <typename Real>
+TOUCHSTONE_LANE LimitState loop_limit_state(const ModelView& m, const Scratch<Real>& s, int limit, int side) {
+  const int k = m.loop_limit_coordinate[limit];
+  LimitState found{false, 0.0, 0.0, 0.0, {0, 0, 0}};
+  const bool is_whole = k >= m.sizes.loop_numbers;
+  if (is_whole && (side == 0 || !(s.coordinate[k] > 0.0))) return found;
+  const double sign = side == 0 ? 1.0 : -1.0;
+  found.gap = sign * (s.coordinate[k] - m.loop_limit_range[2 * limit + side]) - m.loop_limit_margin[limit];
+  found.rate = sign * coordinate_velocity(m, s, k, s.v);
+  found.free_rate = sign * coordinate_velocity(m, s, k, s.v_free);
+  found.active = reaches(m.settings, reach_of(m.settings, s), found.gap, found.rate, found.free_rate);
+  return found;
+}
+
 // Calls make(i, block) for i < count by all lanes; blocks for which it says yes are added in order. False if there is
 // no room.
 template <typename Team, typename Real, typename Make>
@@ -102,6 +117,37 @@ TOUCHSTONE_LANE bool add_singles(const Team& team, Scratch<Real>& s, int count, 
   return true;
 }
 
+// The length of the row of an actuator at a loop joint (sim/constraints/servo.cpp).
+template <typename Real>
+TOUCHSTONE_LANE double loop_actuator_length(const ModelView& m, const Scratch<Real>& s, int u) {
+  double square = 0.0;
+  for_coordinate(m, s, m.actuator_q[u], [&](int dof, double moment) {
+    const double share = moment / m.dof_length[dof];
+    square += share * share;
+  });
+  return square > 0.0 ? 1.0 / sqrt(square) : 1.0;
+}
+
+// Dry friction and limits of coordinates of loop joints.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE bool list_loop_singles(const Team& team, const ModelView& m, Scratch<Real>& s) {
+  const bool room = add_singles(team, s, m.sizes.loop_frictions, [&](int k, Block<Real>& block) {
+    const double most_impulse = m.settings.time_step * m.loop_friction[k];
+    block = single_block<Real>(BlockType::kBox, BlockKind::kLoopFriction, k, 0, m.loop_friction_length[k]);
+    block.lo = static_cast<Real>(-most_impulse);
+    block.hi = static_cast<Real>(most_impulse);
+    return true;
+  });
+  return room && add_singles(team, s, 2 * m.sizes.loop_limits, [&](int k, Block<Real>& block) {
+           const LimitState limit = loop_limit_state(m, s, k / 2, k % 2);
+           if (!limit.active) return false;
+           block = single_block<Real>(BlockType::kNonNegative, BlockKind::kLoopLimit, k / 2, k % 2,
+                                      m.loop_limit_length[k / 2]);
+           block.bias = unilateral_bias(m.settings, limit.gap, limit.rate, limit.free_rate, 0.0);
+           return true;
+         });
+}
+
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool list_singles(const Team& team, const ModelView& m, Scratch<Real>& s) {
   const double h = m.settings.time_step;
@@ -118,10 +164,13 @@ TOUCHSTONE_LANE bool list_singles(const Team& team, const ModelView& m, Scratch<
   room = add_singles(team, s, m.sizes.nu, [&](int u, Block<Real>& block) {
     if (s.servo_mode[u] != kBoundedServo) return false;
     block = single_block<Real>(BlockType::kBox, BlockKind::kServo, u, 0, m.actuator_row_length[u]);
+    if constexpr (Team::kFull) {
+      if (is_at_loop(m, u)) block.length = loop_actuator_length(m, s, u);
+    }
     block.lo = static_cast<Real>(h * m.actuator_force_range[2 * u]);
     block.hi = static_cast<Real>(h * m.actuator_force_range[2 * u + 1]);
     block.compliance = static_cast<Real>(1.0 / s.servo_gain[u]);
-    block.bias = -(h * s.servo_force[u] / s.servo_gain[u] + actuator_rate(m, u, s.v));
+    block.bias = -(h * s.servo_force[u] / s.servo_gain[u] + rate_of_actuator<Team>(m, s, u, s.v));
     return true;
   });
   if (!room) return false;
@@ -141,6 +190,7 @@ TOUCHSTONE_LANE bool list_singles(const Team& team, const ModelView& m, Scratch<
     block.bias = unilateral_bias(m.settings, limit.gap, limit.rate, limit.free_rate, 0.0);
     return true;
   });
+  if constexpr (Team::kFull) return room && list_loop_singles(team, m, s);
   return room;
 }
 

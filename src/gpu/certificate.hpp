@@ -34,7 +34,7 @@ TOUCHSTONE_LANE void gather_forces(const Team& team, const ModelView& m, const S
     for (int k = 0; k < s.block_count; ++k) {
       const Block<Real>& block = s.blocks[k];
       const double lambda = static_cast<double>(s.lambda[block.row]);
-      for_entries(m, s, block, [&](int dof, double factor) { tau[dof] += factor * lambda; });
+      for_entries<Team>(m, s, block, [&](int dof, double factor) { tau[dof] += factor * lambda; });
     }
   }
   team.sync();
@@ -128,8 +128,8 @@ TOUCHSTONE_LANE BlockResidual block_residual(const ModelView& m, const Scratch<R
     u = dot(c.normal, contact_velocity(m, s, c, s.next_velocity)) + block.bias;
     free = dot(c.normal, contact_velocity(m, s, c, s.free_velocity)) + block.bias;
   } else {
-    u = single_velocity(m, s, block, s.v_next) + static_cast<double>(block.compliance * impulses[0]);
-    free = single_velocity(m, s, block, s.v_free);
+    u = single_velocity<Team>(m, s, block, s.v_next) + static_cast<double>(block.compliance * impulses[0]);
+    free = single_velocity<Team>(m, s, block, s.v_free);
   }
   const double scaled = d * len * len, x = scaled * lambda, w = x - len * u;
   double projected = most(w, 0.0);

@@ -29,7 +29,7 @@ class HostArray {
 // Memory in units that every array of a stage may start at.
 inline std::vector<double> memory_of(std::size_t bytes) { return std::vector<double>(bytes / sizeof(double) + 1); }
 
-// Team: SerialTeam, or a GeneralTeam of it.
+// Team: SerialTeam, or a GeneralTeam or FullTeam of it.
 template <typename Team>
 class CpuBatch final : public StoredBatch<HostArray> {
  public:
@@ -80,7 +80,7 @@ class CpuBatch final : public StoredBatch<HostArray> {
                          reinterpret_cast<char*>(record_.data())};
     };
     run_tree(team, model, world, false, memory(this->middle_));
-    if (this->sizes_.equality_rows > 0) run_loops(team, model, memory(this->middle_));
+    if (this->sizes_.equality_rows > 0) run_loops(team, model, world, memory(this->middle_));
     run_collide(team, model, memory(this->middle_));
     run_solve(team, model, world, this->options_.sweeps, this->options_.tolerance, memory(this->small_));
     StepOutcome outcome = run_finish(team, model, world, this->options_.tolerance, false, memory(this->small_));
@@ -88,7 +88,7 @@ class CpuBatch final : public StoredBatch<HostArray> {
     ++tiers_.second;
     const bool last = this->options_.most_sweeps == 0;
     run_tree(team, model, world, true, memory(this->middle_));
-    if (this->sizes_.equality_rows > 0) run_loops(team, model, memory(this->middle_));
+    if (this->sizes_.equality_rows > 0) run_loops(team, model, world, memory(this->middle_));
     run_solve(team, model, world, this->options_.more_sweeps, this->options_.tolerance, memory(this->middle_));
     outcome = run_finish(team, model, world, this->options_.tolerance, last, memory(this->middle_));
     if (outcome == StepOutcome::kDone) return;
@@ -122,7 +122,8 @@ class CpuBatch final : public StoredBatch<HostArray> {
   TierCounts tiers_;
 };
 
-// Of a GeneralTeam (batch_cpu_general.cpp).
+// Of a GeneralTeam (batch_cpu_general.cpp), and of a FullTeam (batch_cpu_full.cpp).
 std::unique_ptr<WorldBatch> make_general_cpu_batch(ModelArrays arrays, int worlds, const BatchOptions& options);
+std::unique_ptr<WorldBatch> make_full_cpu_batch(ModelArrays arrays, int worlds, const BatchOptions& options);
 
 }  // namespace touchstone::gpu

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "touchstone/gpu/inertia.hpp"
-#include "touchstone/gpu/loop_rows.hpp"
+#include "touchstone/gpu/loop_coordinates.hpp"
 
 namespace touchstone::gpu {
 
@@ -22,15 +22,6 @@ TOUCHSTONE_LANE EqualityData equality_data(const ModelView& m, int e) {
 
 TOUCHSTONE_LANE int equality_rows(const ModelView& m, int e) {
   return (e + 1 < m.sizes.equalities ? m.equality_row[e + 1] : m.sizes.equality_rows) - m.equality_row[e];
-}
-
-// Adds to a row of J what a point of a body does along a direction, and the body's turning about another.
-template <typename Number, typename Real>
-TOUCHSTONE_LANE void add_body_row(const ModelView& m, const Scratch<Real>& s, int body, Vec p, Vec linear, Vec angular,
-                                  double sign, Number* J) {
-  const Vec moment = cross(p - reference_point(m, s, body), linear) + angular;
-  for (int i = m.body_last_dof[body]; i >= 0; i = m.dof_parent[i])
-    J[i] += static_cast<Number>(sign * dot(load_motion(s.S + 6 * i), Wrench{moment, linear}));
 }
 
 // One row of an equality between bodies: J in s.Y_e, and its error.
@@ -76,17 +67,62 @@ TOUCHSTONE_LANE double joint_equality_row(const ModelView& m, const Scratch<Real
   return s.q[m.joint_q[a]] - m.reference_q[m.joint_q[a]] - value;
 }
 
-// One row of a loop joint.
+// Adds to a row of J a multiple of the row along a coordinate.
 template <typename Real>
+TOUCHSTONE_LANE void add_coordinate(const ModelView& m, const Scratch<Real>& s, int k, double factor, double* J) {
+  if (J != nullptr) for_coordinate(m, s, k, [&](int dof, double own) { J[dof] += factor * own; });
+}
+
+// The same of joints and of coordinates of loop joints, whose numbers are in equality_coordinate.
+template <typename Real>
+TOUCHSTONE_LANE double coupled_row(const ModelView& m, const Scratch<Real>& s, int e, double* J) {
+  const double* c = equality_data(m, e).polynomial;
+  const auto displacement = [&](int joint, int k) {
+    return k >= 0 ? s.coordinate[k] - m.coordinate_reference[k]
+                  : s.q[m.joint_q[joint]] - m.reference_q[m.joint_q[joint]];
+  };
+  const auto add = [&](int joint, int k, double factor) {
+    if (k >= 0) return add_coordinate(m, s, k, factor, J);
+    if (J != nullptr) J[m.joint_dof[joint]] += factor;
+  };
+  const int a = m.equality_a[e], b = m.equality_b[e];
+  const int k_a = m.equality_coordinate[2 * e], k_b = m.equality_coordinate[2 * e + 1];
+  double value = c[0], slope = 0.0;
+  if (b >= 0 || k_b >= 0) {
+    const double x = displacement(b, k_b);
+    value = 0.0;
+    for (int k = 4; k >= 0; --k) {
+      slope = slope * x + value;
+      value = value * x + c[k];
+    }
+    add(b, k_b, -slope);
+  }
+  add(a, k_a, 1.0);
+  return displacement(a, k_a) - value;
+}
+
+// One row of a loop joint.
+template <typename Team, typename Real>
 TOUCHSTONE_LANE double loop_joint_row(const ModelView& m, const Scratch<Real>& s, int e, int row, double* J) {
   const double* d = m.equality_data + kEqualityNumbers * e;
   const int a = m.equality_a[e], b = m.equality_b[e];
   const Pose A = load_pose(s.X + 12 * a) * load_pose(d), B = load_pose(s.X + 12 * b) * load_pose(d + 12);
-  const LoopRow loop = loop_row(m.equality_measure[row], A, B, d[24]);
+  int measure = m.equality_measure[row];
+  double turned = 0.0;
+  if constexpr (Team::kFull) {
+    if (measure == kTravel) {  // d[24]: the pitch
+      const int k = m.equality_coordinate[2 * e];
+      measure = kWayZ;
+      turned = d[24] * (s.coordinate[k] - m.coordinate_reference[k]);
+      add_coordinate(m, s, k, -d[24], J);
+    }
+  }
+  const LoopRow loop = loop_row(measure, A, B, d[24]);
   if (J != nullptr) {
     add_body_row(m, s, b, B.p, loop.linear, loop.angular, 1.0, J);
     add_body_row(m, s, a, B.p, loop.linear, loop.angular, -1.0, J);
   }
+  if constexpr (Team::kFull) return loop.value - turned;
   return loop.value;
 }
 
@@ -116,32 +152,58 @@ TOUCHSTONE_LANE void fill_connects(const Team& team, const ModelView& m, Scratch
 }
 
 // The error of one of all rows. J: adds its row, but that of connects, which is left to fill_connects; null: not
-// wanted.
-template <typename Real>
+// wanted. Springs have no error.
+template <typename Team, typename Real>
 TOUCHSTONE_LANE double equality_row_and_error(const ModelView& m, const Scratch<Real>& s, int row, double* J) {
   const int e = m.equality_of_row[row];
   if (m.equality_type[e] == kJointEquality) return joint_equality_row(m, s, e, J);
-  if (m.equality_type[e] == kLoopEquality) return loop_joint_row(m, s, e, row, J);
+  if (m.equality_type[e] == kLoopEquality) return loop_joint_row<Team>(m, s, e, row, J);
+  if constexpr (Team::kFull) {
+    if (m.equality_type[e] == kCoupledEquality) return coupled_row(m, s, e, J);
+    if (m.equality_type[e] == kSpringEquality) {
+      add_coordinate(m, s, m.equality_coordinate[2 * e], 1.0, J);
+      return 0.0;
+    }
+  }
   return body_equality_row(m, s, e, row - m.equality_row[e], J);
 }
 
-template <typename Real>
+template <typename Team, typename Real>
 TOUCHSTONE_LANE double equality_error(const ModelView& m, const Scratch<Real>& s, int row) {
-  return equality_row_and_error(m, s, row, nullptr);
+  return equality_row_and_error<Team>(m, s, row, nullptr);
+}
+
+// The impulse of spring, damper and armature at the end of a step, a v - h k (q - rest) - (a + h d + h^2 k) v', as an
+// equality with the compliance 1 / (a + h d + h^2 k). v is the rate that the velocity had where the step before began.
+template <typename Real>
+TOUCHSTONE_LANE double loop_spring_bias(const ModelView& m, const Scratch<Real>& s, int e, int row) {
+  const double* d = m.equality_data + kEqualityNumbers * e;
+  const double h = m.settings.time_step, armature = d[2];
+  const int k = m.equality_coordinate[2 * e];
+  double old = 0.0;
+  if (armature > 0.0) old = coordinate_velocity(m, s, k, s.v) - h * coordinate_drift(m, s, k);
+  return (h * d[0] * (s.coordinate[k] - d[3]) - armature * old) * m.equality_compliance[row];
 }
 
 // J and the bias of one row; J of connects is left to fill_connects.
-template <typename Real>
+template <typename Team, typename Real>
 TOUCHSTONE_LANE void equality_row(const ModelView& m, Scratch<Real>& s, int row) {
   double* J = s.Y_e + row * s.stride;
   for (int i = 0; i < m.sizes.nv; ++i) J[i] = 0.0;
-  s.bias_e[row] = m.settings.erp * equality_row_and_error(m, s, row, J) / m.settings.time_step;
+  s.bias_e[row] = m.settings.erp * equality_row_and_error<Team>(m, s, row, J) / m.settings.time_step;
+  if constexpr (Team::kFull) {
+    const int e = m.equality_of_row[row];
+    if (m.equality_type[e] == kSpringEquality) s.bias_e[row] = loop_spring_bias(m, s, e, row);
+  }
 }
 
-template <typename Real>
+template <typename Team, typename Real>
 TOUCHSTONE_LANE void whiten_equality_row(const ModelView& m, Scratch<Real>& s, int e, int row) {
   const int a = m.equality_a[e], b = m.equality_b[e];
   double* J = s.Y_e + row * s.stride;
+  if constexpr (Team::kFull) {
+    if (m.equality_type[e] == kCoupledEquality) return whiten_dense_row(m, s.L, s.D_root, J);
+  }
   if (m.equality_type[e] == kJointEquality) {
     whiten_row(m, s.L, s.D_root, m.joint_dof[a], b >= 0 ? m.joint_dof[b] : -1, J);
   } else {
@@ -244,11 +306,11 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scra
   const int n = m.sizes.equality_rows;
   if (n == 0) return;
   TOUCHSTONE_ROLLED
-  for (int row = team.lane(); row < n; row += team.size()) equality_row(m, s, row);
+  for (int row = team.lane(); row < n; row += team.size()) equality_row<Team>(m, s, row);
   team.sync();
   fill_connects(team, m, s);
   TOUCHSTONE_ROLLED
-  for (int row = team.lane(); row < n; row += team.size()) whiten_equality_row(m, s, m.equality_of_row[row], row);
+  for (int row = team.lane(); row < n; row += team.size()) whiten_equality_row<Team>(m, s, m.equality_of_row[row], row);
   team.sync();
   // The lower triangle: half of a square and its diagonal, folded so that lanes need no search for their entry.
   const int half = n / 2 + 1;

@@ -48,14 +48,14 @@ TOUCHSTONE_LANE double actuator_signal(const ModelView& m, const WorldState& wor
 }
 
 // Mode, force and gain of an actuator: force at the start of the step for explicit ones, else with the velocity of the
-// start and the position a step ahead.
+// start and the position a step ahead. `position` and `rate` are those of its transmission.
 template <typename Real>
-TOUCHSTONE_LANE void begin_actuator(const ModelView& m, const WorldState& world, Scratch<Real>& s, bool again, int u) {
+TOUCHSTONE_LANE void begin_actuator(const ModelView& m, const WorldState& world, Scratch<Real>& s, bool again, int u,
+                                    double position, double rate) {
   const bool was_bounded = again && s.servo_mode[u] == kBoundedServo;
   const int flags = m.actuator_flags[u];
   const double h = m.settings.time_step, gear = m.actuator_gear[u];
   const double signal = actuator_signal(m, world, s, u);
-  const double position = actuator_length(m, u, s.q), rate = actuator_rate(m, u, s.v);
   const double *gain = m.actuator_gain + 3 * u, *bias = m.actuator_bias + 3 * u;
   double law = gain[0] * signal, kp = 0.0, kd = 0.0;
   if ((flags & kAffineGain) != 0) {
@@ -110,7 +110,12 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE void begin_forces(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s,
                                   bool again) {
   TOUCHSTONE_ROLLED
-  for (int u = team.lane(); u < m.sizes.nu; u += team.size()) begin_actuator(m, world, s, again, u);
+  for (int u = team.lane(); u < m.sizes.nu; u += team.size()) {
+    if constexpr (Team::kFull) {
+      if (is_at_loop(m, u)) continue;  // drive_loops
+    }
+    begin_actuator(m, world, s, again, u, actuator_length(m, u, s.q), actuator_rate(m, u, s.v));
+  }
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.nv; i += team.size())
     s.tau[i] += world.applied_force[i] - m.dof_damping[i] * s.v[i];

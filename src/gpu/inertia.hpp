@@ -141,6 +141,17 @@ TOUCHSTONE_LANE void whiten_row(const ModelView& m, const Number* L, const Numbe
   }
 }
 
+// The same for a row with entries anywhere.
+TOUCHSTONE_LANE void whiten_dense_row(const ModelView& m, const double* L, const double* D_root, double* x) {
+  for (int k = m.sizes.nv - 1; k >= 0; --k) {
+    const double own = x[k];
+    if (own == 0.0) continue;
+    const int start = m.row_start[k], count = m.row_start[k + 1] - start - 1;
+    for (int j = 0; j < count; ++j) x[m.row_dof[start + j]] -= L[start + j] * own;
+    x[k] = own * D_root[k];
+  }
+}
+
 // z = D^1/2 L v, so that J v = Y z for the whitened rows Y of J.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void whiten_velocity(const Team& team, const ModelView& m, const Scratch<Real>& s, const double* v,

@@ -125,6 +125,41 @@ TOUCHSTONE_LANE Motion path_acceleration(const ModelView& m, const Scratch<Real>
   return sum;
 }
 
+// The same where the joints accelerate too: `a` is that of the world, acceleration(dof) that of a dof. By the axes and
+// the velocities v of the start alone, so at any time of the step.
+template <typename Real, typename Acceleration>
+TOUCHSTONE_LANE Motion accelerate_along_path(const ModelView& m, const Scratch<Real>& s, int body, Motion a,
+                                             const Acceleration& acceleration) {
+  Motion v{{0, 0, 0}, {0, 0, 0}}, turn = v;
+  const int last = m.body_last_dof[body];
+  if (last < 0) return a;
+  for (int k = m.row_start[last]; k < m.row_start[last + 1]; ++k) {
+    const int i = m.row_dof[k], joint = m.dof_joint[i], place = i - m.joint_dof[joint], type = m.joint_type[joint];
+    const Motion S = load_motion(s.S + 6 * i);
+    a = a + acceleration(i) * S;
+    if (type == kFreeJoint && place < 3) {  // translations are fixed in the world
+      v = v + s.v[i] * S;
+      continue;
+    }
+    turn = turn + s.v[i] * S;
+    const int end = type == kFreeJoint ? 5 : (type == kBallJoint ? 2 : 0);
+    if (place < end) continue;
+    v = v + turn;
+    a = a + cross(v, turn);
+    turn = {{0, 0, 0}, {0, 0, 0}};
+  }
+  return a;
+}
+
+// Adds to a row of J what a point of a body does along a direction, and the body's turning about another.
+template <typename Number, typename Real>
+TOUCHSTONE_LANE void add_body_row(const ModelView& m, const Scratch<Real>& s, int body, Vec p, Vec linear, Vec angular,
+                                  double sign, Number* J) {
+  const Vec moment = cross(p - reference_point(m, s, body), linear) + angular;
+  for (int i = m.body_last_dof[body]; i >= 0; i = m.dof_parent[i])
+    J[i] += static_cast<Number>(sign * dot(load_motion(s.S + 6 * i), Wrench{moment, linear}));
+}
+
 // Inertia of a body in world axes about O: mass, first moment, second moment (6 numbers: xx yy zz xy xz yz).
 TOUCHSTONE_LANE void spatial_inertia(const ModelView& m, int b, const Pose& X, Vec O, double* I) {
   const double mass = m.body_mass[b];

@@ -7,7 +7,8 @@
 namespace touchstone::gpu {
 
 // Of frame b against frame a. Way*: its origin along the axes of a. Turn*: 2 vec(q), q the rotation from a to b. Tilt*:
-// the same of the shortest rotation from z to z. Square: z of a against x of b.
+// the same of the shortest rotation from z to z. Square: z of a against x of b. The rest as in model/loop_measure.hpp;
+// WholeTurn: the angle of the rotation.
 enum LoopMeasure {
   kWayX,
   kWayY,
@@ -19,6 +20,17 @@ enum LoopMeasure {
   kTiltY,
   kSquare,
   kDistance,
+  kTravel,  // way along z less pitch times twist: with its unwrapped angle
+  kTwist,   // from here on coordinates (loop_coordinates.hpp)
+  kFirst,
+  kSecond,
+  kEuler1,
+  kEuler2,
+  kEuler3,
+  kSpinX,
+  kSpinY,
+  kSpinZ,
+  kWholeTurn,
 };
 
 // d value/dt = linear.(v_b - v_a) + angular.(w_b - w_a), velocities of the points of both bodies at the origin of b.

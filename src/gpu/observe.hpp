@@ -36,25 +36,8 @@ struct Observer {
 
   // Spatial acceleration with gravity as an upward acceleration of the world, along the path to the body.
   TOUCHSTONE_LANE Motion body_acceleration(int body) const {
-    Motion v{{0, 0, 0}, {0, 0, 0}}, turn = v, a{{0, 0, 0}, -load_vec(m.settings.gravity)};
-    const int last = m.body_last_dof[body];
-    if (last < 0) return a;
-    for (int k = m.row_start[last]; k < m.row_start[last + 1]; ++k) {
-      const int i = m.row_dof[k], joint = m.dof_joint[i], place = i - m.joint_dof[joint], type = m.joint_type[joint];
-      const Motion S = load_motion(s.S + 6 * i);
-      a = a + acceleration(i) * S;
-      if (type == kFreeJoint && place < 3) {  // translations are fixed in the world
-        v = v + s.v[i] * S;
-        continue;
-      }
-      turn = turn + s.v[i] * S;
-      const int end = type == kFreeJoint ? 5 : (type == kBallJoint ? 2 : 0);
-      if (place < end) continue;
-      v = v + turn;
-      a = a + cross(v, turn);
-      turn = {{0, 0, 0}, {0, 0, 0}};
-    }
-    return a;
+    const Motion world_acceleration{{0, 0, 0}, -load_vec(m.settings.gravity)};
+    return accelerate_along_path(m, s, body, world_acceleration, [this](int dof) { return acceleration(dof); });
   }
   // Classical.
   TOUCHSTONE_LANE Vec acceleration_at(int body, Vec p) const {
@@ -192,7 +175,7 @@ struct Observer {
   // As the step applied it.
   TOUCHSTONE_LANE double actuator_force(int u) const {
     if (s.servo_mode[u] == kExplicitServo) return s.servo_force[u];
-    const double change = change_of_rate(m, u, s.v, world.v);
+    const double change = change_of_actuator_rate<Team>(m, s, u, s.v, world.v);
     const double force = s.servo_force[u] - s.servo_gain[u] / m.settings.time_step * change;
     const double* range = m.actuator_force_range + 2 * u;
     return s.servo_mode[u] == kBoundedServo ? clamp(force, range[0], range[1]) : force;
@@ -228,10 +211,10 @@ struct Observer {
         *out = limit_force(object);
         break;
       case kActuatorPositionSensor:
-        *out = actuator_length(m, object, s.q);
+        *out = length_of_actuator<Team>(m, s, object);
         break;
       case kActuatorVelocitySensor:
-        *out = actuator_rate(m, object, s.v);
+        *out = rate_of_actuator<Team>(m, s, object, s.v);
         break;
       case kActuatorForceSensor:
         *out = actuator_force(object);

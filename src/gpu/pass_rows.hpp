@@ -77,11 +77,29 @@ TOUCHSTONE_LANE double pass_near(const ModelView& m, bool is_equality) {
 }
 
 TOUCHSTONE_LANE bool is_one_sided(BlockKind kind) {
-  return kind == BlockKind::kContact || kind == BlockKind::kLimit || kind == BlockKind::kTendonLimit;
+  return kind == BlockKind::kContact || kind == BlockKind::kLimit || kind == BlockKind::kTendonLimit ||
+         kind == BlockKind::kLoopLimit;
+}
+
+// Springs are equalities of a step, but hold nothing.
+template <typename Team>
+TOUCHSTONE_LANE bool is_held([[maybe_unused]] const ModelView& m, [[maybe_unused]] int e) {
+  if constexpr (Team::kFull) return m.equality_type[e] != kSpringEquality;
+  return true;
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE double limit_gap(const ModelView& m, const Scratch<Real>& s, const Block<Real>& block) {
+  if constexpr (Team::kFull) {
+    if (block.kind == BlockKind::kLoopLimit) return loop_limit_state(m, s, block.index, block.side).gap;
+  }
+  return (block.kind == BlockKind::kLimit ? limit_state(m, s, block.index, block.side)
+                                          : tendon_state(m, s, block.index, block.side))
+      .gap;
 }
 
 // The gap of a contact or limit at the end of the step, linearised, with the velocity v there.
-template <typename Real>
+template <typename Team, typename Real>
 TOUCHSTONE_LANE double gap_after(const ModelView& m, const Scratch<Real>& s, const Block<Real>& block,
                                  const double* v) {
   const double h = m.settings.remaining;
@@ -94,11 +112,10 @@ TOUCHSTONE_LANE double gap_after(const ModelView& m, const Scratch<Real>& s, con
     };
     return c.gap + h * (along_normal(m.pair_b[c.pair]) - along_normal(m.pair_a[c.pair]));
   }
-  const LimitState limit = block.kind == BlockKind::kLimit ? limit_state(m, s, block.index, block.side)
-                                                           : tendon_state(m, s, block.index, block.side);
+  const double gap = limit_gap<Team>(m, s, block);
   double rate = 0.0;
-  for_entries(m, s, block, [&](int dof, double factor) { rate += factor * v[dof]; });
-  return limit.gap + h * rate;
+  for_entries<Team>(m, s, block, [&](int dof, double factor) { rate += factor * v[dof]; });
+  return gap + h * rate;
 }
 
 // Whether it is time for a pass, and something asks for one. Counts the time, and forgets how far the step has looked
@@ -115,12 +132,12 @@ TOUCHSTONE_LANE bool wants_pass(const Team& team, const ModelView& m, WorldState
   TOUCHSTONE_ROLLED
   for (int k = team.lane(); k < s.block_count && !asks; k += team.size()) {
     if (!is_one_sided(s.blocks[k].kind)) continue;
-    asks = -gap_after(m, s, s.blocks[k], world.v) - m.settings.slop > pass_near(m, false);
+    asks = -gap_after<Team>(m, s, s.blocks[k], world.v) - m.settings.slop > pass_near(m, false);
   }
   TOUCHSTONE_ROLLED
   for (int r = team.lane(); r < m.sizes.equality_rows && !asks; r += team.size())
     // Its velocity is zero but for its compliance; the pass itself looks again.
-    asks = fabs(equality_error(m, s, r)) * m.equality_length[r] > pass_near(m, true);
+    asks = fabs(equality_error<Team>(m, s, r)) * m.equality_length[r] > pass_near(m, true);
   if (team.any(asks)) return true;
   if (team.lane() == 0) *world.reach = 0.0;
   return false;
@@ -137,7 +154,7 @@ TOUCHSTONE_LANE void find_asking(const Team& team, const ModelView& m, Scratch<R
     p.length[k] = block.length;
     p.gap[k] = 0.0;
     if (!is_one_sided(block.kind)) continue;
-    p.gap[k] = gap_after(m, s, block, p.velocity);
+    p.gap[k] = gap_after<Team>(m, s, block, p.velocity);
     p.asks[k] = -p.gap[k] - m.settings.slop > pass_near(m, false) ? 1 : 0;
   }
   Scratch<Real> there = s;
@@ -146,7 +163,7 @@ TOUCHSTONE_LANE void find_asking(const Team& team, const ModelView& m, Scratch<R
   for (int r = team.lane(); r < n; r += team.size()) {
     double* J = there.Y_e + r * s.stride;
     for (int i = 0; i < m.sizes.nv; ++i) J[i] = 0.0;
-    p.gap[blocks + r] = equality_row_and_error(m, there, r, J);
+    p.gap[blocks + r] = equality_row_and_error<Team>(m, there, r, J);
     p.length[blocks + r] = m.equality_length[r];
     p.asks[blocks + r] = 0;
   }
@@ -164,7 +181,8 @@ TOUCHSTONE_LANE void find_asking(const Team& team, const ModelView& m, Scratch<R
   for (int e = team.lane(); e < m.sizes.equalities; e += team.size()) {  // all rows of one, or none
     const int first = blocks + m.equality_row[e], end = first + equality_rows(m, e);
     int asks = 0;
-    for (int c = first; c < end; ++c) asks |= fabs(p.gap[c]) * p.length[c] > pass_near(m, true) ? 1 : 0;
+    for (int c = first; c < end && is_held<Team>(m, e); ++c)
+      asks |= fabs(p.gap[c]) * p.length[c] > pass_near(m, true) ? 1 : 0;
     for (int c = first; c < end; ++c) p.asks[c] = asks;
   }
   team.sync();
@@ -173,7 +191,7 @@ TOUCHSTONE_LANE void find_asking(const Team& team, const ModelView& m, Scratch<R
 // --- islands ---
 
 // Calls use(root body) for the trees of a candidate.
-template <typename Real, typename Use>
+template <typename Team, typename Real, typename Use>
 TOUCHSTONE_LANE void for_trees(const ModelView& m, const Scratch<Real>& s, int candidate, const Use& use) {
   const auto use_body = [&](int body) {
     if (m.body_last_dof[body] >= 0) use(m.body_root[body]);
@@ -181,6 +199,18 @@ TOUCHSTONE_LANE void for_trees(const ModelView& m, const Scratch<Real>& s, int c
   const auto use_dof = [&](int dof) { use_body(m.dof_body[dof]); };
   if (candidate >= s.block_count) {
     const int e = m.equality_of_row[candidate - s.block_count], a = m.equality_a[e], b = m.equality_b[e];
+    if constexpr (Team::kFull) {
+      if (m.equality_type[e] == kCoupledEquality) {
+        for (int side = 0; side < 2; ++side) {
+          const int k = m.equality_coordinate[2 * e + side], joint = side == 0 ? a : b;
+          if (joint >= 0) use_dof(m.joint_dof[joint]);
+          if (k < 0) continue;
+          use_body(m.coordinate_a[k]);
+          use_body(m.coordinate_b[k]);
+        }
+        return;
+      }
+    }
     if (m.equality_type[e] == kJointEquality) {
       use_dof(m.joint_dof[a]);
       if (b >= 0) use_dof(m.joint_dof[b]);
@@ -196,13 +226,13 @@ TOUCHSTONE_LANE void for_trees(const ModelView& m, const Scratch<Real>& s, int c
     use_body(m.shape_body[m.pair_a[pair]]);
     use_body(m.shape_body[m.pair_b[pair]]);
   } else {
-    for_entries(m, s, block, [&](int dof, double) { use_dof(dof); });
+    for_entries<Team>(m, s, block, [&](int dof, double) { use_dof(dof); });
   }
 }
 
 // Labels the trees that candidates join, those for which joins(candidate): by one lane. Every round but the last joins
 // something.
-template <typename Real, typename Joins>
+template <typename Team, typename Real, typename Joins>
 TOUCHSTONE_LANE void label_islands(const ModelView& m, const Scratch<Real>& s, PassMemory& p, int candidates,
                                    const Joins& joins) {
   for (int b = 0; b < m.sizes.bodies; ++b) p.label[b] = b;
@@ -212,21 +242,21 @@ TOUCHSTONE_LANE void label_islands(const ModelView& m, const Scratch<Real>& s, P
     for (int c = 0; c < candidates; ++c) {
       if (!joins(c)) continue;
       int lowest = m.sizes.bodies, highest = -1;
-      for_trees(m, s, c, [&](int root) {
+      for_trees<Team>(m, s, c, [&](int root) {
         lowest = p.label[root] < lowest ? p.label[root] : lowest;
         highest = p.label[root] > highest ? p.label[root] : highest;
       });
       if (highest <= lowest) continue;
       changed = true;
-      for_trees(m, s, c, [&](int root) { p.label[root] = lowest; });
+      for_trees<Team>(m, s, c, [&](int root) { p.label[root] = lowest; });
     }
   }
 }
 
-template <typename Real>
+template <typename Team, typename Real>
 TOUCHSTONE_LANE int island_of(const ModelView& m, const Scratch<Real>& s, const PassMemory& p, int candidate) {
   int island = -1;
-  for_trees(m, s, candidate, [&](int root) { island = p.label[root]; });
+  for_trees<Team>(m, s, candidate, [&](int root) { island = p.label[root]; });
   return island;
 }
 
@@ -235,12 +265,14 @@ TOUCHSTONE_LANE int island_of(const ModelView& m, const Scratch<Real>& s, const 
 template <typename Team, typename Real>
 TOUCHSTONE_LANE double choose_rows(const Team& team, const ModelView& m, const Scratch<Real>& s, PassMemory& p) {
   const int candidates = s.block_count + m.sizes.equality_rows;
-  const auto takes_part = [&](int c) { return c >= s.block_count || is_one_sided(s.blocks[c].kind); };
+  const auto takes_part = [&](int c) {
+    return c >= s.block_count ? is_held<Team>(m, m.equality_of_row[c - s.block_count]) : is_one_sided(s.blocks[c].kind);
+  };
   if (team.lane() == 0) {
-    label_islands(m, s, p, candidates, takes_part);
+    label_islands<Team>(m, s, p, candidates, takes_part);
     for (int b = 0; b < m.sizes.bodies; ++b) p.longest[b] = 0.0;
     for (int c = 0; c < candidates; ++c) {
-      p.island[c] = takes_part(c) ? island_of(m, s, p, c) : -1;
+      p.island[c] = takes_part(c) ? island_of<Team>(m, s, p, c) : -1;
       if (p.island[c] < 0 || p.asks[c] == 0) continue;
       p.longest[p.island[c]] = most(p.longest[p.island[c]], fabs(p.gap[c]) * p.length[c]);
     }
@@ -249,9 +281,9 @@ TOUCHSTONE_LANE double choose_rows(const Team& team, const ModelView& m, const S
       const double longest = p.longest[p.island[c]];
       if (longest == 0.0 || (c < s.block_count && !(p.gap[c] * p.length[c] <= kPassFar * longest))) p.island[c] = -1;
     }
-    label_islands(m, s, p, candidates, [&](int c) { return p.island[c] >= 0; });
+    label_islands<Team>(m, s, p, candidates, [&](int c) { return p.island[c] >= 0; });
     for (int c = 0; c < candidates; ++c) {
-      if (p.island[c] >= 0) p.island[c] = island_of(m, s, p, c);
+      if (p.island[c] >= 0) p.island[c] = island_of<Team>(m, s, p, c);
     }
   }
   team.sync();
@@ -277,17 +309,6 @@ TOUCHSTONE_LANE double choose_rows(const Team& team, const ModelView& m, const S
 
 // --- rows ---
 
-// x <- D^-1/2 L^-T x for a row with entries anywhere.
-TOUCHSTONE_LANE void whiten_dense_row(const ModelView& m, const double* L, const double* D_root, double* x) {
-  for (int k = m.sizes.nv - 1; k >= 0; --k) {
-    const double own = x[k];
-    if (own == 0.0) continue;
-    const int start = m.row_start[k], count = m.row_start[k + 1] - start - 1;
-    for (int j = 0; j < count; ++j) x[m.row_dof[start + j]] -= L[start + j] * own;
-    x[k] = own * D_root[k];
-  }
-}
-
 // Whitened rows in the metric of `metric`, and how much their bodies give way. A lane a row.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void make_pass_rows(const Team& team, const ModelView& m, const Scratch<Real>& metric, PassMemory& p) {
@@ -306,7 +327,7 @@ TOUCHSTONE_LANE void make_pass_rows(const Team& team, const ModelView& m, const 
         add_body_row(m, metric, b, contact.position, contact.normal, zero, 1.0, J);
         add_body_row(m, metric, a, contact.position, contact.normal, zero, -1.0, J);
       } else {
-        for_entries(m, metric, block, [&](int dof, double factor) { J[dof] += factor; });
+        for_entries<Team>(m, metric, block, [&](int dof, double factor) { J[dof] += factor; });
       }
     }
     whiten_dense_row(m, metric.L, metric.D_root, J);

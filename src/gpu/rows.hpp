@@ -75,7 +75,7 @@ TOUCHSTONE_LANE void contact_row(const ModelView& m, Scratch<Real>& s, const Blo
 }
 
 // Calls use(dof, factor) for the entries of a single row of J.
-template <typename Real, typename Use>
+template <typename Team, typename Real, typename Use>
 TOUCHSTONE_LANE void for_entries(const ModelView& m, const Scratch<Real>& s, const Block<Real>& block, const Use& use) {
   const double sign = block.side == 0 ? 1.0 : -1.0;
   switch (block.kind) {
@@ -83,7 +83,7 @@ TOUCHSTONE_LANE void for_entries(const ModelView& m, const Scratch<Real>& s, con
       use(block.index, 1.0);
       return;
     case BlockKind::kServo:
-      return for_moments(m, block.index, use);
+      return for_moments_of<Team>(m, s, block.index, use);
     case BlockKind::kLimit: {
       const int j = m.limit_joint[block.index], dof = m.joint_dof[j];
       if (m.joint_type[j] == kBallJoint) {
@@ -98,17 +98,25 @@ TOUCHSTONE_LANE void for_entries(const ModelView& m, const Scratch<Real>& s, con
       for (int k = m.tendon_start[block.index]; k < m.tendon_start[block.index + 1]; ++k)
         use(m.tendon_dof[k], sign * m.tendon_coefficient[k]);
       return;
+    case BlockKind::kLoopLimit:
+      if constexpr (Team::kFull)
+        for_coordinate(m, s, m.loop_limit_coordinate[block.index],
+                       [&](int dof, double factor) { use(dof, sign * factor); });
+      return;
+    case BlockKind::kLoopFriction:
+      if constexpr (Team::kFull) for_coordinate(m, s, m.loop_friction_coordinate[block.index], use);
+      return;
     case BlockKind::kContact:
       return;
   }
 }
 
 // J v + bias of a single row.
-template <typename Real>
+template <typename Team, typename Real>
 TOUCHSTONE_LANE double single_velocity(const ModelView& m, const Scratch<Real>& s, const Block<Real>& block,
                                        const double* v) {
   double sum = block.bias;
-  for_entries(m, s, block, [&](int dof, double factor) { sum += factor * v[dof]; });
+  for_entries<Team>(m, s, block, [&](int dof, double factor) { sum += factor * v[dof]; });
   return sum;
 }
 
@@ -124,11 +132,11 @@ TOUCHSTONE_LANE void whiten_all(const ModelView& m, const Scratch<Real>& s, Real
   }
 }
 
-template <typename Real>
+template <typename Team, typename Real>
 TOUCHSTONE_LANE void single_row(const ModelView& m, Scratch<Real>& s, const Block<Real>& block) {
   Real* J = s.Y + block.row * s.stride;
   int entries = 0, last = -1;
-  for_entries(m, s, block, [&](int dof, double factor) {
+  for_entries<Team>(m, s, block, [&](int dof, double factor) {
     J[dof] += static_cast<Real>(factor);
     last = dof;
     ++entries;
@@ -139,7 +147,7 @@ TOUCHSTONE_LANE void single_row(const ModelView& m, Scratch<Real>& s, const Bloc
     whiten_all(m, s, J);
   }
   const double* base = m.sizes.equality_rows > 0 ? s.v_base : s.v_free;
-  s.g[block.row] = static_cast<Real>(single_velocity(m, s, block, base));
+  s.g[block.row] = static_cast<Real>(single_velocity<Team>(m, s, block, base));
 }
 
 // --- what the sweeps need of a block ---
@@ -282,7 +290,7 @@ TOUCHSTONE_LANE void make_rows(const Team& team, const ModelView& m, Scratch<Rea
     if (block.kind == BlockKind::kContact) {
       contact_row<Team>(m, s, block, r);
     } else {
-      single_row(m, s, block);
+      single_row<Team>(m, s, block);
     }
   }
   team.sync();

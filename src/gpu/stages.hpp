@@ -63,13 +63,19 @@ struct CollideStage {
 struct LoopStage {
   static constexpr StageUse use{
       .q = Use::kKept,
+      .v = Use::kKept,
       .X = Use::kKept,
       .S = Use::kRead,
+      .velocity = Use::kKept,
       .L = Use::kRead,
       .D_root = Use::kRead,
       .v_free = Use::kKept,
       .v_base = Use::kWrite,
       .work = Use::kLocal,
+      .servo_force = Use::kKept,
+      .servo_gain = Use::kKept,
+      .activation = Use::kKept,
+      .servo_mode = Use::kKept,
       .Y_e = Use::kWrite,
       .G_e = Use::kWrite,
       .inverse_e = Use::kWrite,
@@ -78,6 +84,9 @@ struct LoopStage {
       .share_e = Use::kWrite,
       .W_e = Use::kKept,
       .counts = Use::kKept,
+      .servo_stiffness = Use::kKept,
+      .J_c = Use::kKept,
+      .coordinate = Use::kKept,
   };
 };
 // Rows and sweeps.
@@ -120,6 +129,8 @@ struct SolveStage {
       .counts = Use::kKept,
       .reach = Use::kKept,
       .cones = Use::kKept,
+      .J_c = Use::kKept,
+      .coordinate = Use::kKept,
   };
 };
 // Certificate and the next state. What it reads it reads once or twice: worlds with little fast memory are more worlds
@@ -155,6 +166,8 @@ struct FinishStage {
       .counts = Use::kKept,
       .reach = Use::kKept,
       .cones = Use::kKept,
+      .J_c = Use::kKept,
+      .coordinate = Use::kKept,
   };
 };
 
@@ -174,6 +187,8 @@ struct PassStage {
       .counts = Use::kKept,
       .servo_stiffness = Use::kKept,
       .reach = Use::kKept,
+      .J_c = Use::kKept,
+      .coordinate = Use::kKept,
   };
 };
 
@@ -193,6 +208,8 @@ struct ObserveStage {
       .lambda = Use::kKept,
       .counts = Use::kKept,
       .cones = Use::kKept,
+      .J_c = Use::kKept,
+      .coordinate = Use::kKept,
   };
 };
 
@@ -336,11 +353,12 @@ TOUCHSTONE_LANE void run_tree(const Team& team, const ModelView& m, WorldState& 
 
 // After run_tree, for the same worlds.
 template <typename Team>
-TOUCHSTONE_LANE void run_loops(const Team& team, const ModelView& m, const StageMemory& memory) {
+TOUCHSTONE_LANE void run_loops(const Team& team, const ModelView& m, const WorldState& world,
+                               const StageMemory& memory) {
   run_stage<LoopStage>(
       team, m, memory,
       [&](Scratch<float>& s) {
-        begin_equalities(team, m, s);
+        begin_loops(team, m, world, s);
         return StepOutcome::kPending;
       },
       [](StepOutcome before) { return before == StepOutcome::kPending; });

@@ -4,6 +4,7 @@
 #include "touchstone/gpu/spin.hpp"
 
 #include "touchstone/gpu/certificate.hpp"
+#include "touchstone/gpu/loop_forces.hpp"
 #include "touchstone/gpu/modes.hpp"
 #include "touchstone/gpu/observe.hpp"
 #include "touchstone/gpu/pass.hpp"
@@ -17,6 +18,13 @@ struct StepOptions {
   int most_sweeps = 0;      // of the third, in double; 0: what the second tier cannot certify moves on as it is
   int check_every = 20;     // sweeps of the third tier between certificates
 };
+
+// Calls use(team) with the team of one lane that a model needs.
+template <typename Use>
+auto with_serial_team(const ModelSizes& n, const Use& use) {
+  if (is_full(n)) return use(FullTeam<SerialTeam>());
+  return is_general(n) ? use(GeneralTeam<SerialTeam>()) : use(SerialTeam());
+}
 
 // What became of an attempt at a step.
 enum class StepOutcome : int {
@@ -56,7 +64,7 @@ TOUCHSTONE_LANE bool begin_step(const Team& team, const ModelView& m, const Worl
   return true;
 }
 
-// False if there are more rows than the pool holds. Needs begin_equalities.
+// False if there are more rows than the pool holds. Needs begin_loops.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE bool assemble(const Team& team, const ModelView& m, const WorldState& world, Scratch<Real>& s) {
   s.block_count = s.row_count = 0;
@@ -128,6 +136,10 @@ TOUCHSTONE_LANE bool finish_step(const Team& team, const ModelView& m, WorldStat
   for (int i = team.lane(); i < m.sizes.nv; i += team.size()) world.v[i] = s.v_next[i];
   TOUCHSTONE_ROLLED
   for (int i = team.lane(); i < m.sizes.na; i += team.size()) world.activation[i] = s.activation[i];
+  if constexpr (Team::kFull) {
+    TOUCHSTONE_ROLLED
+    for (int k = team.lane(); k < m.sizes.loop_numbers; k += team.size()) world.loop_q[k] = s.coordinate[k];
+  }
   if (team.lane() == 0) *world.time += m.settings.time_step;
   return true;
 }
@@ -171,7 +183,7 @@ TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const St
   ThoroughMemory thorough{&pass, world.warm};
   TOUCHSTONE_ROLLED
   for (int round = 0; round < kRounds; ++round) {
-    begin_equalities(team, m, s);
+    begin_loops(team, m, world, s);
     if (!assemble(team, m, world, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
     int spent = 0;
     natv = solve_contacts(team, m, s, options.tolerance, most, options.check_every, spent, &thorough);

@@ -22,7 +22,7 @@
 namespace touchstone::gpu {
 
 struct SerialTeam {
-  static constexpr bool kGeneral = false;  // see GeneralTeam
+  static constexpr bool kGeneral = false, kFull = false;  // see GeneralTeam and FullTeam
   static constexpr int size() { return 1; }
   TOUCHSTONE_LANE int lane() const { return 0; }
   TOUCHSTONE_LANE void sync() const {}
@@ -47,7 +47,7 @@ struct SerialTeam {
 // A warp, or a part of one: lanes that are neighbours.
 template <int kLanes>
 struct LaneTeam {
-  static constexpr bool kGeneral = false;
+  static constexpr bool kGeneral = false, kFull = false;
   int lane_;
   unsigned mask_;
 
@@ -91,6 +91,12 @@ struct LaneTeam {
 template <typename Base>
 struct GeneralTeam : Base {
   static constexpr bool kGeneral = true;
+};
+
+// A general team for models in which something acts along the coordinates of loop joints.
+template <typename Base>
+struct FullTeam : GeneralTeam<Base> {
+  static constexpr bool kFull = true;
 };
 
 // Numbers in another precision, several at a time: they come from slow memory.

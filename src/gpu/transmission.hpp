@@ -1,12 +1,17 @@
-// What an actuator moves: a joint, or the joints of a fixed tendon. Models with the latter have a GeneralTeam.
+// What an actuator moves: a joint, the joints of a fixed tendon, or the coordinates of a loop joint. Models with
+// tendons have a GeneralTeam, those with loop joints a FullTeam.
 #pragma once
 
-#include "touchstone/gpu/world.hpp"
+#include "touchstone/gpu/loop_coordinates.hpp"
 
 namespace touchstone::gpu {
 
 TOUCHSTONE_LANE bool is_at_tendon(const ModelView& m, int u) {
-  return m.sizes.tendon_actuators > 0 && m.actuator_dof[u] < 0;
+  return m.sizes.tendon_actuators > 0 && m.actuator_dof[u] == -1;
+}
+
+TOUCHSTONE_LANE bool is_at_loop(const ModelView& m, int u) {
+  return m.sizes.loop_actuators > 0 && m.actuator_dof[u] == -2;
 }
 
 // Calls use(dof, moment): how fast the length of the transmission changes with the dof.
@@ -36,6 +41,42 @@ TOUCHSTONE_LANE double change_of_rate(const ModelView& m, int u, const double* f
   double sum = 0.0;
   for_moments(m, u, [&](int dof, double moment) { sum += moment * (to[dof] - from[dof]); });
   return sum;
+}
+
+// --- the same for every actuator of a team ---
+
+template <typename Team, typename Real, typename Use>
+TOUCHSTONE_LANE void for_moments_of(const ModelView& m, const Scratch<Real>& s, int u, const Use& use) {
+  if constexpr (Team::kFull) {
+    if (is_at_loop(m, u)) return for_coordinate(m, s, m.actuator_q[u], use);
+  }
+  for_moments(m, u, use);
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE double length_of_actuator(const ModelView& m, const Scratch<Real>& s, int u) {
+  if constexpr (Team::kFull) {
+    if (is_at_loop(m, u)) return s.coordinate[m.actuator_q[u]];
+  }
+  return actuator_length(m, u, s.q);
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE double rate_of_actuator(const ModelView& m, const Scratch<Real>& s, int u, const double* v) {
+  if constexpr (Team::kFull) {
+    if (is_at_loop(m, u)) return coordinate_velocity(m, s, m.actuator_q[u], v);
+  }
+  return actuator_rate(m, u, v);
+}
+
+template <typename Team, typename Real>
+TOUCHSTONE_LANE double change_of_actuator_rate(const ModelView& m, const Scratch<Real>& s, int u, const double* from,
+                                               const double* to) {
+  if constexpr (Team::kFull) {
+    if (is_at_loop(m, u))
+      return coordinate_velocity(m, s, m.actuator_q[u], to) - coordinate_velocity(m, s, m.actuator_q[u], from);
+  }
+  return change_of_rate(m, u, from, to);
 }
 
 }  // namespace touchstone::gpu

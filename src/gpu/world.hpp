@@ -20,7 +20,7 @@ enum class WorldStatus : int {
 enum class BlockType : int { kNonNegative, kBox, kCoulomb, kCone };
 
 // Kinds of constraints that are blocks of the contact problem; equalities are eliminated before it.
-enum class BlockKind : int { kFriction, kServo, kLimit, kTendonLimit, kContact };
+enum class BlockKind : int { kFriction, kServo, kLimit, kTendonLimit, kContact, kLoopLimit, kLoopFriction };
 
 // A block is known from step to step by its kind, its element, and what touches.
 TOUCHSTONE_LANE std::int64_t block_key(BlockKind kind, int index, int feature) {
@@ -45,6 +45,7 @@ struct WorldState {
                                                    // looks for contacts
   WarmStart warm;
   double* sensors = nullptr;  // sensor_numbers, of the last step
+  double* loop_q = nullptr;  // loop_numbers: coordinates of loop joints at the start of the last step, with their turns
 };
 
 // A state that was put together may be deep in violations: a pass at once, that may move things as fast as it can.
@@ -195,7 +196,9 @@ TOUCHSTONE_BOTH int factor_room(const ModelSizes& n) { return n.mass_entries > 6
   FIELD(double, reach, 1)              /* m: how much farther than its margin the step looks for contacts */     \
   FIELD(Cone<Real>, cones, n.cones > 0 ? pool.blocks : 0)                                                        \
   FIELD(SurfaceBatch, batches, n.fields > 0 ? kBatchesOfContact * pool.contacts : 0) /* of one pair */           \
-  FIELD(SurfacePoint, surface_points, n.fields > 0 ? kPointsOfContact * pool.contacts : 0)
+  FIELD(SurfacePoint, surface_points, n.fields > 0 ? kPointsOfContact * pool.contacts : 0)                       \
+  FIELD(double, J_c, n.coordinates* n.nv)  /* rows along coordinates of loop joints */                           \
+  FIELD(double, coordinate, n.coordinates) /* their values */
 
 constexpr int kSubtree = 16;  // numbers: inertia 10, wrench 6
 constexpr int kBall = 7;

@@ -309,6 +309,7 @@ std::string loop_joint_types() {
 int coordinate_count(LoopJointType type) { return count_of(row_of(type).free); }
 int row_count(LoopJointType type) { return count_of(row_of(type).held); }
 LoopMeasure held_measure(LoopJointType type, int row) { return row_of(type).held[at(row)]; }
+LoopMeasure free_measure(LoopJointType type, int coordinate) { return row_of(type).free[at(coordinate)]; }
 bool is_rotation(LoopJointType type, int coordinate) { return is_angle(row_of(type).free[at(coordinate)]); }
 bool is_rotation_row(LoopJointType type, int row) { return is_angle(row_of(type).held[at(row)]); }
 

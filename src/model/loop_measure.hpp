@@ -37,5 +37,7 @@ enum class LoopMeasure : std::uint8_t {
 
 // What a row of a type holds at zero.
 LoopMeasure held_measure(LoopJointType type, int row);
+// What a coordinate of a type is.
+LoopMeasure free_measure(LoopJointType type, int coordinate);
 
 }  // namespace touchstone

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "touchstone/base/check.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/collision/narrow/convex.hpp"
+#include "touchstone/dynamics/loop_joints.hpp"
 #include "touchstone/dynamics/tendon_path.hpp"
 #include "touchstone/gpu/boxes.hpp"
 #include "touchstone/gpu/convex.hpp"
@@ -129,39 +132,45 @@ void check_pull(const Model& model, const Actuator& actuator, Complaints& compla
   }
 }
 
-void check_actuators(const Model& model, Complaints& complaints) {
-  for (const Actuator& actuator : model.actuators) {
-    if (actuator.transmission == TransmissionType::kTendon) {
-      check_pull(model, actuator, complaints);
-    } else if (!is_at_joint(actuator) || !is_scalar(model.joints[at(actuator.target)])) {
-      complaints.add("actuator '{}', which does not act at a hinge, slide, screw or fixed tendon", actuator.name);
+// Of an actuator at a loop joint, the same: it pulls at all joints that move one of the bodies.
+void check_loop_drive(const Model& model, const Actuator& actuator, Complaints& complaints) {
+  const LoopJoint& loop = model.loop_joints[at(actuator.target)];
+  if (!loop.active) complaints.add("actuator '{}' at loop joint '{}', which is not active", actuator.name, loop.name);
+  for (const int body : {loop.body_a, loop.body_b}) {
+    for (int dof = model.body_last_dof[at(body)]; dof >= 0; dof = model.dof_parent[at(dof)]) {
+      const Joint& joint = model.joints[at(model.dof_joint[at(dof)])];
+      if (joint.actuator_force_limited)
+        complaints.add("actuator '{}', which pulls at joint '{}', whose actuator forces are limited", actuator.name,
+                       joint.name);
     }
   }
 }
 
-// What of the coordinates of a loop joint does something beside moving.
-void check_loop_coordinate(const Model& model, const LoopJoint& joint, const LoopCoordinate& c,
-                           Complaints& complaints) {
-  const auto& options = model.options;
-  const auto complain = [&](const char* what) { complaints.add("{} of loop joint '{}'", what, joint.name); };
-  if (c.limited && options.limits_enabled) complain("limits");
-  if (c.stiffness != 0.0 && options.springs_enabled) complain("the spring");
-  if (c.damping != 0.0 && options.dampers_enabled) complain("the damper");
-  if (c.friction != 0.0 && options.friction_loss_enabled) complain("the friction");
-  if (c.armature != 0.0) complain("the armature");
+void check_actuators(const Model& model, Complaints& complaints) {
+  for (const Actuator& actuator : model.actuators) {
+    if (actuator.transmission == TransmissionType::kTendon) {
+      check_pull(model, actuator, complaints);
+    } else if (actuator.transmission == TransmissionType::kLoopJoint) {
+      check_loop_drive(model, actuator, complaints);
+    } else if (!is_at_joint(actuator) || !is_scalar(model.joints[at(actuator.target)])) {
+      complaints.add("actuator '{}', which does not act at a hinge, slide, screw, fixed tendon or loop joint",
+                     actuator.name);
+    }
+  }
 }
 
-// Returns how many rows they have.
+// Returns how many rows they have, springs along their coordinates included.
 int check_loop_joints(const Model& model, Complaints& complaints) {
   int rows = 0;
   for (const LoopJoint& joint : model.loop_joints) {
     if (!joint.active) continue;
     rows += row_count(joint.type);
-    for (int r = 0; r < row_count(joint.type); ++r) {
-      if (backend_measure(held_measure(joint.type, r)) < 0)
-        complaints.add("{} loop joint '{}', which counts turns", to_string(joint.type), joint.name);
+    for (const LoopCoordinate& c : joint.coordinates) {
+      const double damping = model.options.dampers_enabled ? c.damping : 0.0;
+      rows += loop_stiffness(model, c) > 0.0 || damping > 0.0 || c.armature > 0.0 ? 1 : 0;
+      if (c.limited && model.options.limits_enabled && bounces(c.limit_impedance))
+        complaints.add("the underdamped limit of loop joint '{}'", joint.name);
     }
-    for (const LoopCoordinate& c : joint.coordinates) check_loop_coordinate(model, joint, c, complaints);
   }
   return rows;
 }
@@ -171,8 +180,6 @@ void check_loops(const Model& model, Complaints& complaints) {
   for (const Equality& equality : model.equalities) {
     if (!equality.active || !model.options.equalities_enabled) continue;
     if (equality.type == EqualityType::kTendon) complaints.add("equality '{}' of tendons", equality.name);
-    if (equality.coordinate_a >= 0 || equality.coordinate_b >= 0)
-      complaints.add("equality '{}' of loop joints", equality.name);
     rows += equality.type == EqualityType::kWeld ? 6 : (equality.type == EqualityType::kConnect ? 3 : 1);
   }
   if (rows > kMostEqualityRows) complaints.add("{} rows of loops; at most {}", rows, kMostEqualityRows);
@@ -251,30 +258,32 @@ int backend_shape(ShapeType type) {
 }
 
 int backend_measure(LoopMeasure measure) {
-  switch (measure) {
-    case LoopMeasure::kX:
-      return gpu::kWayX;
-    case LoopMeasure::kY:
-      return gpu::kWayY;
-    case LoopMeasure::kZ:
-      return gpu::kWayZ;
-    case LoopMeasure::kTurnX:
-      return gpu::kTurnX;
-    case LoopMeasure::kTurnY:
-      return gpu::kTurnY;
-    case LoopMeasure::kTurnZ:
-      return gpu::kTurnZ;
-    case LoopMeasure::kTiltX:
-      return gpu::kTiltX;
-    case LoopMeasure::kTiltY:
-      return gpu::kTiltY;
-    case LoopMeasure::kSquare:
-      return gpu::kSquare;
-    case LoopMeasure::kDistance:
-      return gpu::kDistance;
-    default:
-      return -1;
-  }
+  constexpr std::pair<LoopMeasure, gpu::LoopMeasure> kMeasures[] = {
+      {LoopMeasure::kX, gpu::kWayX},
+      {LoopMeasure::kY, gpu::kWayY},
+      {LoopMeasure::kZ, gpu::kWayZ},
+      {LoopMeasure::kTurnX, gpu::kTurnX},
+      {LoopMeasure::kTurnY, gpu::kTurnY},
+      {LoopMeasure::kTurnZ, gpu::kTurnZ},
+      {LoopMeasure::kTiltX, gpu::kTiltX},
+      {LoopMeasure::kTiltY, gpu::kTiltY},
+      {LoopMeasure::kTwist, gpu::kTwist},
+      {LoopMeasure::kSquare, gpu::kSquare},
+      {LoopMeasure::kFirst, gpu::kFirst},
+      {LoopMeasure::kSecond, gpu::kSecond},
+      {LoopMeasure::kEuler1, gpu::kEuler1},
+      {LoopMeasure::kEuler2, gpu::kEuler2},
+      {LoopMeasure::kEuler3, gpu::kEuler3},
+      {LoopMeasure::kSpinX, gpu::kSpinX},
+      {LoopMeasure::kSpinY, gpu::kSpinY},
+      {LoopMeasure::kSpinZ, gpu::kSpinZ},
+      {LoopMeasure::kDistance, gpu::kDistance},
+      {LoopMeasure::kTravel, gpu::kTravel},
+  };
+  const auto* found = std::find_if(std::begin(kMeasures), std::end(kMeasures),
+                                   [&](const auto& known) { return known.first == measure; });
+  TOUCHSTONE_CHECK(found != std::end(kMeasures), "a measure of loop joints that the backend does not know");
+  return found->second;
 }
 
 std::vector<BackendPair> find_backend_pairs(const Model& model) {

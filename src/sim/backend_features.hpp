@@ -22,7 +22,7 @@ constexpr int kMostHullVertices = 4096;
 
 // gpu::ShapeKind, or -1.
 int backend_shape(ShapeType type);
-// gpu::LoopMeasure of what a loop joint holds, or -1.
+// gpu::LoopMeasure of what a loop joint holds, or has as a coordinate.
 int backend_measure(LoopMeasure measure);
 
 // All pairs of shapes that may touch, in the order in which the simulator lists contacts.

@@ -14,16 +14,13 @@
 #include "touchstone/sim/array_parts.hpp"
 #include "touchstone/sim/backend_features.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
-#include "touchstone/sim/constraints/loop.hpp"
-#include "touchstone/sim/constraints/loop_joint.hpp"
+#include "touchstone/sim/loop_arrays.hpp"
 #include "touchstone/sim/pair_arrays.hpp"
 #include "touchstone/sim/reference_weights.hpp"
 #include "touchstone/sim/sensor_arrays.hpp"
 
 namespace touchstone {
 namespace {
-
-constexpr double kLoopCompliance = 1e-9;  // see sim/models/hard.cpp
 
 void fill_settings(const Model& model, const SimulatorOptions& options, gpu::ModelSettings& settings) {
   settings.time_step = options.time_step > 0.0 ? options.time_step : model.options.time_step;
@@ -256,10 +253,12 @@ void fill_tendon_springs(const Model& model, gpu::ModelArrays& a) {
 }
 
 bool is_at_tendon(const Actuator& actuator) { return actuator.transmission == TransmissionType::kTendon; }
+bool is_at_loop(const Actuator& actuator) { return actuator.transmission == TransmissionType::kLoopJoint; }
 
 // What the actuator's own limits and that of the joint, which no other actuator moves, leave for its force.
 Vector2 force_range(const Model& model, const Actuator& actuator) {
-  if (is_at_tendon(actuator)) return actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity);
+  if (is_at_tendon(actuator) || is_at_loop(actuator))
+    return actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity);
   const Joint& joint = model.joints[at(actuator.target)];
   Vector2 range = actuator.force_limited ? actuator.force_range : Vector2(-kInfinity, kInfinity);
   if (!joint.actuator_force_limited || actuator.gear[0] == 0.0)
@@ -269,68 +268,15 @@ Vector2 force_range(const Model& model, const Actuator& actuator) {
   return {std::clamp(range[0], low, high), std::clamp(range[1], low, high)};
 }
 
-double equality_length(const Model& model, const ReferenceWeights& weights, const Equality& e, int row) {
-  if (e.type == EqualityType::kJoint) return weights.dof_length[model.joint_dof[at(e.a)]];
-  if (e.type == EqualityType::kConnect || row < 3) return 1.0;
-  return rotation_length(model, weights, e.a, std::max(e.b, 0));
-}
-
-void fill_equalities(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
-  int rows = 0;
-  for (const Equality& e : model.equalities) {
-    if (!e.active || !model.options.equalities_enabled) continue;
-    const bool is_joint = e.type == EqualityType::kJoint;
-    const int count = is_joint ? 1 : (e.type == EqualityType::kConnect ? 3 : 6);
-    a.equality_type.push_back(is_joint ? gpu::kJointEquality
-                                       : (count == 3 ? gpu::kConnectEquality : gpu::kWeldEquality));
-    a.equality_a.push_back(e.a);
-    a.equality_b.push_back(is_joint ? e.b : std::max(e.b, 0));
-    a.equality_row.push_back(rows);
-    push(a.equality_data, e.anchor_a);
-    push(a.equality_data, e.anchor_b);
-    push(a.equality_data, e.relative_pose);
-    a.equality_data.push_back(e.torque_scale);
-    a.equality_data.insert(a.equality_data.end(), e.polynomial.begin(), e.polynomial.end());
-    a.equality_data.push_back(0.0);
-    for (int r = 0; r < count; ++r) {
-      a.equality_of_row.push_back(static_cast<int>(a.equality_type.size()) - 1);
-      a.equality_measure.push_back(0);
-      a.equality_compliance.push_back(kLoopCompliance * equality_weight(model, weights, e, r));
-      a.equality_length.push_back(equality_length(model, weights, e, r));
-    }
-    rows += count;
-  }
-  a.sizes.equalities = static_cast<int>(a.equality_type.size());
-  a.sizes.equality_rows = rows;
-}
-
-// After the equalities: rows of the same kind.
-void fill_loop_joints(const Model& model, const ReferenceWeights& weights, gpu::ModelArrays& a) {
-  for (const LoopJoint& joint : model.loop_joints) {
-    if (!joint.active) continue;
-    a.equality_type.push_back(gpu::kLoopEquality);
-    a.equality_a.push_back(joint.body_a);
-    a.equality_b.push_back(joint.body_b);
-    a.equality_row.push_back(a.sizes.equality_rows);
-    push(a.equality_data, joint.frame_a);
-    push(a.equality_data, joint.frame_b);
-    a.equality_data.push_back(joint.length);
-    const int count = row_count(joint.type);
-    for (int r = 0; r < count; ++r) {
-      const bool turns = is_rotation_row(joint.type, r);
-      a.equality_of_row.push_back(a.sizes.equalities);
-      a.equality_measure.push_back(backend_measure(held_measure(joint.type, r)));
-      a.equality_compliance.push_back(kLoopCompliance * loop_weight(weights, joint, turns));
-      a.equality_length.push_back(turns ? rotation_length(model, weights, joint.body_a, joint.body_b) : 1.0);
-    }
-    a.sizes.equality_rows += count;
-    ++a.sizes.equalities;
-  }
-}
-
 // What an actuator moves, and the length of the row that its block would have.
-void fill_transmission(const Model& model, const ReferenceWeights& weights, const Actuator& actuator, double gear,
-                       gpu::ModelArrays& a) {
+void fill_transmission(const Model& model, const ReferenceWeights& weights, int u, double gear, gpu::ModelArrays& a) {
+  const Actuator& actuator = model.actuators[at(u)];
+  if (is_at_loop(actuator)) {
+    a.actuator_dof.push_back(-2);
+    a.actuator_q.push_back(add_loop_actuator(model, u, a));
+    a.actuator_row_length.push_back(1.0);  // it follows from the moments of a step
+    return;
+  }
   if (!is_at_tendon(actuator)) {
     const int dof = model.joint_dof[at(actuator.target)];
     a.actuator_dof.push_back(dof);
@@ -352,10 +298,20 @@ void fill_transmission(const Model& model, const ReferenceWeights& weights, cons
   a.actuator_row_length.push_back(moment.isZero(0.0) ? 1.0 : 1.0 / moment.norm());
 }
 
+// At a loop joint: 0 where no gear moves anything, else 1.
+double gear_of(const Model& model, const Actuator& actuator) {
+  if (!is_at_loop(actuator)) return actuator.gear[0];
+  const int count = coordinate_count(model.loop_joints[at(actuator.target)].type);
+  return std::any_of(actuator.gear.begin(), actuator.gear.begin() + count, [](double gear) { return gear != 0.0; })
+             ? 1.0
+             : 0.0;
+}
+
 int flags_of(const Model& model, const Actuator& actuator) {
-  const bool joins = is_at_tendon(actuator) && !is_on_path(model, model.tendons[at(actuator.target)]);
-  const bool shares =
-      !is_at_tendon(actuator) && model.joints[at(actuator.target)].actuator_force_limited && actuator.gear[0] != 0.0;
+  const bool joins =
+      is_at_loop(actuator) || (is_at_tendon(actuator) && !is_on_path(model, model.tendons[at(actuator.target)]));
+  const bool shares = !is_at_tendon(actuator) && !is_at_loop(actuator) &&
+                      model.joints[at(actuator.target)].actuator_force_limited && actuator.gear[0] != 0.0;
   return (actuator.control_limited ? gpu::kControlLimited : 0) |
          (actuator.force_limited || shares ? gpu::kForceLimited : 0) |
          (actuator.activation_limited ? gpu::kActivationLimited : 0) |
@@ -370,9 +326,9 @@ void fill_actuators(const Model& model, const ReferenceWeights& weights, gpu::Mo
   const Parameters& p = model.defaults;
   for (int u = 0; u < model.nu; ++u) {
     const Actuator& actuator = model.actuators[at(u)];
-    const double gear = model.options.actuation_enabled ? actuator.gear[0] : 0.0;
+    const double gear = model.options.actuation_enabled ? gear_of(model, actuator) : 0.0;
     a.pull_start.push_back(static_cast<int>(a.pull_dof.size()));
-    fill_transmission(model, weights, actuator, gear, a);
+    fill_transmission(model, weights, u, gear, a);
     a.actuator_activation.push_back(model.activation_index[at(u)]);
     a.actuator_dynamics.push_back(static_cast<int>(actuator.dynamics));
     a.actuator_flags.push_back(flags_of(model, actuator));
@@ -402,7 +358,7 @@ int count_friction_rows(const gpu::ModelArrays& a) {
 }
 
 int count_single_rows(const gpu::ModelArrays& a) {
-  int rows = 2 * (a.sizes.limits + a.sizes.tendon_limits) + a.sizes.friction_rows;
+  int rows = 2 * (a.sizes.limits + a.sizes.tendon_limits + a.sizes.loop_limits) + a.sizes.friction_rows;
   for (const int flags : a.actuator_flags) {
     const bool is_servo = (flags & (gpu::kAffineGain | gpu::kAffineBias)) != 0;
     rows += is_servo && (flags & (gpu::kForceLimited | gpu::kJoinsBranches)) != 0 ? 1 : 0;
@@ -439,12 +395,12 @@ gpu::ModelArrays make_model_arrays(const Model& model, const SimulatorOptions& o
   fill_dofs(model, a);
   fill_tendons(model, weights, a);
   fill_tendon_springs(model, a);
-  fill_equalities(model, weights, a);
-  fill_loop_joints(model, weights, a);
+  fill_coordinates(model, weights, a);
+  fill_loops(model, weights, a);
   fill_actuators(model, weights, a);
   fill_pairs(model, pairs, weights, a);
   fill_sensors(model, options, a);
-  a.sizes.friction_rows = count_friction_rows(a);
+  a.sizes.friction_rows = count_friction_rows(a) + a.sizes.loop_frictions;
   a.sizes.single_rows = count_single_rows(a);
   return a;
 }

@@ -86,9 +86,10 @@ bool has_body_loops(const Model& model) {
          std::any_of(model.loop_joints.begin(), model.loop_joints.end(), [](const LoopJoint& j) { return j.active; });
 }
 
-// Whether an actuator pulls at a joint by way of a tendon.
+// Whether an actuator pulls at a joint by way of a tendon, or may do so by way of a loop joint.
 bool is_pulled(const Model& model, int joint) {
   return std::any_of(model.actuators.begin(), model.actuators.end(), [&](const Actuator& a) {
+    if (a.transmission == TransmissionType::kLoopJoint) return true;
     if (a.transmission != TransmissionType::kTendon) return false;
     const auto& terms = model.tendons[at(a.target)].terms;
     return std::any_of(terms.begin(), terms.end(), [&](const Tendon::Term& term) { return term.joint == joint; });
@@ -104,8 +105,12 @@ std::string why_not(const Model& model, const Sensor& sensor) {
     return "is in a model with connect or weld equalities or loop joints";
   if (sensor.type == SensorType::kTouch && !is_touch_volume(backend_shape(model.sites[at(sensor.object)].shape.type)))
     return "has a site that is no sphere, capsule, box, ellipsoid or cylinder";
-  if (at_joint && is_pulled(model, sensor.object)) return "is of a joint that a tendon with an actuator pulls at";
-  const bool at_pull = at_actuator && model.actuators[at(sensor.object)].transmission == TransmissionType::kTendon;
+  if (at_joint && is_pulled(model, sensor.object))
+    return "is of a joint that actuators at tendons or loop joints pull at";
+  const auto pulls = [&](const Actuator& a) {
+    return a.transmission == TransmissionType::kTendon || a.transmission == TransmissionType::kLoopJoint;
+  };
+  const bool at_pull = at_actuator && pulls(model.actuators[at(sensor.object)]);
   const int joint =
       at_joint ? sensor.object : (at_actuator && !at_pull ? model.actuators[at(sensor.object)].target : -1);
   if (joint >= 0 && joint < model.njoint && model.joints[at(joint)].actuator_force_limited)

@@ -303,7 +303,8 @@ double loop_error_of_run(const RobotSetup& setup, gpu::WorldBatch& batch, WorldF
     world.simulator().reset(state);
     if (!world.prepare()) return kInfinity;
     for (int r = 0; r < m.sizes.equality_rows; ++r)
-      worst = std::max(worst, std::abs(gpu::equality_error(m, world.scratch(), r)) * m.equality_length[r]);
+      worst =
+          std::max(worst, std::abs(gpu::equality_error<gpu::SerialTeam>(m, world.scratch(), r)) * m.equality_length[r]);
   }
   return worst;
 }

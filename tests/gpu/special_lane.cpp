@@ -12,6 +12,7 @@ extern "C" __attribute__((visibility("default"))) void special_step(const touchs
   Scratch<double> scratch;
   PassMemory pass;
   carve_pass(model.sizes, *pool, memory + carve(model.sizes, *pool, memory, scratch), pass);
-  using Team = std::conditional_t<is_general(ModelView::sizes), GeneralTeam<SerialTeam>, SerialTeam>;
+  using Simple = std::conditional_t<is_general(ModelView::sizes), GeneralTeam<SerialTeam>, SerialTeam>;
+  using Team = std::conditional_t<is_full(ModelView::sizes), FullTeam<SerialTeam>, Simple>;
   finish_world(Team(), model, *options, world, scratch, pass);
 }

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "diff/random_loops.hpp"
 #include "support/random_model.hpp"
 #include "support/robot_runs.hpp"
 #include "support/world_fixture.hpp"
@@ -164,7 +165,8 @@ struct OneWorld {
         force(at(arrays.sizes.nv)),
         key(at(pool.blocks)),
         impulse(6 * at(pool.blocks)),
-        sensors(at(arrays.sizes.sensor_numbers)) {
+        sensors(at(arrays.sizes.sensor_numbers)),
+        loop_q(arrays.reference_loop) {
     view = {1,
             pool.blocks,
             q.data(),
@@ -183,13 +185,14 @@ struct OneWorld {
             key.data(),
             impulse.data(),
             sensors.data(),
+            loop_q.data(),
             {}};
   }
   std::vector<double> q, v, activation, control, force;
   double natv = 0.0, time = 0.0, since = 0.0, reach = 0.0;
   int status = 0, contacts = 0, sweeps = 0, count = 0;
   std::vector<std::int64_t> key;
-  std::vector<double> impulse, sensors;
+  std::vector<double> impulse, sensors, loop_q;
   gpu::BatchView view;
 };
 
@@ -217,11 +220,8 @@ void expect_same_steps(const Model& model, const State& start, std::mt19937_64& 
     gpu::Scratch<double> scratch;
     gpu::PassMemory pass;
     gpu::carve_pass(arrays.sizes, pool, memory.data() + gpu::carve(arrays.sizes, pool, memory.data(), scratch), pass);
-    if (gpu::is_general(arrays.sizes)) {
-      gpu::finish_world(gpu::GeneralTeam<gpu::SerialTeam>(), tables, options, world, scratch, pass);
-    } else {
-      gpu::finish_world(gpu::SerialTeam(), tables, options, world, scratch, pass);
-    }
+    gpu::with_serial_team(arrays.sizes,
+                          [&](const auto& team) { gpu::finish_world(team, tables, options, world, scratch, pass); });
     special(&b.view, &options, &pool, memory.data());
     ASSERT_EQ(a.status, b.status);
     ASSERT_EQ(a.contacts, b.contacts);
@@ -271,6 +271,14 @@ TEST_F(SpecialModelTest, StepsWithRollingFrictionAreThoseOfTheirTables) {
   const ModelPtr model = walker(6);
   ASSERT_GT(make_model_arrays(*model, backend_options()).sizes.cones, 0);
   expect_same_steps(*model, State(*model), random, folder_);
+}
+
+// Spring, armature, motors and a coupling along the coordinate of a loop joint.
+TEST_F(SpecialModelTest, StepsWithCoordinatesOfLoopJointsAreThoseOfTheirTables) {
+  std::mt19937_64 random(5);
+  const auto [model, start] = looped(LoopJointType::kScrew, random, true, 0.01);
+  ASSERT_TRUE(gpu::is_full(make_model_arrays(*model, backend_options()).sizes));
+  expect_same_steps(*model, start, random, folder_);
 }
 
 // Without loops, which over-determine a random tree; Cassie has some.

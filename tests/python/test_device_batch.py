@@ -254,3 +254,19 @@ def test_a_recording_has_the_options_of_the_batch(tmp_path: Path, method: str) -
     np.testing.assert_allclose(recording.q[-1], batch.q[1], atol=1e-6)
     assert (batch.v[1, 2] > 0.1) == (method == "baumgarte")  # thrown by Baumgarte's rule, moved by the pass
     assert sim.dt == 0.004
+
+
+def test_worlds_remember_the_turns_of_loop_joints() -> None:
+    b = ts.ModelBuilder("wheel", gravity=[0, 0, 0])
+    b.add_body("wheel", mass=1.0, inertia=np.eye(3))
+    b.add_joint("wheel", "free", name="free")
+    b.add_loop_joint("hinge", 0, "wheel", name="axle")
+    b.add_motor("motor", loop_joint="axle", gear=[2.0])
+    batch = ts.Batch(b.build(), 2, device="lanes", dt=1e-3)
+    batch.control = np.array([[5.0], [2.5]])  # 10 and 5 N m on 1 kg m^2
+    batch.step(2000)
+    assert batch.loop_q.shape == (2, 1)
+    np.testing.assert_allclose(batch.loop_q[:, 0], [20.0, 10.0], atol=0.1)
+    assert batch.simulator(1).state.loop_q[0] == batch.loop_q[1, 0]
+    batch.reset(mask=np.array([True, False]))
+    assert batch.loop_q[0, 0] == 0.0 and batch.loop_q[1, 0] > 9.9

@@ -7,6 +7,7 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/contact/certify.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
+#include "touchstone/dynamics/loop_joints.hpp"
 #include "touchstone/sim/constraints/contact.hpp"
 #include "touchstone/sim/stages.hpp"
 
@@ -14,12 +15,6 @@ namespace touchstone::test {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// Calls use(team) with the team that the model needs.
-template <typename Use>
-auto with_team(const gpu::ModelView& m, const Use& use) {
-  return gpu::is_general(m.sizes) ? use(gpu::GeneralTeam<gpu::SerialTeam>()) : use(gpu::SerialTeam());
-}
 
 VectorX mapped(const double* values, int size) { return Eigen::Map<const VectorX>(values, size); }
 Vector3 vector(gpu::Vec v) { return {v.x, v.y, v.z}; }
@@ -48,8 +43,55 @@ gpu::BlockKind kind_of(ConstraintKind kind) {
       return gpu::BlockKind::kTendonLimit;
     case ConstraintKind::kServo:
       return gpu::BlockKind::kServo;
+    case ConstraintKind::kLoopLimit:
+      return gpu::BlockKind::kLoopLimit;
+    case ConstraintKind::kLoopFriction:
+      return gpu::BlockKind::kLoopFriction;
     default:
       return gpu::BlockKind::kContact;
+  }
+}
+
+// How many coordinates of active loop joints before this one there are for which wanted(coordinate).
+template <typename Wanted>
+int coordinates_before(const Model& model, int coordinate, const Wanted& wanted) {
+  int count = 0;
+  for (int k = 0; k < coordinate; ++k) {
+    if (model.loop_joints[at(loop_joint_of(model, k))].active && wanted(loop_coordinate(model, k))) ++count;
+  }
+  return count;
+}
+
+// The number in the backend of an equality of the simulator.
+int equality_of(const Model& model, const Constraint& constraint) {
+  const bool is_equality = constraint.kind == ConstraintKind::kEquality;
+  int active = 0;
+  const int equalities = is_equality ? constraint.index : static_cast<int>(model.equalities.size());
+  for (int e = 0; e < equalities; ++e)
+    active += model.equalities[at(e)].active && model.options.equalities_enabled ? 1 : 0;
+  if (is_equality) return active;
+  const bool is_spring = constraint.kind == ConstraintKind::kLoopSpring;
+  const int joints = is_spring ? static_cast<int>(model.loop_joints.size()) : constraint.index;
+  for (int j = 0; j < joints; ++j) active += model.loop_joints[at(j)].active ? 1 : 0;
+  if (!is_spring) return active;
+  return active + coordinates_before(model, constraint.index, [&](const LoopCoordinate& c) {
+           return loop_stiffness(model, c) > 0.0 || (model.options.dampers_enabled && c.damping > 0.0) ||
+                  c.armature > 0.0;
+         });
+}
+
+// The number in the backend of the element of a single row.
+int element_of(const Model& model, const gpu::ModelView& m, const Constraint& constraint) {
+  switch (constraint.kind) {
+    case ConstraintKind::kJointLimit:
+      return static_cast<int>(std::find(m.limit_joint, m.limit_joint + m.sizes.limits, constraint.index) -
+                              m.limit_joint);
+    case ConstraintKind::kLoopLimit:
+      return coordinates_before(model, constraint.index, [](const LoopCoordinate& c) { return c.limited; });
+    case ConstraintKind::kLoopFriction:
+      return coordinates_before(model, constraint.index, [](const LoopCoordinate& c) { return c.friction > 0.0; });
+    default:
+      return constraint.index;
   }
 }
 
@@ -79,6 +121,7 @@ WorldFixture::WorldFixture(ModelPtr model, int contacts)
   force_.resize(at(shared_->nv));
   key_.resize(at(pool.blocks));
   impulse_.resize(at(gpu::impulse_width(arrays_.sizes) * pool.blocks));
+  loop_q_ = arrays_.reference_loop;
   memory_.resize(gpu::carve(arrays_.sizes, pool, nullptr, scratch_) / sizeof(double) + 1);
   gpu::carve(arrays_.sizes, pool, reinterpret_cast<char*>(memory_.data()), scratch_);
 }
@@ -91,6 +134,7 @@ gpu::WorldState WorldFixture::world() {
   world.sweeps = &sweeps_;
   world.since_pass = &since_pass_, world.reach = &reach_;
   world.warm = {&warm_count_, key_.data(), impulse_.data()};
+  world.loop_q = loop_q_.data();
   return world;
 }
 
@@ -99,6 +143,7 @@ void WorldFixture::copy_state() {
   std::copy(state.q.begin(), state.q.end(), q_.begin());
   std::copy(state.v.begin(), state.v.end(), v_.begin());
   std::copy(state.activation.begin(), state.activation.end(), activation_.begin());
+  std::copy_n(state.loop_q.begin(), loop_q_.size(), loop_q_.begin());
   const Input& input = simulator_->input();
   std::copy(input.control.begin(), input.control.end(), control_.begin());
   std::copy(input.applied_force.begin(), input.applied_force.end(), force_.begin());
@@ -117,8 +162,10 @@ bool WorldFixture::prepare() {
   stage::begin(s, 0.0);
   if (!stage::free_motion(s)) return false;
   stage::detect(s);
-  return with_team(view_, [&](const auto& team) {
-    return gpu::begin_step(team, view_, world(), scratch_) && gpu::find_contacts(team, view_, scratch_);
+  return gpu::with_serial_team(view_.sizes, [&](const auto& team) {
+    if (!gpu::begin_step(team, view_, world(), scratch_)) return false;
+    if (gpu::is_full(view_.sizes)) gpu::place_coordinates(team, view_, world(), scratch_);
+    return gpu::find_contacts(team, view_, scratch_);
   });
 }
 
@@ -126,8 +173,8 @@ double WorldFixture::solve(double tolerance, int most_sweeps) {
   StepContext& s = simulator_->context();
   stage::assemble(s);
   stage::solve(s);
-  return with_team(view_, [&](const auto& team) {
-    gpu::begin_equalities(team, view_, scratch_);
+  return gpu::with_serial_team(view_.sizes, [&](const auto& team) {
+    gpu::begin_loops(team, view_, world(), scratch_);
     gpu::assemble(team, view_, world(), scratch_);
     int sweeps = 0;
     return gpu::solve_contacts(team, view_, scratch_, tolerance, most_sweeps, 20, sweeps);
@@ -158,15 +205,10 @@ double WorldFixture::certified() const {
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
     const int row = c.blocks.row[at(block)];
-    const bool is_loop = constraint.kind == ConstraintKind::kLoopJoint;
-    if (is_loop || constraint.kind == ConstraintKind::kEquality) {
-      const int before = is_loop ? static_cast<int>(shared_->equalities.size()) : constraint.index;
-      int active = 0;
-      for (int e = 0; e < before; ++e)
-        active += shared_->equalities[at(e)].active && shared_->options.equalities_enabled ? 1 : 0;
-      for (int j = 0; is_loop && j < constraint.index; ++j) active += shared_->loop_joints[at(j)].active ? 1 : 0;
-      for (int r = 0; r < c.blocks.size(block); ++r)
-        lambda[row + r] = scratch_.lambda_e[view_.equality_row[active] + r];
+    if (constraint.kind == ConstraintKind::kLoopJoint || constraint.kind == ConstraintKind::kEquality ||
+        constraint.kind == ConstraintKind::kLoopSpring) {
+      const int first = view_.equality_row[equality_of(*shared_, constraint)];
+      for (int r = 0; r < c.blocks.size(block); ++r) lambda[row + r] = scratch_.lambda_e[first + r];
       continue;
     }
     const bool is_contact = constraint.kind == ConstraintKind::kContact;
@@ -182,9 +224,8 @@ double WorldFixture::certified() const {
           to_rows(*contact, {Vec3(impulse), Vec3(vector(wrench.torque))}, lambda.data() + row);
         continue;
       }
-      const bool is_limit = constraint.kind == ConstraintKind::kJointLimit;
-      const int index = is_limit ? view_.limit_joint[other.index] : other.index;
-      if (index == constraint.index && other.side == constraint.side) lambda[row] = impulse.x();
+      if (other.index == element_of(*shared_, view_, constraint) && other.side == constraint.side)
+        lambda[row] = impulse.x();
     }
   }
   return certify(problem, lambda).natv_relative;
@@ -195,8 +236,8 @@ double WorldFixture::certified(const gpu::WorldImpulses& impulses) {
   warm_count_ = static_cast<int>(std::min(impulses.key.size(), key_.size()));
   std::copy_n(impulses.key.begin(), warm_count_, key_.begin());
   std::copy_n(impulses.impulse.begin(), gpu::impulse_width(arrays_.sizes) * warm_count_, impulse_.begin());
-  with_team(view_, [&](const auto& team) {
-    gpu::begin_equalities(team, view_, scratch_);
+  gpu::with_serial_team(view_.sizes, [&](const auto& team) {
+    gpu::begin_loops(team, view_, world(), scratch_);
     gpu::assemble(team, view_, world(), scratch_);  // recalls the impulses
     gpu::advance_velocity(team, view_, scratch_);   // and gives the equalities theirs
     return 0;

@@ -22,6 +22,9 @@ struct WorkList {
   int* count = nullptr;
 };
 
+// Which team works on a world: see GeneralTeam and FullTeam.
+enum class TeamKind { kPlain, kGeneral, kFull };
+
 // What all kernels of a step are given.
 struct Launch {
   ModelTables model;
@@ -42,6 +45,11 @@ struct SpecialLaunch {
 #ifdef __CUDACC__
 
 extern __shared__ double shared_memory[];
+
+template <int kLanes, TeamKind kKind>
+using TeamOf = std::conditional_t<
+    kKind == TeamKind::kPlain, LaneTeam<kLanes>,
+    std::conditional_t<kKind == TeamKind::kGeneral, GeneralTeam<LaneTeam<kLanes>>, FullTeam<LaneTeam<kLanes>>>>;
 
 // Where a kernel works: `pool` is that of the stage, `room` that of the records.
 struct Place {
@@ -73,10 +81,10 @@ __device__ inline Place place_of(const Launch& launch, const Pool& pool, std::si
   return {pool, launch.room, launch.records, launch.record_bytes, local_bytes};
 }
 
-// Calls use(team, world, local) for all worlds, or for those of a list. kGeneral: see GeneralTeam.
-template <int kLanes, bool kGeneral, typename Use>
+// Calls use(team, world, local) for all worlds, or for those of a list.
+template <int kLanes, TeamKind kKind, typename Use>
 __device__ void for_worlds(int worlds, const WorkList& list, std::size_t local_bytes, const Use& use) {
-  const std::conditional_t<kGeneral, GeneralTeam<LaneTeam<kLanes>>, LaneTeam<kLanes>> team;
+  const TeamOf<kLanes, kKind> team;
   const int in_block = static_cast<int>(threadIdx.x) / kLanes, teams = static_cast<int>(blockDim.x) / kLanes;
   char* local = reinterpret_cast<char*>(shared_memory) + static_cast<std::size_t>(in_block) * local_bytes;
   const int count = list.worlds != nullptr ? *list.count : worlds;
@@ -87,43 +95,44 @@ __device__ void for_worlds(int worlds, const WorkList& list, std::size_t local_b
 }
 
 // The stages on many worlds. `models(world)` is the model of a world.
-template <int kLanes, bool kGeneral, typename Models>
+template <int kLanes, TeamKind kKind, typename Models>
 __device__ void tree_worlds(const Models& models, const BatchView& batch, const Place& place, const WorkList& list) {
-  for_worlds<kLanes, kGeneral>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
+  for_worlds<kLanes, kKind>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
     const auto& m = models(w);
     WorldState world = batch.world(m.sizes, w);
     run_tree(team, m, world, list.worlds != nullptr, place.memory(local, w));
   });
 }
 
-template <int kLanes, typename Models>
+template <int kLanes, TeamKind kKind, typename Models>
 __device__ void loops_worlds(const Models& models, const BatchView& batch, const Place& place, const WorkList& list) {
-  for_worlds<kLanes, false>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
-    run_loops(team, models(w), place.memory(local, w));
+  for_worlds<kLanes, kKind>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
+    const auto& m = models(w);
+    run_loops(team, m, batch.world(m.sizes, w), place.memory(local, w));
   });
 }
 
-template <int kLanes, bool kGeneral, typename Models>
+template <int kLanes, TeamKind kKind, typename Models>
 __device__ void collide_worlds(const Models& models, const BatchView& batch, const Place& place, const WorkList& list) {
-  for_worlds<kLanes, kGeneral>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
+  for_worlds<kLanes, kKind>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
     run_collide(team, models(w), place.memory(local, w));
   });
 }
 
-template <int kLanes, bool kGeneral, typename Models>
+template <int kLanes, TeamKind kKind, typename Models>
 __device__ void solve_worlds(const Models& models, const StepOptions& options, const BatchView& batch,
                              const Place& place, const WorkList& list, int sweeps) {
-  for_worlds<kLanes, kGeneral>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
+  for_worlds<kLanes, kKind>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
     const auto& m = models(w);
     WorldState world = batch.world(m.sizes, w);
     run_solve(team, m, world, sweeps, options.tolerance, place.memory(local, w));
   });
 }
 
-template <int kLanes, bool kGeneral, typename Models>
+template <int kLanes, TeamKind kKind, typename Models>
 __device__ void finish_worlds(const Models& models, const StepOptions& options, const BatchView& batch,
                               const Place& place, const WorkList& list, const WorkList& next, bool last) {
-  for_worlds<kLanes, kGeneral>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
+  for_worlds<kLanes, kKind>(batch.worlds, list, place.local_bytes, [&](const auto& team, int w, char* local) {
     const auto& m = models(w);
     WorldState world = batch.world(m.sizes, w);
     const StepOutcome outcome = run_finish(team, m, world, options.tolerance, last, place.memory(local, w));

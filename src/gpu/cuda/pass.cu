@@ -6,9 +6,10 @@ namespace {
 constexpr int kCheckLanes = 16;
 
 // Half a warp a world: a look at the gaps.
+template <TeamKind kKind>
 __global__ void __launch_bounds__(kThreads) check_kernel(const Launch launch, const Pool pool, const WorkList next) {
   const Place place = place_of(launch, pool, 0);
-  for_worlds<kCheckLanes, false>(launch.batch.worlds, {}, 0, [&](const auto& team, int w, char* local) {
+  for_worlds<kCheckLanes, kKind>(launch.batch.worlds, {}, 0, [&](const auto& team, int w, char* local) {
     WorldState world = launch.batch.world(launch.model.sizes, w);
     if (run_check(team, launch.model, world, place.memory(local, w)) && team.lane() == 0)
       next.worlds[atomicAdd(next.count, 1)] = w;
@@ -38,11 +39,15 @@ __global__ void __launch_bounds__(kThreads)
 void launch_check(const Launch& launch, const Work& work) {
   Work all = work;
   all.lanes = kCheckLanes;
-  launch_kernel(check_kernel, all, 0, launch, work.pool, work.next);
+  const bool full = is_full(launch.model.sizes);
+  launch_kernel(full ? check_kernel<TeamKind::kFull> : check_kernel<TeamKind::kPlain>, all, 0, launch, work.pool,
+                work.next);
 }
 
 void launch_pass(const Launch& launch, const Work& work, char* memory, std::size_t bytes) {
-  if (is_general(launch.model.sizes)) {
+  if (is_full(launch.model.sizes)) {
+    launch_kernel(pass_kernel<FullTeam<LaneTeam<kWarpSize>>>, work, 0, launch, work.pool, work.list, memory, bytes);
+  } else if (is_general(launch.model.sizes)) {
     launch_kernel(pass_kernel<GeneralTeam<LaneTeam<kWarpSize>>>, work, 0, launch, work.pool, work.list, memory, bytes);
   } else {
     launch_kernel(pass_kernel<LaneTeam<kWarpSize>>, work, 0, launch, work.pool, work.list, memory, bytes);

@@ -8,8 +8,12 @@ namespace touchstone::gpu {
 constexpr Pool pool_of(const int (&counts)[4]) { return {counts[0], counts[1], counts[2], counts[3]}; }
 constexpr Pool kSmall = pool_of(special::kSmallPool), kRoom = pool_of(special::kRoomPool);
 
-// What of a GeneralTeam each stage needs.
-constexpr bool kGeneralTree = has_general_tree(ModelView::sizes), kGeneralSolve = ModelView::sizes.cones > 0;
+// The team that each stage needs.
+constexpr TeamKind kind_of(bool general) {
+  return is_full(ModelView::sizes) ? TeamKind::kFull : (general ? TeamKind::kGeneral : TeamKind::kPlain);
+}
+constexpr TeamKind kTreeKind = kind_of(has_general_tree(ModelView::sizes)), kLoopKind = kind_of(false);
+constexpr TeamKind kSolveKind = kind_of(ModelView::sizes.cones > 0);
 
 struct SpecialModels {
   const WorldParameters& own;
@@ -35,30 +39,28 @@ __device__ Place special_place(const SpecialLaunch& launch, const Pool& pool) {
 using namespace touchstone::gpu;
 
 TOUCHSTONE_KERNEL(Tree) special_tree(const SpecialLaunch launch, const WorkList /*next*/) {
-  tree_worlds<special::kTreeLanes, kGeneralTree>(SpecialModels{launch.batch.parameters}, launch.batch,
-                                                 special_place<TreeStage>(launch, kRoom), {});
+  tree_worlds<special::kTreeLanes, kTreeKind>(SpecialModels{launch.batch.parameters}, launch.batch,
+                                              special_place<TreeStage>(launch, kRoom), {});
 }
 
 TOUCHSTONE_KERNEL(Loop) special_loops(const SpecialLaunch launch, const WorkList /*next*/) {
   if constexpr (ModelView::sizes.equality_rows > 0)
-    loops_worlds<special::kLoopLanes>(SpecialModels{launch.batch.parameters}, launch.batch,
-                                      special_place<LoopStage>(launch, kRoom), {});
+    loops_worlds<special::kLoopLanes, kLoopKind>(SpecialModels{launch.batch.parameters}, launch.batch,
+                                                 special_place<LoopStage>(launch, kRoom), {});
 }
 
 TOUCHSTONE_KERNEL(Collide) special_collide(const SpecialLaunch launch, const WorkList /*next*/) {
   if constexpr (ModelView::sizes.iterated == 0)
-    collide_worlds<special::kCollideLanes, false>(SpecialModels{launch.batch.parameters}, launch.batch,
-                                                  special_place<CollideStage>(launch, kRoom), {});
+    collide_worlds<special::kCollideLanes, TeamKind::kPlain>(SpecialModels{launch.batch.parameters}, launch.batch,
+                                                             special_place<CollideStage>(launch, kRoom), {});
 }
 
 TOUCHSTONE_KERNEL(Solve) special_solve(const SpecialLaunch launch, const WorkList /*next*/) {
-  solve_worlds<special::kSolveLanes, kGeneralSolve>(SpecialModels{launch.batch.parameters}, launch.options,
-                                                    launch.batch, special_place<SolveStage>(launch, kSmall), {},
-                                                    launch.options.sweeps);
+  solve_worlds<special::kSolveLanes, kSolveKind>(SpecialModels{launch.batch.parameters}, launch.options, launch.batch,
+                                                 special_place<SolveStage>(launch, kSmall), {}, launch.options.sweeps);
 }
 
 TOUCHSTONE_KERNEL(Finish) special_finish(const SpecialLaunch launch, const WorkList next) {
-  finish_worlds<special::kFinishLanes, kGeneralSolve>(SpecialModels{launch.batch.parameters}, launch.options,
-                                                      launch.batch, special_place<FinishStage>(launch, kSmall), {},
-                                                      next, false);
+  finish_worlds<special::kFinishLanes, kSolveKind>(SpecialModels{launch.batch.parameters}, launch.options, launch.batch,
+                                                   special_place<FinishStage>(launch, kSmall), {}, next, false);
 }

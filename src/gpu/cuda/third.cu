@@ -25,7 +25,9 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void launch_third(const Launch& launch, const Work& work, char* memory, std::size_t bytes) {
-  if (is_general(launch.model.sizes)) {
+  if (is_full(launch.model.sizes)) {
+    launch_kernel(third_kernel<FullTeam<LaneTeam<kWarpSize>>>, work, 0, launch, work.pool, work.list, memory, bytes);
+  } else if (is_general(launch.model.sizes)) {
     launch_kernel(third_kernel<GeneralTeam<LaneTeam<kWarpSize>>>, work, 0, launch, work.pool, work.list, memory, bytes);
   } else {
     launch_kernel(third_kernel<LaneTeam<kWarpSize>>, work, 0, launch, work.pool, work.list, memory, bytes);
