@@ -18,6 +18,7 @@ struct BatchView {
   double* warm_impulse = nullptr;
   double* sensors = nullptr;
   double* loop_q = nullptr;
+  double* mocap_before = nullptr;
   WorldParameters parameters;
 
   TOUCHSTONE_BOTH WorldState world(const ModelSizes& n, int w) const {
@@ -38,6 +39,7 @@ struct BatchView {
     state.reach = reach + w;
     state.sensors = sensors + at(n.sensor_numbers);
     state.loop_q = loop_q + at(n.loop_numbers);
+    state.mocap_before = mocap_before + at(7 * n.followed);
     return state;
   }
 
@@ -55,6 +57,7 @@ struct BatchView {
     view.warm_count = start.warm.count, view.warm_key = start.warm.key, view.warm_impulse = start.warm.impulse;
     view.sensors = start.sensors;
     view.loop_q = start.loop_q;
+    view.mocap_before = start.mocap_before;
     for (int k = 0; k < kWorldParameters; ++k) {
       const int width = parameter_width(n, static_cast<WorldParameter>(k));
       if (view.parameters.array[k] != nullptr)

@@ -24,24 +24,39 @@ TOUCHSTONE_LANE int equality_rows(const ModelView& m, int e) {
   return (e + 1 < m.sizes.equalities ? m.equality_row[e + 1] : m.sizes.equality_rows) - m.equality_row[e];
 }
 
-// One row of an equality between bodies: J in s.Y_e, and its error.
+// Takes a row that compares the motion of two bodies, linear . (v_b - v_a) + angular . (w_b - w_a) with velocities of
+// the points p_b and p_a, into J, if that is wanted. Those of connects are left to fill_connects.
 template <typename Real>
-TOUCHSTONE_LANE double body_equality_row(const ModelView& m, const Scratch<Real>& s, int e, int r, double* J) {
+struct PairRowAdder {
+  static constexpr bool kConnects = false;
+  const ModelView& m;
+  const Scratch<Real>& s;
+  int e;
+  double* J;
+
+  TOUCHSTONE_LANE void operator()(Vec p_a, Vec p_b, Vec linear, Vec angular) const {
+    if (J == nullptr) return;
+    add_body_row(m, s, m.equality_b[e], p_b, linear, angular, 1.0, J);
+    add_body_row(m, s, m.equality_a[e], p_a, linear, angular, -1.0, J);
+  }
+};
+
+// One row of an equality between bodies: calls use(p_a, p_b, linear, angular), and returns its error.
+template <typename Real, typename Use>
+TOUCHSTONE_LANE double body_equality_row(const ModelView& m, const Scratch<Real>& s, int e, int r, const Use& use) {
   const EqualityData d = equality_data(m, e);
   const int a = m.equality_a[e], b = m.equality_b[e];
   const Pose X_a = load_pose(s.X + 12 * a), X_b = load_pose(s.X + 12 * b);
   const Vec along = axis(r % 3, 1.0), zero{0, 0, 0};
   if (m.equality_type[e] == kConnectEquality) {
     const Vec p_a = X_a * d.anchor_a, p_b = X_b * d.anchor_b;
-    return entry(p_b - p_a, r);  // J: fill_connects
+    if constexpr (Use::kConnects) use(p_a, p_b, along, zero);
+    return entry(p_b - p_a, r);
   }
   const Pose wanted = X_a * d.relative;
   const Vec p_a = wanted * d.anchor_a, p_b = X_b * d.anchor_a;
   const Vec linear = r < 3 ? along : zero, angular = r < 3 ? zero : d.torque_scale * along;
-  if (J != nullptr) {
-    add_body_row(m, s, b, p_b, linear, angular, 1.0, J);
-    add_body_row(m, s, a, p_b, linear, angular, -1.0, J);
-  }
+  use(p_b, p_b, linear, angular);
   if (r < 3) return entry(p_b - p_a, r);
   const Mat turn{transpose_times(wanted.R, X_b.R.a), transpose_times(wanted.R, X_b.R.b),
                  transpose_times(wanted.R, X_b.R.c)};
@@ -101,29 +116,26 @@ TOUCHSTONE_LANE double coupled_row(const ModelView& m, const Scratch<Real>& s, i
   return displacement(a, k_a) - value;
 }
 
-// One row of a loop joint.
-template <typename Team, typename Real>
-TOUCHSTONE_LANE double loop_joint_row(const ModelView& m, const Scratch<Real>& s, int e, int row, double* J) {
+// The same of one row of a loop joint; of a screw without what its angle adds.
+template <typename Team, typename Real, typename Use>
+TOUCHSTONE_LANE double loop_joint_row(const ModelView& m, const Scratch<Real>& s, int e, int row, const Use& use) {
   const double* d = m.equality_data + kEqualityNumbers * e;
   const int a = m.equality_a[e], b = m.equality_b[e];
   const Pose A = load_pose(s.X + 12 * a) * load_pose(d), B = load_pose(s.X + 12 * b) * load_pose(d + 12);
   int measure = m.equality_measure[row];
-  double turned = 0.0;
-  if constexpr (Team::kFull) {
-    if (measure == kTravel) {  // d[24]: the pitch
-      const int k = m.equality_coordinate[2 * e];
-      measure = kWayZ;
-      turned = d[24] * (s.coordinate[k] - m.coordinate_reference[k]);
-      add_coordinate(m, s, k, -d[24], J);
-    }
-  }
+  if constexpr (Team::kFull) measure = measure == kTravel ? kWayZ : measure;
   const LoopRow loop = loop_row(measure, A, B, d[24]);
-  if (J != nullptr) {
-    add_body_row(m, s, b, B.p, loop.linear, loop.angular, 1.0, J);
-    add_body_row(m, s, a, B.p, loop.linear, loop.angular, -1.0, J);
-  }
-  if constexpr (Team::kFull) return loop.value - turned;
+  use(B.p, B.p, loop.linear, loop.angular);
   return loop.value;
+}
+
+// What its angle adds to the travel of a screw.
+template <typename Real>
+TOUCHSTONE_LANE double add_travel(const ModelView& m, const Scratch<Real>& s, int e, double* J) {
+  const double pitch = m.equality_data[kEqualityNumbers * e + 24];
+  const int k = m.equality_coordinate[2 * e];
+  add_coordinate(m, s, k, -pitch, J);
+  return -pitch * (s.coordinate[k] - m.coordinate_reference[k]);
 }
 
 // The rows of all connects in J: a lane a dof on the path to one of their bodies, the three rows of a connect at once,
@@ -157,7 +169,6 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE double equality_row_and_error(const ModelView& m, const Scratch<Real>& s, int row, double* J) {
   const int e = m.equality_of_row[row];
   if (m.equality_type[e] == kJointEquality) return joint_equality_row(m, s, e, J);
-  if (m.equality_type[e] == kLoopEquality) return loop_joint_row<Team>(m, s, e, row, J);
   if constexpr (Team::kFull) {
     if (m.equality_type[e] == kCoupledEquality) return coupled_row(m, s, e, J);
     if (m.equality_type[e] == kSpringEquality) {
@@ -165,7 +176,15 @@ TOUCHSTONE_LANE double equality_row_and_error(const ModelView& m, const Scratch<
       return 0.0;
     }
   }
-  return body_equality_row(m, s, e, row - m.equality_row[e], J);
+  const PairRowAdder<Real> add{m, s, e, J};
+  if (m.equality_type[e] == kLoopEquality) {
+    const double error = loop_joint_row<Team>(m, s, e, row, add);
+    if constexpr (Team::kFull) {
+      if (m.equality_measure[row] == kTravel) return error + add_travel(m, s, e, J);
+    }
+    return error;
+  }
+  return body_equality_row(m, s, e, row - m.equality_row[e], add);
 }
 
 template <typename Team, typename Real>
@@ -183,6 +202,67 @@ TOUCHSTONE_LANE double loop_spring_bias(const ModelView& m, const Scratch<Real>&
   double old = 0.0;
   if (armature > 0.0) old = coordinate_velocity(m, s, k, s.v) - h * coordinate_drift(m, s, k);
   return (h * d[0] * (s.coordinate[k] - d[3]) - armature * old) * m.equality_compliance[row];
+}
+
+// --- mocap bodies ---
+
+constexpr double kFastestMocap = 10.0;  // m/s: what is faster has been put elsewhere, and has no velocity
+
+// How a mocap body moves, by the change of its pose since the step before; not at all before there was one.
+struct MocapMotion {
+  Vec p, v, w;
+
+  TOUCHSTONE_LANE Vec at(Vec point) const { return v + cross(w, point - p); }
+};
+
+TOUCHSTONE_LANE MocapMotion mocap_motion(const ModelView& m, const WorldState& world, int k) {
+  const double *now = m.mocap_pose + 7 * k, *old = world.mocap_before + 7 * k;
+  const Vec p = load_vec(now), zero{0, 0, 0};
+  if (!(old[0] == old[0])) return {p, zero, zero};
+  const Quaternion before = load_quaternion(old + 3);
+  const Vec turn = logarithm(unit(load_quaternion(now + 3) * Quaternion{before.w, -before.v}));
+  const double rate = 1.0 / m.settings.time_step;
+  return {p, rate * (p - load_vec(old)), rate * turn};
+}
+
+// The rate of a row by the mocap bodies that carry its sides, -1: none.
+struct CarriedRate {
+  static constexpr bool kConnects = true;
+  const ModelView& m;
+  const WorldState& world;
+  int side_a, side_b;
+  double& rate;
+
+  TOUCHSTONE_LANE double along(int k, Vec point, Vec linear, Vec angular) const {
+    const MocapMotion motion = mocap_motion(m, world, k);
+    return dot(linear, motion.at(point)) + dot(angular, motion.w);
+  }
+  TOUCHSTONE_LANE void operator()(Vec p_a, Vec p_b, Vec linear, Vec angular) const {
+    rate = (side_b >= 0 ? along(side_b, p_b, linear, angular) : 0.0) -
+           (side_a >= 0 ? along(side_a, p_a, linear, angular) : 0.0);
+  }
+};
+
+// What an equality holds follows the mocap bodies of its sides: their rates are part of its bias.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void follow_mocap(const ModelView& m, const WorldState& world, Scratch<Real>& s, int e) {
+  const int side_a = m.equality_mocap[2 * e], side_b = m.equality_mocap[2 * e + 1];
+  if (side_a < 0 && side_b < 0) return;
+  const int first = m.equality_row[e], rows = equality_rows(m, e);
+  const auto rate = [&](int row) {
+    double found = 0.0;
+    const CarriedRate of_row{m, world, side_a, side_b, found};
+    if (m.equality_type[e] == kLoopEquality) {
+      loop_joint_row<Team>(m, s, e, row, of_row);
+    } else {
+      body_equality_row(m, s, e, row - first, of_row);
+    }
+    return found;
+  };
+  for (int r = first; r < first + rows; ++r) {
+    if (!(fabs(rate(r)) * m.equality_length[r] < kFastestMocap)) return;
+  }
+  for (int r = first; r < first + rows; ++r) s.bias_e[r] += rate(r);
 }
 
 // J and the bias of one row; J of connects is left to fill_connects.
@@ -302,13 +382,19 @@ TOUCHSTONE_LANE double held_by_equalities(const ModelView& m, const Scratch<Real
 
 // Rows, factor, and v_base: the velocity that free motion and equalities alone lead to.
 template <typename Team, typename Real>
-TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, Scratch<Real>& s) {
+TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, [[maybe_unused]] const WorldState& world,
+                                      Scratch<Real>& s) {
   const int n = m.sizes.equality_rows;
   if (n == 0) return;
   TOUCHSTONE_ROLLED
   for (int row = team.lane(); row < n; row += team.size()) equality_row<Team>(m, s, row);
   team.sync();
   fill_connects(team, m, s);
+  if constexpr (Team::kFull) {
+    TOUCHSTONE_ROLLED
+    for (int e = team.lane(); m.sizes.followed > 0 && e < m.sizes.equalities; e += team.size())
+      follow_mocap<Team>(m, world, s, e);
+  }
   TOUCHSTONE_ROLLED
   for (int row = team.lane(); row < n; row += team.size()) whiten_equality_row<Team>(m, s, m.equality_of_row[row], row);
   team.sync();

@@ -44,7 +44,7 @@ TOUCHSTONE_LANE void begin_loops(const Team& team, const ModelView& m, const Wor
     place_coordinates(team, m, world, s);
     if (m.sizes.loop_actuators > 0) drive_loops(team, m, world, s);
   }
-  begin_equalities(team, m, s);
+  begin_equalities(team, m, world, s);
 }
 
 }  // namespace touchstone::gpu

@@ -37,6 +37,7 @@ struct ModelSizes {
   int coordinates = 0;       // rows along them: these, whole angles of spherical joints, and what actuators there move
   int loop_actuators = 0;    // the last of these rows
   int loop_limits = 0, loop_frictions = 0;
+  int followed = 0;  // mocap bodies, where equalities hold to any of them: worlds remember where they were
 };
 
 // Numbers of the impulse of a block from step to step: force and, with rows of it, torque.
@@ -53,7 +54,7 @@ constexpr bool has_general_tree(const ModelSizes& n) {
 }
 
 // Whether it needs a FullTeam.
-constexpr bool is_full(const ModelSizes& n) { return n.coordinates > 0; }
+constexpr bool is_full(const ModelSizes& n) { return n.coordinates > 0 || n.followed > 0; }
 
 // What a step does besides the model. Units and meaning as in SimulatorOptions.
 struct ModelSettings {
@@ -145,91 +146,92 @@ constexpr int kFieldInts = 3;      // of a height field: rows, columns, place of
 constexpr int kFieldNumbers = 4;   // half extents x and y, lowest and highest point, m
 
 // Every array, for memory, files and copies alike.
-#define TOUCHSTONE_MODEL_INTS(X)                                                                       \
-  X(body_parent)      /* bodies */                                                                     \
-  X(body_root)        /* bodies: the body whose origin spatial quantities are about */                 \
-  X(body_first_joint) /* bodies + 1 */                                                                 \
-  X(body_first_dof)   /* bodies + 1 */                                                                 \
-  X(body_last_dof)    /* bodies: -1 for what does not move */                                          \
-  X(mocap_body)       /* mocaps */                                                                     \
-  X(level_start)      /* levels + 1, in level_body */                                                  \
-  X(level_body)       /* bodies without the world */                                                   \
-  X(body_jump)        /* jumps x bodies: the ancestor 1, 2, 4 ... levels up; 0 for the world */        \
-  X(child_start)      /* bodies + 1, in child_body */                                                  \
-  X(child_body)                                                                                        \
-  X(joint_type)                                                                                        \
-  X(joint_q)                                                                                           \
-  X(joint_dof)                                                                                         \
-  X(joint_spins) /* joints: 1 for those of free bodies, whose spin is conserved */                     \
-  X(dof_joint)                                                                                         \
-  X(dof_body)                                                                                          \
-  X(dof_parent)                                                                                        \
-  X(row_start)    /* nv + 1: the row of a dof, its ancestors from the root, itself last */             \
-  X(row_dof)      /* mass_entries */                                                                   \
-  X(dof_end)      /* one past its last descendant; those between are its descendants */                \
-  X(dof_near_end) /* the same, but for free joints at roots the end of the joint's own */              \
-  X(base_dof)     /* base_dofs */                                                                      \
-  X(base_entry)   /* base_entries: entries of the rows of these dofs */                                \
-  X(base_entry_dof)                                                                                    \
-  X(order_start)        /* depths + 1, in order_entry */                                               \
-  X(order_entry)        /* mass_entries: entries of the mass matrix by the depths of their dofs */     \
-  X(order_dof)          /* the dof whose row an entry is in */                                         \
-  X(depth_start)        /* depths + 1, in depth_dof */                                                 \
-  X(depth_dof)          /* nv: by their numbers of ancestors */                                        \
-  X(dof_actuator_start) /* nv + 1, in dof_actuator */                                                  \
-  X(dof_actuator)                                                                                      \
-  X(limit_joint)                                                                                       \
-  X(tendon_start) /* tendon_limits + 1, in tendon_dof */                                               \
-  X(tendon_dof)                                                                                        \
-  X(tendon_q)                                                                                          \
-  X(spring_start) /* tendon_springs + 1, in spring_dof */                                              \
-  X(spring_dof)                                                                                        \
-  X(spring_q)                                                                                          \
-  X(equality_type)                                                                                     \
-  X(equality_a) /* bodies, or joints */                                                                \
-  X(equality_b) /* the same; -1: none */                                                               \
-  X(equality_row)                                                                                      \
-  X(equality_of_row)                                                                                   \
-  X(equality_measure)    /* equality_rows: LoopMeasure; 0 but for loop joints */                       \
-  X(equality_coordinate) /* 2: rows along coordinates, -1: none; where sizes.coordinates is above 0 */ \
-  X(coordinate_a)        /* bodies: of the rows along coordinates but those of actuators */            \
-  X(coordinate_b)                                                                                      \
-  X(coordinate_measure)  /* LoopMeasure */                                                             \
-  X(loop_actuator)       /* loop_actuators: the actuator */                                            \
-  X(loop_actuator_first) /* its first coordinate */                                                    \
-  X(loop_limit_coordinate)                                                                             \
-  X(loop_friction_coordinate)                                                                          \
-  X(actuator_dof) /* -1: at a tendon, -2: at a loop joint */                                           \
-  X(actuator_q)   /* at a loop joint: its row along coordinates */                                     \
-  X(pull_start)   /* nu + 1, in pull_dof, where there are actuators at tendons */                      \
-  X(pull_dof)                                                                                          \
-  X(pull_q)                                                                                            \
-  X(actuator_activation) /* entry of the activations, or -1 */                                         \
-  X(actuator_dynamics)                                                                                 \
-  X(actuator_flags)                                                                                    \
-  X(shape_type)                                                                                        \
-  X(shape_body)                                                                                        \
-  X(shape_element)          /* in Model::shapes */                                                     \
-  X(shape_hull)             /* -1: none */                                                             \
-  X(hull_start)             /* hulls + 1, in hull_vertex */                                            \
-  X(hull_edge_start)        /* vertices of all hulls + 1, in hull_edge; none for flat hulls */         \
-  X(hull_edge)              /* neighbours of a vertex, counted in their hull */                        \
-  X(hull_face_start)        /* hulls + 1, in hull_loop_start */                                        \
-  X(hull_loop_start)        /* faces of all hulls + 1, in hull_loop */                                 \
-  X(hull_loop)              /* vertices around a face, counted in their hull */                        \
-  X(hull_vertex_face_start) /* vertices of all hulls + 1, in hull_vertex_face */                       \
-  X(hull_vertex_face)       /* faces at a vertex */                                                    \
-  X(shape_field)            /* -1: none */                                                             \
-  X(field_grid)             /* kFieldInts */                                                           \
-  X(pair_a)                 /* pairs: shapes; bodies are those of the shapes */                        \
-  X(pair_b)                                                                                            \
-  X(pair_dimension) /* 1, 3, 4 or 6 */                                                                 \
-  X(pair_may_lock)  /* 0: whatever the configuration, the pair can open and close */                   \
-  X(sensor_type)                                                                                       \
-  X(sensor_object)    /* body, joint or actuator */                                                    \
-  X(sensor_reference) /* body, or -1 */                                                                \
-  X(sensor_flags)                                                                                      \
-  X(sensor_shape) /* of a touch sensor */                                                              \
+#define TOUCHSTONE_MODEL_INTS(X)                                                                               \
+  X(body_parent)      /* bodies */                                                                             \
+  X(body_root)        /* bodies: the body whose origin spatial quantities are about */                         \
+  X(body_first_joint) /* bodies + 1 */                                                                         \
+  X(body_first_dof)   /* bodies + 1 */                                                                         \
+  X(body_last_dof)    /* bodies: -1 for what does not move */                                                  \
+  X(mocap_body)       /* mocaps */                                                                             \
+  X(level_start)      /* levels + 1, in level_body */                                                          \
+  X(level_body)       /* bodies without the world */                                                           \
+  X(body_jump)        /* jumps x bodies: the ancestor 1, 2, 4 ... levels up; 0 for the world */                \
+  X(child_start)      /* bodies + 1, in child_body */                                                          \
+  X(child_body)                                                                                                \
+  X(joint_type)                                                                                                \
+  X(joint_q)                                                                                                   \
+  X(joint_dof)                                                                                                 \
+  X(joint_spins) /* joints: 1 for those of free bodies, whose spin is conserved */                             \
+  X(dof_joint)                                                                                                 \
+  X(dof_body)                                                                                                  \
+  X(dof_parent)                                                                                                \
+  X(row_start)    /* nv + 1: the row of a dof, its ancestors from the root, itself last */                     \
+  X(row_dof)      /* mass_entries */                                                                           \
+  X(dof_end)      /* one past its last descendant; those between are its descendants */                        \
+  X(dof_near_end) /* the same, but for free joints at roots the end of the joint's own */                      \
+  X(base_dof)     /* base_dofs */                                                                              \
+  X(base_entry)   /* base_entries: entries of the rows of these dofs */                                        \
+  X(base_entry_dof)                                                                                            \
+  X(order_start)        /* depths + 1, in order_entry */                                                       \
+  X(order_entry)        /* mass_entries: entries of the mass matrix by the depths of their dofs */             \
+  X(order_dof)          /* the dof whose row an entry is in */                                                 \
+  X(depth_start)        /* depths + 1, in depth_dof */                                                         \
+  X(depth_dof)          /* nv: by their numbers of ancestors */                                                \
+  X(dof_actuator_start) /* nv + 1, in dof_actuator */                                                          \
+  X(dof_actuator)                                                                                              \
+  X(limit_joint)                                                                                               \
+  X(tendon_start) /* tendon_limits + 1, in tendon_dof */                                                       \
+  X(tendon_dof)                                                                                                \
+  X(tendon_q)                                                                                                  \
+  X(spring_start) /* tendon_springs + 1, in spring_dof */                                                      \
+  X(spring_dof)                                                                                                \
+  X(spring_q)                                                                                                  \
+  X(equality_type)                                                                                             \
+  X(equality_a) /* bodies, or joints */                                                                        \
+  X(equality_b) /* the same; -1: none */                                                                       \
+  X(equality_row)                                                                                              \
+  X(equality_of_row)                                                                                           \
+  X(equality_measure)    /* equality_rows: LoopMeasure; 0 but for loop joints */                               \
+  X(equality_coordinate) /* 2: rows along coordinates, -1: none; where sizes.coordinates is above 0 */         \
+  X(equality_mocap)      /* 2: mocap bodies that carry its sides, -1: none; where sizes.followed is above 0 */ \
+  X(coordinate_a)        /* bodies: of the rows along coordinates but those of actuators */                    \
+  X(coordinate_b)                                                                                              \
+  X(coordinate_measure)  /* LoopMeasure */                                                                     \
+  X(loop_actuator)       /* loop_actuators: the actuator */                                                    \
+  X(loop_actuator_first) /* its first coordinate */                                                            \
+  X(loop_limit_coordinate)                                                                                     \
+  X(loop_friction_coordinate)                                                                                  \
+  X(actuator_dof) /* -1: at a tendon, -2: at a loop joint */                                                   \
+  X(actuator_q)   /* at a loop joint: its row along coordinates */                                             \
+  X(pull_start)   /* nu + 1, in pull_dof, where there are actuators at tendons */                              \
+  X(pull_dof)                                                                                                  \
+  X(pull_q)                                                                                                    \
+  X(actuator_activation) /* entry of the activations, or -1 */                                                 \
+  X(actuator_dynamics)                                                                                         \
+  X(actuator_flags)                                                                                            \
+  X(shape_type)                                                                                                \
+  X(shape_body)                                                                                                \
+  X(shape_element)          /* in Model::shapes */                                                             \
+  X(shape_hull)             /* -1: none */                                                                     \
+  X(hull_start)             /* hulls + 1, in hull_vertex */                                                    \
+  X(hull_edge_start)        /* vertices of all hulls + 1, in hull_edge; none for flat hulls */                 \
+  X(hull_edge)              /* neighbours of a vertex, counted in their hull */                                \
+  X(hull_face_start)        /* hulls + 1, in hull_loop_start */                                                \
+  X(hull_loop_start)        /* faces of all hulls + 1, in hull_loop */                                         \
+  X(hull_loop)              /* vertices around a face, counted in their hull */                                \
+  X(hull_vertex_face_start) /* vertices of all hulls + 1, in hull_vertex_face */                               \
+  X(hull_vertex_face)       /* faces at a vertex */                                                            \
+  X(shape_field)            /* -1: none */                                                                     \
+  X(field_grid)             /* kFieldInts */                                                                   \
+  X(pair_a)                 /* pairs: shapes; bodies are those of the shapes */                                \
+  X(pair_b)                                                                                                    \
+  X(pair_dimension) /* 1, 3, 4 or 6 */                                                                         \
+  X(pair_may_lock)  /* 0: whatever the configuration, the pair can open and close */                           \
+  X(sensor_type)                                                                                               \
+  X(sensor_object)    /* body, joint or actuator */                                                            \
+  X(sensor_reference) /* body, or -1 */                                                                        \
+  X(sensor_flags)                                                                                              \
+  X(sensor_shape) /* of a touch sensor */                                                                      \
   X(sensor_start) /* sensors + 1, in the row of a world */
 
 #define TOUCHSTONE_MODEL_DOUBLES(X)                                           \

@@ -2,6 +2,8 @@
 // noise of a world follows from the seed and its number alone, whatever computes it.
 #pragma once
 
+#include <limits>
+
 #include "touchstone/gpu/kinematics.hpp"
 #include "touchstone/gpu/world.hpp"
 
@@ -30,6 +32,8 @@ TOUCHSTONE_LANE double noise(std::uint64_t seed, int world, int k) {
   return 2.0 * static_cast<double>(bits >> 11) * 0x1p-53 - 1.0;
 }
 
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 // `w`: the number of the world. Forgets impulses, activations and the last certificate.
 TOUCHSTONE_LANE void reset_world(const ModelView& m, const ResetStates& to, int w, WorldState& world) {
   const ModelSizes& n = m.sizes;
@@ -55,6 +59,7 @@ TOUCHSTONE_LANE void reset_world(const ModelView& m, const ResetStates& to, int 
   }
   for (int i = 0; i < n.na; ++i) world.activation[i] = 0.0;
   for (int i = 0; i < n.loop_numbers; ++i) world.loop_q[i] = m.reference_loop[i];
+  for (int i = 0; i < 7 * n.followed; ++i) world.mocap_before[i] = kUnknown;
   for (int i = 0; i < n.sensor_numbers; ++i) world.sensors[i] = 0.0;
   *world.warm.count = 0;
   forget_pass(m.settings, *world.since_pass, *world.reach);

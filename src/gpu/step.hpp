@@ -139,6 +139,8 @@ TOUCHSTONE_LANE bool finish_step(const Team& team, const ModelView& m, WorldStat
   if constexpr (Team::kFull) {
     TOUCHSTONE_ROLLED
     for (int k = team.lane(); k < m.sizes.loop_numbers; k += team.size()) world.loop_q[k] = s.coordinate[k];
+    TOUCHSTONE_ROLLED
+    for (int k = team.lane(); k < 7 * m.sizes.followed; k += team.size()) world.mocap_before[k] = m.mocap_pose[k];
   }
   if (team.lane() == 0) *world.time += m.settings.time_step;
   return true;

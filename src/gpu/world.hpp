@@ -44,7 +44,8 @@ struct WorldState {
   double *since_pass = nullptr, *reach = nullptr;  // s: since the last position pass; m: how much farther the next step
                                                    // looks for contacts
   WarmStart warm;
-  double* sensors = nullptr;  // sensor_numbers, of the last step
+  double* sensors = nullptr;       // sensor_numbers, of the last step
+  double* mocap_before = nullptr;  // 7 followed: poses of mocap bodies in the last step; NaN: there was none
   double* loop_q = nullptr;  // loop_numbers: coordinates of loop joints at the start of the last step, with their turns
 };
 

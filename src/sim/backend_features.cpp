@@ -68,34 +68,6 @@ void check_options(const Model& model, const SimulatorOptions& options, Complain
   }
 }
 
-// The mocap body that a body is fixed to, or -1.
-int carrier_of(const Model& model, int body) {
-  for (; body > 0 && !model.bodies[at(body)].mocap; body = model.bodies[at(body)].parent) {
-    if (model.body_last_dof[at(body)] >= 0) return -1;
-  }
-  return body > 0 ? body : -1;
-}
-
-// Contacts and trees take mocap bodies for where they are; what loops hold to them has their velocity, which takes a
-// memory of where they were.
-void check_mocap(const Model& model, Complaints& complaints) {
-  if (model.nmocap == 0) return;
-  const auto name = [&](int body) { return model.bodies[at(body)].name; };
-  for (const Equality& e : model.equalities) {
-    if (e.type != EqualityType::kConnect && e.type != EqualityType::kWeld) continue;
-    for (const int body : {e.a, e.b}) {
-      if (body > 0 && e.active && carrier_of(model, body) > 0)
-        complaints.add("equality '{}' of mocap body '{}'", e.name, name(carrier_of(model, body)));
-    }
-  }
-  for (const LoopJoint& joint : model.loop_joints) {
-    for (const int body : {joint.body_a, joint.body_b}) {
-      if (joint.active && carrier_of(model, body) > 0)
-        complaints.add("loop joint '{}' of mocap body '{}'", joint.name, name(carrier_of(model, body)));
-    }
-  }
-}
-
 void check_joints(const Model& model, Complaints& complaints) {
   const bool compensated = (model.defaults.body_gravity_compensation.array() != 0.0).any();
   for (const Joint& joint : model.joints) {
@@ -312,7 +284,6 @@ std::vector<std::string> complaints_of(const Model& model, const SimulatorOption
                                        const std::vector<BackendPair>& pairs) {
   Complaints complaints;
   check_options(model, options, complaints);
-  check_mocap(model, complaints);
   check_joints(model, complaints);
   check_actuators(model, complaints);
   check_loops(model, complaints);

@@ -72,6 +72,15 @@ double equality_length(const Model& model, const ReferenceWeights& weights, cons
   return rotation_length(model, weights, e.a, std::max(e.b, 0));
 }
 
+// The mocap body that carries a body, by its number among those, or -1.
+int carrier_of(const Model& model, int body) {
+  for (; body > 0; body = model.bodies[at(body)].parent) {
+    const int mocap = model.body_kernels[at(body)].mocap;
+    if (mocap >= 0 || model.body_last_dof[at(body)] >= 0) return mocap;
+  }
+  return -1;
+}
+
 // Begins an equality whose rows follow. `first`, `second`: rows along coordinates, or -1.
 void begin_equality(gpu::EqualityKind type, int side_a, int side_b, int first, int second, gpu::ModelArrays& a) {
   a.equality_type.push_back(type);
@@ -152,6 +161,22 @@ void fill_springs(const Model& model, const ReferenceWeights& weights, gpu::Mode
   }
 }
 
+// Which mocap bodies equalities hold to.
+void fill_carriers(const Model& model, gpu::ModelArrays& a) {
+  for (std::size_t e = 0; e < a.equality_type.size(); ++e) {
+    const int type = a.equality_type[e];
+    const bool follows = type == gpu::kConnectEquality || type == gpu::kWeldEquality || type == gpu::kLoopEquality;
+    for (const int body : {a.equality_a[e], a.equality_b[e]})
+      a.equality_mocap.push_back(follows ? carrier_of(model, body) : -1);
+  }
+  const auto holds = [](int mocap) { return mocap >= 0; };
+  if (std::any_of(a.equality_mocap.begin(), a.equality_mocap.end(), holds)) {
+    a.sizes.followed = model.nmocap;
+  } else {
+    a.equality_mocap.clear();
+  }
+}
+
 }  // namespace
 
 bool needs_coordinates(const Model& model) {
@@ -203,6 +228,7 @@ void fill_loops(const Model& model, const ReferenceWeights& weights, gpu::ModelA
   fill_equalities(model, weights, a);
   fill_loop_joints(model, weights, a);
   fill_springs(model, weights, a);
+  fill_carriers(model, a);
 }
 
 int add_loop_actuator(const Model& model, int actuator, gpu::ModelArrays& a) {

@@ -138,16 +138,80 @@ TEST(BackendMocap, EachWorldHasItsOwnPoses) {
   }
 }
 
-TEST(BackendMocap, WhatLoopsHoldToThemIsRefusedByName) {
+// A connect, a weld and loop joints to mocap bodies and to what is fixed to them.
+ModelPtr held(std::mt19937_64& random) {
   ModelBuilder builder("held");
   const int hand = builder.add_body({.name = "hand", .mocap = true});
-  const int body = builder.add_body({.inertia = mass_properties(kBox, 500.0)});
-  builder.add_joint({.body = body, .type = JointType::kFree});
-  builder.add_equality({.name = "grip", .type = EqualityType::kWeld, .a = hand, .b = body});
-  builder.add_loop_joint({.name = "pin", .type = LoopJointType::kRevolute, .body_a = hand, .body_b = body});
-  EXPECT_THAT(unsupported_features(*builder.build()),
-              testing::UnorderedElementsAre(testing::HasSubstr("equality 'grip' of mocap body 'hand'"),
-                                            testing::HasSubstr("loop joint 'pin' of mocap body 'hand'")));
+  const int finger = builder.add_body({.parent = hand, .pose = {0.2 * random_vector3(random)}});
+  const int other =
+      builder.add_body({.name = "other", .pose = {Vector3(1.0, 0, 0), Quaternion::Identity()}, .mocap = true});
+  const auto add_free = [&] {
+    const int body = builder.add_body({.pose = {random_vector3(random)}, .inertia = mass_properties(kBox, 500.0)});
+    builder.add_joint({.body = body, .type = JointType::kFree});
+    return body;
+  };
+  builder.add_equality({.type = EqualityType::kConnect,
+                        .a = finger,
+                        .b = add_free(),
+                        .anchor_a = random_vector3(random),
+                        .anchor_b = 0.2 * random_vector3(random)});
+  Equality weld{.type = EqualityType::kWeld, .a = add_free(), .b = hand, .anchor_a = 0.2 * random_vector3(random)};
+  weld.relative_pose = {0.1 * random_vector3(random), so3_exp(0.5 * random_vector3(random))};
+  builder.add_equality(weld);
+  for (const LoopJointType type : {LoopJointType::kRevolute, LoopJointType::kDistance}) {
+    LoopJoint joint{.type = type, .body_a = finger, .body_b = add_free(), .length = 0.3};
+    joint.frame_a = {0.1 * random_vector3(random), so3_exp(random_vector3(random))};
+    if (type == LoopJointType::kDistance) std::swap(joint.body_a, joint.body_b);
+    builder.add_loop_joint(joint);
+  }
+  // Between two that are carried, by way of a tree. What can be reached: else the simulator gives recovery up.
+  const int arm = builder.add_body({.parent = other, .inertia = mass_properties(kBox, 500.0)});
+  builder.add_joint({.body = arm, .type = JointType::kBall});
+  LoopJoint rod{.type = LoopJointType::kDistance, .body_a = hand, .body_b = arm, .length = 0.9};
+  rod.frame_b.position = Vector3(-0.3, 0.1, 0);
+  builder.add_loop_joint(rod);
+  return builder.build();
+}
+
+// Users move the bodies in every step, once in a while to somewhere else: each world as a simulator.
+TEST(BackendMocap, LoopsFollowThem) {
+  std::mt19937_64 random(19);
+  constexpr int kWorlds = 6, kSteps = 12, kReset = 7;
+  const int models = whole_family() ? 30 : 4;
+  for (int trial = 0; trial < models; ++trial) {
+    const ModelPtr model = held(random);
+    ASSERT_THAT(unsupported_features(*model, backend_options()), testing::IsEmpty());
+    const auto batch = gpu::make_cpu_batch(make_model_arrays(*model, backend_options()), kWorlds,
+                                           {.tolerance = 1e-10, .most_sweeps = 100});
+    std::vector<Simulator> sims;
+    for (int w = 0; w < kWorlds; ++w) sims.emplace_back(model, backend_options());
+    std::vector<double> q(at(kWorlds * model->nq)), poses;
+    for (int step = 0; step < kSteps; ++step) {
+      const unsigned char mask[kWorlds] = {1, 0, 1, 0, 1, 0};
+      if (step == kReset) {
+        for (int w = 0; w < kWorlds; w += 2) sims[at(w)].reset();
+        batch->reset({.mask = mask});
+      }
+      poses.clear();
+      for (int w = 0; w < kWorlds; ++w) {
+        for (Transform& X : sims[at(w)].state().mocap) {
+          const double way = step == w ? 0.05 : 1e-3;  // 5 cm in a step are no motion
+          X = {X.position + way * random_vector3(random), so3_exp(2e-3 * random_vector3(random)) * X.rotation};
+          poses.insert(poses.end(), {X.position.x(), X.position.y(), X.position.z(), X.rotation.w(), X.rotation.x(),
+                                     X.rotation.y(), X.rotation.z()});
+        }
+        sims[at(w)].step();
+      }
+      batch->set_parameter(gpu::WorldParameter::kMocapPose, poses.data());
+      batch->step(1);
+      batch->read(gpu::BatchField::kPosition, q.data());
+      for (int w = 0; w < kWorlds; ++w) {
+        const Eigen::Map<const VectorX> own(q.data() + static_cast<std::ptrdiff_t>(w) * model->nq, model->nq);
+        EXPECT_LT((own - sims[at(w)].state().q).lpNorm<Eigen::Infinity>(), 1e-7)
+            << "model " << trial << " step " << step << " world " << w;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -166,7 +166,8 @@ struct OneWorld {
         key(at(pool.blocks)),
         impulse(6 * at(pool.blocks)),
         sensors(at(arrays.sizes.sensor_numbers)),
-        loop_q(arrays.reference_loop) {
+        loop_q(arrays.reference_loop),
+        mocap_before(at(7 * arrays.sizes.followed)) {
     view = {1,
             pool.blocks,
             q.data(),
@@ -186,13 +187,14 @@ struct OneWorld {
             impulse.data(),
             sensors.data(),
             loop_q.data(),
+            mocap_before.data(),
             {}};
   }
   std::vector<double> q, v, activation, control, force;
   double natv = 0.0, time = 0.0, since = 0.0, reach = 0.0;
   int status = 0, contacts = 0, sweeps = 0, count = 0;
   std::vector<std::int64_t> key;
-  std::vector<double> impulse, sensors, loop_q;
+  std::vector<double> impulse, sensors, loop_q, mocap_before;
   gpu::BatchView view;
 };
 

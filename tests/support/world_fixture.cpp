@@ -122,6 +122,7 @@ WorldFixture::WorldFixture(ModelPtr model, int contacts)
   key_.resize(at(pool.blocks));
   impulse_.resize(at(gpu::impulse_width(arrays_.sizes) * pool.blocks));
   loop_q_ = arrays_.reference_loop;
+  mocap_before_.resize(at(7 * arrays_.sizes.followed), std::numeric_limits<double>::quiet_NaN());
   memory_.resize(gpu::carve(arrays_.sizes, pool, nullptr, scratch_) / sizeof(double) + 1);
   gpu::carve(arrays_.sizes, pool, reinterpret_cast<char*>(memory_.data()), scratch_);
 }
@@ -135,6 +136,7 @@ gpu::WorldState WorldFixture::world() {
   world.since_pass = &since_pass_, world.reach = &reach_;
   world.warm = {&warm_count_, key_.data(), impulse_.data()};
   world.loop_q = loop_q_.data();
+  world.mocap_before = mocap_before_.data();
   return world;
 }
 

@@ -45,7 +45,7 @@ class WorldFixture {
   std::unique_ptr<Simulator> simulator_;
   gpu::ModelArrays arrays_;
   gpu::ModelView view_;
-  std::vector<double> q_, v_, activation_, control_, force_, impulse_, loop_q_, memory_;
+  std::vector<double> q_, v_, activation_, control_, force_, impulse_, loop_q_, mocap_before_, memory_;
   std::vector<std::int64_t> key_;
   double natv_ = 0.0, time_ = 0.0, since_pass_ = 0.0, reach_ = 0.0;
   int status_ = 0, contacts_ = 0, sweeps_ = 0, warm_count_ = 0;
