@@ -12,9 +12,9 @@
 #include "touchstone/diff/inertial_parameters.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
+#include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/dynamics/loop_joints.hpp"
 #include "touchstone/dynamics/servos.hpp"
-#include "touchstone/sim/constraints/kinds.hpp"
 #include "touchstone/sim/models/soft.hpp"
 
 namespace touchstone {
@@ -49,14 +49,6 @@ bool is_friction(ConstraintKind kind) {
          kind == ConstraintKind::kLoopFriction;
 }
 
-// Springs of coordinates of loop joints, and couplings of these.
-bool acts_along_loop(const Model& model, const Constraint& constraint) {
-  if (constraint.kind == ConstraintKind::kLoopSpring) return true;
-  if (constraint.kind != ConstraintKind::kEquality) return false;
-  const Equality& e = model.equalities[at(constraint.index)];
-  return e.type == EqualityType::kJoint && (e.coordinate_a >= 0 || e.coordinate_b >= 0);
-}
-
 Quaternion pure(const Vec3& w) { return {0.0, w.x(), w.y(), w.z()}; }
 
 }  // namespace
@@ -68,13 +60,6 @@ void StepDerivatives::require_soft(const StepContext& step, const ContactLaw& la
   }
   if (law.raisim)
     throw Error("derivatives of a step with softened constraints are not available for the solver 'raisim'");
-  for (const Constraint& constraint : step.constraints.list) {
-    if (!acts_along_loop(model_, constraint)) continue;
-    throw Error(
-        "derivatives of a step with softened constraints are not available for the {}: springs, dampers, armature and "
-        "couplings of coordinates of loop joints; use constraints=rigid",
-        entry_of(constraint.kind).describe(model_, step.contacts(), constraint));
-  }
 }
 
 bool StepDerivatives::is_soft_weld(const Constraint& constraint) const {
@@ -127,6 +112,7 @@ void StepDerivatives::add_soft_weld_force(const Constraint& constraint, Vec3 for
 void StepDerivatives::add_soft_reference(const StepContext& step, int block) {
   const Constraints& c = step.constraints;
   const Constraint& constraint = c.list[at(block)];
+  if (constraint.kind == ConstraintKind::kLoopSpring) return;  // implicit, as in rigid models (add_loop_spring)
   const int first = c.blocks.row[at(block)], size = c.blocks.size(block), nv = model_.nv;
   const Impedance& impedance = impedance_of(step, constraint);
   const ReferenceSpring spring = soft::reference_of(impedance, model_.options.safe_references, step.h);
@@ -135,7 +121,6 @@ void StepDerivatives::add_soft_reference(const StepContext& step, int block) {
   rows.block(first, nv, size, nv) += share * main_.J().middleRows(first, size);
   direction_ = share * step.before.v;
   if (constraint.kind == ConstraintKind::kJointLimit) add_ball_limit(constraint, first, 0.0, direction_, main_);
-  if (constraint.kind == ConstraintKind::kEquality) add_coupling(constraint, first, 0.0, direction_, main_);
   PairWrench wrench;
   if (find_pair(step, constraint, step.lambda.data() + first, wrench)) {
     set_motion(step, constraint, wrench);
@@ -145,6 +130,11 @@ void StepDerivatives::add_soft_reference(const StepContext& step, int block) {
       for (int r = 0; r < size; ++r) rows(first + r, motion_.dofs[at(k)]) += share * values[r];
     }
     add_loop_drift(step, block);
+  } else if (constraint.kind == ConstraintKind::kEquality) {
+    // Couplings of coordinates of loop joints read velocities of bodies: here those of direction_.
+    velocity_derivatives(model_, direction_, data_, V_S_);
+    add_coupling(constraint, first, 0.0, direction_, main_);
+    forward_velocity(model_, step.before.v, data_);
   }
   if (!is_friction(constraint.kind)) add_soft_positions(step, block);
 }
