@@ -7,6 +7,7 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/math/block_sparse_matrix.hpp"
 #include "touchstone/math/dense_kernels.hpp"
+#include "touchstone/math/lanes.hpp"
 #include "touchstone/math/padded_kernels.hpp"
 
 namespace touchstone {
@@ -20,13 +21,34 @@ void solve_padded(const double* F, int leading, int n, int pivots, const int* ex
   std::fill_n(y + n, padded::kRoom, 0.0);
   padded::solve_lower(F, leading, n, 0, pivots, inverse, y);
   if (pivots < n) {
-    double* rest = y + pivots;
-    for (int k = 0; k < n - pivots; ++k) std::swap(rest[k], rest[exchange[k]]);
-    padded::solve_lower(F, leading, n, pivots, n, nullptr, y);
+    const double* rest = F + static_cast<std::ptrdiff_t>(pivots) * (leading + 1);
+    padded::exchange_and_solve_lower(rest, leading, n - pivots, exchange, y + pivots);
     solve_upper(F, leading, n, pivots, inverse, y);
   }
   padded::solve_transposed(F, leading, n, pivots, inverse, y);
   std::copy_n(y, n, x);
+}
+
+// The upper triangle of a symmetric matrix from its lower one, four by four entries at a time.
+void mirror(double* F, int leading, int n) {
+  const auto column = [&](int c) { return F + static_cast<std::ptrdiff_t>(c) * leading; };
+  const auto copy = [&](int row, int c) { column(row)[c] = column(c)[row]; };
+  for (int c = 0; c < n; c += 4) {
+    const int end = std::min(c + 4, n);
+    for (int k = c; k < end; ++k) {
+      for (int row = k + 1; row < end; ++row) copy(row, k);
+    }
+    int row = end;
+    for (; row + 4 <= n; row += 4) {
+      Lanes block[4];
+      for (int k = 0; k < 4; ++k) block[k] = load_lanes(column(c + k) + row);
+      transpose(block);
+      for (int k = 0; k < 4; ++k) store_lanes(block[k], column(row + k) + c);
+    }
+    for (; row < n; ++row) {
+      for (int k = c; k < end; ++k) copy(row, k);
+    }
+  }
 }
 
 }  // namespace
@@ -41,7 +63,10 @@ void DenseFactor::resize(int n) {
     exchange_.resize(at(n));
     inverse_.resize(at(n));
   }
-  for (int c = 0; c < n; ++c) std::fill(column(c) + n, column(c) + leading_, 0.0);
+  for (int c = 0; c < n; ++c) {
+    if (leading_ >= n + 4) store_lanes(Lanes{}, column(c) + n);
+    store_lanes(Lanes{}, column(c) + leading_ - 4);  // maybe with the last row, which has no value yet
+  }
 }
 
 bool DenseFactor::eliminate(int pivots) {
@@ -49,9 +74,7 @@ bool DenseFactor::eliminate(int pivots) {
                                             : partial_cholesky(values_.data(), leading_, n_, pivots);
   if (!done) return false;
   pivots_ = pivots;
-  for (int c = pivots; c < n_; ++c) {
-    for (int r = c + 1; r < n_; ++r) column(r)[c] = column(c)[r];
-  }
+  if (pivots < n_) mirror(column(pivots) + pivots, leading_, n_ - pivots);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "touchstone/math/block_sparse_matrix.hpp"
+#include "touchstone/math/lanes.hpp"
 
 namespace touchstone::padded {
 namespace {
@@ -16,12 +17,12 @@ constexpr int kPanel =
 double* column_of(double* F, int leading, int c) { return F + static_cast<std::ptrdiff_t>(c) * leading; }
 const double* column_of(const double* F, int leading, int c) { return F + static_cast<std::ptrdiff_t>(c) * leading; }
 
-// C -= A B for p columns of A and `columns` of C, with the coefficients B[c][k].
+// C -= A B for p columns of A and `columns` of C; the entry of B in row k and column c is B[k by_row + c by_column].
 template <int p, int columns>
-void subtract_product(const double* A, int leading, const double (*B)[kPanel], double* C, int rows) {
+void subtract_product(const double* A, int leading, const double* B, int by_row, int by_column, double* C, int rows) {
   Lanes factor[columns][p];
   for (int c = 0; c < columns; ++c) {
-    for (int k = 0; k < p; ++k) factor[c][k] = broadcast(B[c][k]);
+    for (int k = 0; k < p; ++k) factor[c][k] = broadcast(B[k * by_row + c * by_column]);
   }
   for (int i = 0; i < rows; i += 4) {
     Lanes own[p];
@@ -71,13 +72,9 @@ bool eliminate_panel(double* F, int leading, int n, double* inverse) {
   for (int c = p; c < n;) {
     const int columns = n - c >= kPanel ? kPanel : 1;
     const double* rows = F + c;
-    double B[kPanel][kPanel];
-    for (int q = 0; q < columns; ++q) {
-      for (int k = 0; k < p; ++k) B[q][k] = rows[q + k * leading];
-    }
     double* target = column_of(F, leading, c) + c;
-    columns == kPanel ? subtract_product<p, kPanel>(rows, leading, B, target, n - c)
-                      : subtract_product<p, 1>(rows, leading, B, target, n - c);
+    columns == kPanel ? subtract_product<p, kPanel>(rows, leading, rows, leading, 1, target, n - c)
+                      : subtract_product<p, 1>(rows, leading, rows, leading, 1, target, n - c);
     c += columns;
   }
   return true;
@@ -101,13 +98,13 @@ void exchange_rows(double* F, int leading, int begin, int end, int a, int b) {
   for (int c = begin; c < end; ++c) std::swap(column_of(F, leading, c)[a], column_of(F, leading, c)[b]);
 }
 
-// LU of the columns [first, first + p), rows exchanged in all columns.
+// LU of the columns [first, first + p), rows exchanged in these alone.
 template <int p>
 bool factor_panel(double* F, int leading, int n, int first, int* exchange, double* inverse) {
   for (int j = first; j < first + p; ++j) {
     double* column = column_of(F, leading, j);
     exchange[j] = find_pivot(column, j, n);
-    if (exchange[j] != j) exchange_rows(F, leading, 0, n, j, exchange[j]);
+    if (exchange[j] != j) exchange_rows(F, leading, first, first + p, j, exchange[j]);
     if (column[j] == 0.0 || !std::isfinite(column[j])) return false;
     inverse[j] = 1.0 / column[j];
     const Lanes scale = broadcast(inverse[j]);
@@ -122,23 +119,38 @@ bool factor_panel(double* F, int leading, int n, int first, int* exchange, doubl
   return true;
 }
 
-// What a panel of LU subtracts from the columns behind it.
+// The first p rows of four columns, solved with the unit triangle of a panel.
 template <int p>
-void apply_panel(double* F, int leading, int n, int first) {
+void solve_head(const double* own, int leading, double* x) {
+  Lanes rows[kPanel];
+  for (int c = 0; c < kPanel; ++c) rows[c] = load_lanes(x + c * leading);
+  transpose(rows);
+  for (int k = 1; k < p; ++k) {
+    for (int r = 0; r < k; ++r) rows[k] -= broadcast(own[k + r * leading]) * rows[r];
+  }
+  transpose(rows);
+  for (int c = 0; c < kPanel; ++c) store_lanes(rows[c], x + c * leading);
+}
+
+// What a panel of LU does to the columns behind it: its exchanges, and what it subtracts.
+template <int p>
+void apply_panel(double* F, int leading, int n, int first, const int* exchange) {
   const double* own = column_of(F, leading, first) + first;
+  for (int j = first; j < first + p; ++j) {
+    if (exchange[j] != j) exchange_rows(F, leading, first + p, n, j, exchange[j]);
+  }
   for (int c = first + p; c < n;) {
     const int columns = n - c >= kPanel ? kPanel : 1;
-    double B[kPanel][kPanel];
-    for (int q = 0; q < columns; ++q) {
-      double* x = column_of(F, leading, c + q) + first;
-      for (int k = 0; k < p; ++k) {
+    double* x = column_of(F, leading, c) + first;
+    if (columns == kPanel) {
+      solve_head<p>(own, leading, x);
+      subtract_product<p, kPanel>(own + p, leading, x, 1, leading, x + p, n - first - p);
+    } else {
+      for (int k = 1; k < p; ++k) {
         for (int r = 0; r < k; ++r) x[k] -= own[k + r * leading] * x[r];
-        B[q][k] = x[k];
       }
+      subtract_product<p, 1>(own + p, leading, x, 1, leading, x + p, n - first - p);
     }
-    double* target = column_of(F, leading, c) + first + p;
-    columns == kPanel ? subtract_product<p, kPanel>(own + p, leading, B, target, n - first - p)
-                      : subtract_product<p, 1>(own + p, leading, B, target, n - first - p);
     c += columns;
   }
 }
@@ -146,7 +158,7 @@ void apply_panel(double* F, int leading, int n, int first) {
 template <int p>
 bool lu_panel(double* F, int leading, int n, int first, int* exchange, double* inverse) {
   if (!factor_panel<p>(F, leading, n, first, exchange, inverse)) return false;
-  apply_panel<p>(F, leading, n, first);
+  apply_panel<p>(F, leading, n, first, exchange);
   return true;
 }
 
@@ -193,6 +205,14 @@ void solve_lower(const double* F, int leading, int n, int first, int end, const 
     if (inverse != nullptr) x[k] *= inverse[k];
     const Lanes factor = broadcast(x[k]);
     for (int i = k + 1; i < n; i += 4) store_lanes(load_lanes(x + i) - load_lanes(column + i) * factor, x + i);
+  }
+}
+
+void exchange_and_solve_lower(const double* F, int leading, int n, const int* exchange, double* x) {
+  for (int first = 0; first < n; first += kPanel) {
+    const int end = std::min(n, first + kPanel);
+    for (int k = first; k < end; ++k) std::swap(x[k], x[exchange[k]]);
+    solve_lower(F, leading, n, first, end, nullptr, x);
   }
 }
 

@@ -18,13 +18,16 @@ constexpr int leading_of(int n) { return (n + kRoom + 3) / 4 * 4; }
 // positive.
 bool eliminate(double* F, int leading, int n, int pivots, double* inverse);
 
-// LU with exchanged rows: row k was exchanged with row exchange[k] >= k; `inverse` gets that of U's diagonal. Returns
-// false if a pivot is zero or not finite.
+// LU with exchanged rows: row k was exchanged with row exchange[k] >= k; `inverse` gets that of U's diagonal. Columns
+// of L are left as they were when four of them were done: later exchanges do not reach them. Returns false if a pivot
+// is zero or not finite.
 bool factorize(double* F, int leading, int n, int* exchange, double* inverse);
 
 // Substitutions with the columns [first, end) of a lower triangle, x with kRoom zeros behind its n entries. Without an
 // inverse the diagonal is one.
 void solve_lower(const double* F, int leading, int n, int first, int end, const double* inverse, double* x);
+// x <- L^-1 P x with the L of `factorize`, x with kRoom zeros behind its n entries.
+void exchange_and_solve_lower(const double* F, int leading, int n, const int* exchange, double* x);
 // x <- L^-T x with the first `pivots` columns of L.
 void solve_transposed(const double* F, int leading, int n, int pivots, const double* inverse, double* x);
 

@@ -80,6 +80,52 @@ TEST(NewtonSystem, JointSpaceSolvesTheSameSystem) {
   }
 }
 
+// Blocks of all sizes in a full matrix; some do not move, some lack a row, and some have a Lambda without symmetry.
+TEST(NewtonSystem, DenseMatricesOfMixedBlocks) {
+  std::mt19937 random(11);
+  std::normal_distribution<double> normal;
+  for (int trial = 0; trial < 60; ++trial) {
+    ContactProblem problem;
+    const double friction[5] = {0.8, 0.8, 0.01, 1e-3, 1e-3};
+    for (int i = 0; i < 1 + trial / 3; ++i) {
+      const int kind = static_cast<int>(random() % 6);
+      if (kind == 0) problem.blocks.add_equality(1 + static_cast<int>(random() % 6));
+      if (kind == 1) problem.blocks.add_nonnegative();
+      if (kind == 2) problem.blocks.add_box(-1.0, 1.0);
+      if (kind > 2) problem.blocks.add_coulomb(friction, kind == 3 ? 2 : kind == 4 ? 3 : 5);
+    }
+    const int n = problem.nrow();
+    const MatrixX root = MatrixX::NullaryExpr(n, n, [&] { return normal(random); });
+    problem.dual.set(MatrixX(root * root.transpose() + MatrixX::Identity(n, n)), VectorX::Ones(n));
+    problem.dual.symmetric = trial % 4 != 0;
+    DualProblem dual;
+    ASSERT_TRUE(prepare_dual(problem, {}, dual).usable());
+    NewtonSystem system;
+    system.prepare(dual);
+    ASSERT_TRUE(system.is_dense());
+    fill_lambda(dual, 1e-3, static_cast<std::uint32_t>(trial), system.Lambda);
+    for (int i = 0; i < dual.nblock(); ++i) {
+      if (random() % 4 == 0) system.Lambda.data(i)[0] = NewtonSystem::kFixed;
+    }
+    ASSERT_TRUE(system.factorize());
+    const VectorX b = VectorX::LinSpaced(n, -1.0, 1.0);
+    VectorX x = b;
+    system.solve(x);
+    VectorX residual = dual.G * x - b;
+    for (int i = 0; i < dual.nblock(); ++i) {
+      const int r = dual.blocks.row[i], m = dual.blocks.size(i);
+      const Eigen::Map<const MatrixX> Lambda(system.Lambda.data(i), m, m);
+      residual.segment(r, m) += Lambda * x.segment(r, m);
+      for (int k = 0; k < m; ++k) {
+        if (Lambda(k, k) < NewtonSystem::kFixed) continue;
+        EXPECT_EQ(x[r + k], 0.0) << trial;
+        residual[r + k] = 0.0;
+      }
+    }
+    EXPECT_LT(residual.lpNorm<Eigen::Infinity>(), 1e-11 * (1.0 + x.lpNorm<Eigen::Infinity>())) << trial;
+  }
+}
+
 // Sliding contacts: the impulse stays on a plane, by a penalty in contact space and exactly in joint space, also where
 // friction is slight and the penalty, which grows with its inverse square, drowns all else.
 TEST(NewtonSystem, JointSpaceHoldsSlidingContactsWithoutPenalty) {
