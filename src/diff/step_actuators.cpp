@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/diff/servo_limits.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 #include "touchstone/dynamics/servos.hpp"
 #include "touchstone/model/transmission.hpp"
@@ -48,9 +49,6 @@ SignalRates signal_rates(const Model& model, const StepContext& step, int u) {
   return rates;
 }
 
-// Whether the limit of a joint cuts what actuators do to a dof.
-bool is_cut(const Data& data, int dof) { return data.actuation[dof] != data.actuation_unlimited[dof]; }
-
 }  // namespace
 
 // Forces of softened models are those of the start, whatever damps the velocity after it (step_soft.cpp).
@@ -78,6 +76,7 @@ void StepDerivatives::add_actuators(const StepContext& step) {
     add_activation(step, u);
     if (model_.options.actuation_enabled) add_actuator(step, u);
   }
+  if (model_.options.actuation_enabled) held_.actuators += count_moving_limits(step, is_soft_);
 }
 
 void StepDerivatives::add_activation(const StepContext& step, int u) {
@@ -152,7 +151,7 @@ void StepDerivatives::add_actuator(const StepContext& step, int u) {
   for (int i = 0; i < nv; ++i) moved += m[i] * (end_velocity_[i] - step.before.v[i]);
   for (int i = 0; i < nv; ++i) {
     if (m[i] == 0.0) continue;
-    const bool limited = mode == ServoMode::kExplicit && is_cut(data, i);
+    const bool limited = mode == ServoMode::kExplicit && is_cut(step, is_soft_, i);
     if (!limited) add(main_.force().row(i), h * m[i], -m[i] * slopes.gain_by_signal * moved);
   }
 }
@@ -177,7 +176,7 @@ void StepDerivatives::add_curved_moment(const StepContext& step, int u, const Fo
     }
     for (int i = 0; i < t.count; ++i) {
       const int pulled = t.dofs[at(i)];
-      if (is_cut(data, pulled)) continue;
+      if (is_cut(step, is_soft_, pulled)) continue;
       main_.force()(pulled, dof) += step.h * (data.actuator_force[u] * t.moment(i, k) + m[pulled] * change);
     }
   }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "touchstone/base/index.hpp"
+#include "touchstone/diff/servo_limits.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
@@ -230,10 +231,10 @@ bool is_loop_motor(const Model& model, int u) {
 }
 
 // Limits of joints cut what single dofs feel of the force: then its moment counts as constant.
-bool is_cut(const Model& model, const Data& data, int u) {
-  if (data.servo_mode[at(u)] != ServoMode::kExplicit) return false;
-  for (int i = 0; i < model.nv; ++i) {
-    if (data.actuator_moment(i, u) != 0.0 && data.actuation[i] != data.actuation_unlimited[i]) return true;
+bool is_motor_cut(const StepContext& step, bool is_soft, int u) {
+  if (!is_soft && step.data.servo_mode[at(u)] != ServoMode::kExplicit) return false;
+  for (int i = 0; i < step.model.nv; ++i) {
+    if (step.data.actuator_moment(i, u) != 0.0 && is_cut(step, is_soft, i)) return true;
   }
   return false;
 }
@@ -249,7 +250,7 @@ double StepDerivatives::motor_impulse(const StepContext& step, int u) const {
 void StepDerivatives::add_motor_wrenches(const StepContext& step) {
   for (int u = 0; u < model_.nu; ++u) {
     if (!is_loop_motor(model_, u)) continue;
-    if (is_cut(model_, step.data, u)) {
+    if (is_motor_cut(step, is_soft_, u)) {
       ++held_.actuators;
       continue;
     }
@@ -260,7 +261,7 @@ void StepDerivatives::add_motor_wrenches(const StepContext& step) {
 // What the moment does as it changes; add_actuator has what is at constant moments. With the velocities of the start.
 void StepDerivatives::add_loop_motors(const StepContext& step) {
   for (int u = 0; u < model_.nu; ++u) {
-    if (is_loop_motor(model_, u) && !is_cut(model_, step.data, u)) add_loop_motor(step, u);
+    if (is_loop_motor(model_, u) && !is_motor_cut(step, is_soft_, u)) add_loop_motor(step, u);
   }
 }
 

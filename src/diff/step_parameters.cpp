@@ -5,6 +5,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/diff/inertial_parameters.hpp"
+#include "touchstone/diff/servo_limits.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 #include "touchstone/dynamics/gyroscopic.hpp"
 #include "touchstone/dynamics/servos.hpp"
@@ -314,7 +315,7 @@ int StepDerivatives::add_gains(const StepContext& step, int u, int column) {
     }
     const double moved = m.dot(end_velocity_ - step.before.v);
     for (int i = 0; i < model_.nv; ++i) {
-      const bool limited = mode == ServoMode::kExplicit && data.actuation[i] != data.actuation_unlimited[i];
+      const bool limited = mode == ServoMode::kExplicit && is_cut(step, is_soft_, i);
       if (m[i] != 0.0 && !limited) main_.force()(i, column) += m[i] * (h * by_force - by_gain * moved);
     }
   }
