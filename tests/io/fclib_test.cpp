@@ -106,6 +106,8 @@ TEST_F(FclibTest, BrokenTextIsNamed) {
   EXPECT_THAT(text_error("3 1 0 3 3 3 3 1 0 0 0 1"), HasSubstr("more than the rest of the file can hold"));
   EXPECT_THAT(text_error("3 1 0 3 3 3 3 1 0 0 0 1 0 0 0 1 nan 0 0 0.5"), HasSubstr("'nan' is no number"));
   EXPECT_THAT(text_error("3 1 0 3 3 3 3 1 0 0 0 1 0 0 0 1 0 0 0 -0.5"), HasSubstr("the friction of contact 0 is -0.5"));
+  EXPECT_THAT(text_error("3 1 0 3 3 3 3 1e-200 0 0 0 1 0 0 0 1  0 3 3 3 3 1 0 0 0 1 0 0 0 1  1e200 0 0  0 0 0  0.7"),
+              HasSubstr("a.dat: problem: v_free is inf at dof 0, though each number is finite"));
   EXPECT_THAT(text_error("3 90000000 0 90000000 90000000 90000000 90000000 1"),
               HasSubstr("more than the rest of the file"));
   EXPECT_THAT(text_error("3 1 2 3 3"), HasSubstr("the type of a matrix"));

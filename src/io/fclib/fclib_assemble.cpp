@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/contact/validate.hpp"
 #include "touchstone/io/fclib/fclib_parts.hpp"
 
 namespace touchstone::fclib {
@@ -36,6 +37,14 @@ void require_finite(const std::string& name, const char* what, const Matrix& mat
     if (!std::isfinite(entry.value))
       fail(name, what, fmt::format("entry ({}, {}) is {}", entry.row, entry.col, entry.value), kCheckWriter);
   }
+}
+
+// Numbers that are finite one by one need not be so together: sums of entries, forces over tiny inertias.
+void require_usable(const std::string& name, const ContactProblem& problem) {
+  const Verdict verdict = validate_data(problem);
+  if (!verdict.usable())
+    fail(name, "problem", verdict.message.substr(0, verdict.message.find(';')) + ", though each number is finite",
+         kCheckWriter);
 }
 
 void add_blocks(const std::string& name, const std::vector<double>& mu, int equalities, Blocks& blocks) {
@@ -186,6 +195,7 @@ ContactProblem assemble(const Local& local, const std::string& name) {
   for (int k = 0; k < rows; ++k) g[row_from_file(k, rows)] = local.q[k];
   for (int k = 0; k < equalities; ++k) g[rows + k] = local.s[k];
   problem.dual.set(std::move(G), std::move(g));
+  require_usable(name, problem);
   return problem;
 }
 
@@ -231,6 +241,7 @@ ContactProblem assemble(const Global& global, const std::string& name, std::vect
   problem.b.resize(problem.nrow());
   for (int k = 0; k < rows; ++k) problem.b[row_from_file(k, rows)] = global.w[k];
   for (int k = 0; k < equalities; ++k) problem.b[rows + k] = global.b[k];
+  require_usable(name, problem);
   return problem;
 }
 
