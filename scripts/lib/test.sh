@@ -130,16 +130,15 @@ test_peers() {
 
 # The sources for a GPU, by the compiler that the Python package index has; there is no GPU to run them on.
 compile_cuda() {
-  local nvcc nvrtc source
+  local nvcc nvrtc
   ensure_venv build/venv-cuda scripts/requirements-cuda.txt
   nvcc=$(find "$root/build/venv-cuda" -type f -name nvcc | head -n 1)
   [ "$nvcc" ] || fail "scripts/requirements-cuda.txt has installed no nvcc"
   mkdir -p build/cuda/include/touchstone
   ln -sfn "$root/src/gpu" build/cuda/include/touchstone/gpu
-  for source in src/gpu/cuda/*.cu; do
-    quietly cuda "$nvcc" -std=c++20 -O3 -arch=sm_90 --expt-relaxed-constexpr --use_fast_math -Werror all-warnings \
-      -Ibuild/cuda/include -ptx "$source" -o "build/cuda/$(basename "$source" .cu).ptx"
-  done
+  find src/gpu/cuda -name '*.cu' -printf '%f\n' | sort | quietly cuda xargs -P "$jobs" -I{} "$nvcc" -std=c++20 -O3 \
+    -arch=sm_90 --expt-relaxed-constexpr --use_fast_math -Werror all-warnings -Ibuild/cuda/include \
+    -ptx src/gpu/cuda/{} -o build/cuda/{}.ptx
   nvrtc=$(find "$root/build/venv-cuda" -name 'libnvrtc.so.*' | head -n 1)
   [ "$nvrtc" ] || fail "scripts/requirements-cuda.txt has installed no NVRTC"
   TOUCHSTONE_NVRTC=$nvrtc quietly cuda-nvrtc build/release/bin/touchstone_test_gpu \
