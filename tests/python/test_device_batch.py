@@ -177,10 +177,10 @@ def test_a_world_as_a_simulator() -> None:
 
 
 def test_what_is_not_supported_is_named_before_the_first_step() -> None:
-    hand = '<body name="hand" mocap="true" pos="0 0 1"><geom name="palm" size=".1"/></body><body name="box"'
-    grip = '<equality><weld name="grip" body1="hand" body2="box"/></equality></mujoco>'
-    model = ts.load_string(BOX.replace('<body name="box"', hand).replace("</mujoco>", grip))
-    with pytest.raises(ts.Error, match=r"equality 'grip' of mocap body 'hand'.*device='cpu'"):
+    jet = '<actuator><motor name="jet" site="nozzle"/></actuator></mujoco>'
+    nozzle = '<freejoint/><site name="nozzle"/>'
+    model = ts.load_string(BOX.replace("<freejoint/>", nozzle).replace("</mujoco>", jet))
+    with pytest.raises(ts.Error, match=r"actuator 'jet', which does not act at .*device='cpu'"):
         ts.Batch(model, 2, device="lanes")
     with pytest.raises(ts.Error, match="there are 'cpu', 'lanes' and 'cuda'"):
         ts.Batch(model, 2, device="tpu")
