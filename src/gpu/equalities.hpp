@@ -206,7 +206,8 @@ TOUCHSTONE_LANE double loop_spring_bias(const ModelView& m, const Scratch<Real>&
 
 // --- mocap bodies ---
 
-constexpr double kFastestMocap = 10.0;  // m/s: what is faster has been put elsewhere, and has no velocity
+constexpr double kFastestMocap = 10.0;    // m/s: what is faster has been put elsewhere, and has no velocity
+constexpr double kFarthestMocap = 1e100;  // m: what is not nearer, NaN included, is no pose
 
 // How a mocap body moves, by the change of its pose since the step before; not at all before there was one.
 struct MocapMotion {
@@ -218,7 +219,7 @@ struct MocapMotion {
 TOUCHSTONE_LANE MocapMotion mocap_motion(const ModelView& m, const WorldState& world, int k) {
   const double *now = m.mocap_pose + 7 * k, *old = world.mocap_before + 7 * k;
   const Vec p = load_vec(now), zero{0, 0, 0};
-  if (!(old[0] == old[0])) return {p, zero, zero};
+  if (!(fabs(old[0]) < kFarthestMocap)) return {p, zero, zero};
   const Quaternion before = load_quaternion(old + 3);
   const Vec turn = logarithm(unit(load_quaternion(now + 3) * Quaternion{before.w, -before.v}));
   const double rate = 1.0 / m.settings.time_step;
