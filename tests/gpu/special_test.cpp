@@ -117,7 +117,7 @@ TEST_F(KernelCacheTest, ManyWritersAndReadersSeeWholeFiles) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(damaged, 0);
-  EXPECT_GT(found, 80);  // every writer finds what it wrote
+  EXPECT_GE(found, 80);  // every writer finds what it wrote; readers may all come before the first
 }
 
 TEST_F(KernelCacheTest, DoesWithoutAFolder) {
