@@ -53,17 +53,12 @@ Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, c
   const Eigen::Index nrow = J_.rows();
   Growing<MatrixX>::View G = G_.resize(nrow, nrow);
   if (nrow > 0) {
-    if (dense_inverse_ != nullptr || has_tests_) {
-      form_inverse_rows(model);
-      G.noalias() = tests() * inverse_Jt_.view();
-    } else {
-      PaddedMatrix::View whitened = whitened_.set_zero(static_cast<int>(nrow), model.nv);
-      visit_rows(model, c, c.Y, [&](int first, int rows, int dof, const double* values) {
-        std::copy_n(values, rows, whitened.col(dof).data() + first);
-      });
-      G.setZero();
-      product_.add_symmetric(1.0, whitened_, TileProduct::transposed(whitened_), G.data(), nrow);
-    }
+    PaddedMatrix::View whitened = whitened_.set_zero(static_cast<int>(nrow), model.nv);
+    visit_rows(model, c, c.Y, [&](int first, int rows, int dof, const double* values) {
+      std::copy_n(values, rows, whitened.col(dof).data() + first);
+    });
+    G.setZero();
+    product_.add_symmetric(1.0, whitened_, TileProduct::transposed(whitened_), G.data(), nrow);
   }
   return static_cast<const Growing<MatrixX>&>(G_).view();
 }
@@ -71,12 +66,27 @@ Growing<MatrixX>::ConstView ImplicitBalance::form_mobility(const Model& model, c
 void ImplicitBalance::form_inverse_rows(const Model& model) {
   View inverse_Jt = inverse_Jt_.resize(model.nv, J_.rows());
   if (J_.rows() == 0) return;
-  if (dense_inverse_ != nullptr) {
-    inverse_Jt.noalias() = *dense_inverse_ * J().transpose();
+  inverse_Jt = J().transpose();
+  touchstone::solve_columns(model, factor_.L, factor_.D_inverse, inverse_Jt);
+}
+
+// What rows see of impulses.
+void ImplicitBalance::form_response(const Model& model, const Constraints& c, const VectorX& L,
+                                    const VectorX& D_inverse) {
+  if (dense_inverse_ == nullptr && !has_tests_) {
+    form_mobility(model, c, L, D_inverse);
   } else {
-    inverse_Jt = J().transpose();
-    touchstone::solve_columns(model, factor_.L, factor_.D_inverse, inverse_Jt);
+    factor_.L = L;
+    factor_.D_inverse = D_inverse;
+    form_pushes(model);
+    G_.resize(J_.rows(), J_.rows()).noalias() = tests() * inverse_Jt_.view();
   }
+}
+
+// A^-1 J', by whatever is the inverse of A.
+void ImplicitBalance::form_pushes(const Model& model) {
+  if (dense_inverse_ == nullptr) return form_inverse_rows(model);
+  inverse_Jt_.resize(model.nv, J_.rows()).noalias() = *dense_inverse_ * J().transpose();
 }
 
 void ImplicitBalance::solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed) const {
@@ -93,7 +103,7 @@ void ImplicitBalance::close(const Model& model, const Constraints& c, const Cont
                             const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& x,
                             double share) {
   const int nrow = c.rows();
-  form_mobility(model, c, L, D_inverse);
+  form_response(model, c, L, D_inverse);
   Growing<MatrixX>::View G = G_.view();
   Growing<VectorX>::View u = u_.resize(nrow, 1);
   if (nrow > 0) {
@@ -103,21 +113,22 @@ void ImplicitBalance::close(const Model& model, const Constraints& c, const Cont
   }
   contact_.prepare(c.blocks, law, G, lambda, u, share);
   laws_ = nullptr;
+  has_row_system_ = false;
 }
 
 void ImplicitBalance::close_tests(const Model& model, const Constraints& c, const ContactLaw& law, const VectorX& L,
                                   const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& u,
                                   double share) {
-  form_mobility(model, c, L, D_inverse);
+  form_response(model, c, L, D_inverse);
   Growing<MatrixX>::View G = G_.view();
   if (c.rows() > 0) G.diagonal() += c.compliance.head(c.rows());
   contact_.prepare(c.blocks, law, G, lambda, u, share);
   laws_ = nullptr;
+  has_row_system_ = false;
 }
 
-// A + J' W J, with A = L' D L of the tree. Trees sleep as a whole, so that their rows are those of the identity.
-void ImplicitBalance::set_hessian(const Model& model, const std::vector<int>& asleep) {
-  hessian_.setZero(model.nv, model.nv);
+// A = L' D L of the tree. Trees sleep as a whole, so that their rows are those of the identity.
+void ImplicitBalance::add_tree_matrix(const Model& model, const std::vector<int>& asleep) {
   for (const int k : asleep) hessian_(k, k) = 1.0;
   for (int k = 0; k < model.nv; ++k) {
     if (std::binary_search(asleep.begin(), asleep.end(), k)) continue;
@@ -130,6 +141,12 @@ void ImplicitBalance::set_hessian(const Model& model, const std::vector<int>& as
       for (int j = 0; j <= last; ++j) hessian_(dof[i], dof[j]) += scaled * entry(j);
     }
   }
+}
+
+// A + J' W J.
+void ImplicitBalance::set_hessian(const Model& model, const std::vector<int>& asleep) {
+  hessian_.setZero(model.nv, model.nv);
+  add_tree_matrix(model, asleep);
   if (J_.rows() == 0) return;
   View weighted = seen_.resize(J_.rows(), model.nv);
   weighted = J();
@@ -139,13 +156,38 @@ void ImplicitBalance::set_hessian(const Model& model, const std::vector<int>& as
 
 void ImplicitBalance::close_laws(const Model& model, const LawDerivatives& laws, const std::vector<int>& asleep) {
   laws_ = &laws;
+  has_row_system_ = false;
   set_hessian(model, asleep);
   Eigen::Ref<RowMatrixX> matrix = hessian_;
   const Eigen::LLT<Eigen::Ref<RowMatrixX>> in_place(matrix);
 }
 
-template <typename Right>
-void ImplicitBalance::solve_hessian(Right&& right) const {
+void ImplicitBalance::close_stiff_laws(const Model& model, const LawDerivatives& laws) {
+  laws_ = &laws;
+  has_row_system_ = true;
+  const Eigen::Index nrow = J_.rows();
+  if (nrow == 0) return;
+  form_pushes(model);
+  row_system_.resize(nrow, nrow);
+  row_system_.noalias() = tests() * inverse_Jt_.view();
+  laws_->multiply_hessian(row_system_);
+  row_system_.diagonal().array() += 1.0;
+  row_scale_ = row_system_.cwiseAbs().rowwise().maxCoeff().cwiseInverse();
+  row_system_ = row_scale_.asDiagonal() * row_system_;
+  row_factor_.compute(row_system_);
+}
+
+// What impulses do about `seen`, and about changes of the laws: S^-1 (law - W seen), in the place of `seen`.
+template <typename Rows, typename AddLaw>
+void ImplicitBalance::answer_rows(Rows&& seen, const AddLaw& add_law) const {
+  laws_->multiply_hessian(seen);
+  seen *= -1.0;
+  add_law(seen);
+  seen = row_scale_.asDiagonal() * seen;
+  seen = row_factor_.solve(seen).eval();
+}
+
+void ImplicitBalance::solve_hessian(Eigen::Ref<MatrixX> right) const {
   hessian_.triangularView<Eigen::Lower>().solveInPlace(right);
   hessian_.transpose().triangularView<Eigen::Upper>().solveInPlace(right);
 }
@@ -155,14 +197,20 @@ ImplicitBalance::View ImplicitBalance::set_law_changes(int first, int count) {
   return law_.set_zero(J_.rows(), count);
 }
 
+// What rows see at constant x.
+ImplicitBalance::View ImplicitBalance::seen_columns(const Growing<RowMatrixX>* more) {
+  View seen = seen_.resize(J_.rows(), rows_.cols());
+  seen = rows();
+  if (more != nullptr) seen += more->view();
+  if (first_velocity_ >= 0) seen.middleCols(first_velocity_, J_.cols()) += tests();
+  return seen;
+}
+
 // H^-1 (force - J' W rows + J' law).
 void ImplicitBalance::law_columns(const Growing<RowMatrixX>* more, MatrixX& dx) {
   dx = force();
   if (J_.rows() > 0) {
-    View seen = seen_.resize(J_.rows(), dx.cols());
-    seen = rows();
-    if (more != nullptr) seen += more->view();
-    if (first_velocity_ >= 0) seen.middleCols(first_velocity_, J_.cols()) += J();
+    View seen = seen_columns(more);
     laws_->multiply_hessian(seen);
     dx.noalias() -= J().transpose() * seen;
     if (law_.cols() > 0) dx.middleCols(first_law_, law_.cols()).noalias() += J().transpose() * law_.view();
@@ -170,8 +218,26 @@ void ImplicitBalance::law_columns(const Growing<RowMatrixX>* more, MatrixX& dx) 
   solve_hessian(dx);
 }
 
+void ImplicitBalance::stiff_law_columns(const Model& model, const Growing<RowMatrixX>* more, MatrixX& dx) {
+  if (dense_inverse_ != nullptr) {
+    dx.noalias() = *dense_inverse_ * force();
+  } else {
+    View free = free_.resize(model.nv, force_.cols());
+    free = force();
+    touchstone::solve_columns(model, factor_.L, factor_.D_inverse, free);
+    dx = free;
+  }
+  if (J_.rows() == 0) return;
+  View seen = seen_columns(more);
+  seen.noalias() += tests() * dx;
+  answer_rows(seen, [&](View& impulses) {
+    if (law_.cols() > 0) impulses.middleCols(first_law_, law_.cols()) += law_.view();
+  });
+  dx.noalias() += inverse_Jt_.view() * seen;
+}
+
 void ImplicitBalance::columns(const Model& model, const Growing<RowMatrixX>* more, MatrixX& dx) {
-  if (laws_ != nullptr) return law_columns(more, dx);
+  if (laws_ != nullptr) return has_row_system_ ? stiff_law_columns(model, more, dx) : law_columns(more, dx);
   if (dense_inverse_ != nullptr) {
     response_.set_inverse(*dense_inverse_);
   } else {
@@ -185,18 +251,23 @@ void ImplicitBalance::columns(const Model& model, const Growing<RowMatrixX>* mor
   if (more != nullptr) response_.add_rows(contact_, more->view(), 0, dx);
   if (first_velocity_ >= 0) response_.add_rows(contact_, tests(), first_velocity_, dx);
   if (law_.cols() == 0) return;
-  form_inverse_rows(model);
+  form_pushes(model);
   dx.middleCols(first_law_, law_.cols()).noalias() += inverse_Jt_.view() * law_.view();
 }
 
-// With y = A^-1 x_bar: impulses see J y, and answer by rows_bar.
+// With y = A^-1 x_bar, or that of the Hessian: impulses see J y, and answer by rows_bar.
 void ImplicitBalance::reverse(const Model& model, const Scope& scope, const VectorX& x_bar, VectorX& columns_bar) {
+  const bool has_hessian = laws_ != nullptr && !has_row_system_;
   solved_ = x_bar;
-  laws_ != nullptr ? solve_hessian(solved_) : solve_mass(model, scope, solved_, true);
+  has_hessian ? solve_hessian(solved_) : solve_mass(model, scope, solved_, true);
   const int nrow = static_cast<int>(J_.rows());
   Growing<VectorX>::View lambda_bar = lambda_bar_.resize(nrow, 1), rows_bar = rows_bar_.resize(nrow, 1);
   if (nrow > 0) {
     lambda_bar.noalias() = J() * solved_;
+    if (has_row_system_) {
+      row_scratch_ = row_factor_.transpose().solve(lambda_bar);
+      lambda_bar = row_scale_.cwiseProduct(row_scratch_);
+    }
     if (laws_ != nullptr) {
       rows_bar = -lambda_bar;
       laws_->multiply_hessian(as_matrix(rows_bar));
@@ -206,7 +277,7 @@ void ImplicitBalance::reverse(const Model& model, const Scope& scope, const Vect
     columns_bar.noalias() += rows().transpose() * rows_bar;
     pulled_.noalias() = tests().transpose() * rows_bar;
     if (first_velocity_ >= 0) columns_bar.segment(first_velocity_, J_.cols()) += pulled_;
-    if (laws_ == nullptr) {
+    if (!has_hessian) {
       solve_mass(model, scope, pulled_, true);
       solved_ += pulled_;
     }
@@ -219,27 +290,35 @@ void ImplicitBalance::reverse(const Model& model, const Scope& scope, const Vect
 
 void ImplicitBalance::forward(const Model& model, const Scope& scope, const VectorX& direction, const VectorX& more,
                               VectorX& dx) {
+  const bool has_hessian = laws_ != nullptr && !has_row_system_;
   dx.noalias() = force() * direction;
-  if (laws_ == nullptr) solve_mass(model, scope, dx, false);
+  if (!has_hessian) solve_mass(model, scope, dx, false);
   const int nrow = static_cast<int>(J_.rows());
   if (nrow > 0) {
     Growing<VectorX>::View seen = rows_bar_.resize(nrow, 1), impulses = lambda_bar_.resize(nrow, 1);
+    const auto add_law = [&](auto& to) {
+      if (law_.cols() > 0) to.col(0).noalias() += law_.view() * direction.segment(first_law_, law_.cols());
+    };
     seen.noalias() = rows() * direction;
     if (first_velocity_ >= 0) seen.noalias() += tests() * direction.segment(first_velocity_, J_.cols());
     if (more.size() > 0) seen += more.head(nrow);
-    if (laws_ != nullptr) {
+    if (!has_hessian) seen.noalias() += tests() * dx;
+    if (has_row_system_) {
+      impulses = seen;
+      answer_rows(as_matrix(impulses), add_law);
+    } else if (has_hessian) {
       impulses = -seen;
       laws_->multiply_hessian(as_matrix(impulses));
+      add_law(impulses);
     } else {
-      seen.noalias() += tests() * dx;
       contact_.apply(seen, impulses);
+      add_law(impulses);
     }
-    if (law_.cols() > 0) impulses.noalias() += law_.view() * direction.segment(first_law_, law_.cols());
     pulled_.noalias() = J().transpose() * impulses;
-    if (laws_ == nullptr) solve_mass(model, scope, pulled_, false);
+    if (!has_hessian) solve_mass(model, scope, pulled_, false);
     dx += pulled_;
   }
-  if (laws_ != nullptr) solve_hessian(dx);
+  if (has_hessian) solve_hessian(dx);
 }
 
 }  // namespace touchstone

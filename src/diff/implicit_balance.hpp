@@ -4,6 +4,8 @@
 // d(f + J' lambda - A x), `rows` is d(J x + b). What x and lambda do about it follows here (contact_derivatives.hpp).
 #pragma once
 
+#include <Eigen/LU>
+
 #include "touchstone/diff/balance_response.hpp"
 #include "touchstone/diff/contact_derivatives.hpp"
 #include "touchstone/diff/dynamics_derivatives.hpp"
@@ -26,7 +28,7 @@ class ImplicitBalance {
   // The columns from `first` on, nv of them, are of velocities that x begins with: rows change by J there, too.
   void set_velocities(int first) { first_velocity_ = first; }
   ConstView J() const { return J_.view(); }
-  // nv x nrow: A^-1 J', after form_inverse_rows.
+  // nv x nrow: A^-1 J' of the tree, after form_mobility (or close) and form_inverse_rows.
   ConstView inverse_Jt() const { return inverse_Jt_.view(); }
   void form_inverse_rows(const Model& model);
   // With the factor of A, and the rows Y that are whitened by it. `share`: as in block_mode.
@@ -36,6 +38,10 @@ class ImplicitBalance {
   // that Newton's method on the velocities has (Castro et al. 2025, (29)); no system of the rows is formed. After
   // form_mobility; `laws` must stay. `asleep`: dofs whose factors are not known, and which nothing moves.
   void close_laws(const Model& model, const LawDerivatives& laws, const std::vector<int>& asleep);
+  // The same where A has no tree factor, or rows are so nearly rigid that 1 / R in W takes the digits of A beside it.
+  // With T the tests and dlambda = law - W (rows + T dx), S dlambda = law - W (rows + T A^-1 force) of the size of the
+  // rows, S = 1 + W T A^-1 J', whose rows may be scaled. Nothing sleeps.
+  void close_stiff_laws(const Model& model, const LawDerivatives& laws);
   // The same with what the rows see, u with R lambda, where that is not J x + b: their changes by x are `tests`.
   void close_tests(const Model& model, const Constraints& constraints, const ContactLaw& law, const VectorX& L,
                    const VectorX& D_inverse, const ConstVectorRef& lambda, const ConstVectorRef& u, double share);
@@ -45,7 +51,7 @@ class ImplicitBalance {
   }
   // The inverse of A (nv x nv) where that has no tree factor; null: it has. The caller keeps it. After begin.
   void set_inverse(const MatrixX* inverse) { dense_inverse_ = inverse; }
-  // J A^-1 J'.
+  // J A^-1 J' of the tree, as solvers have it.
   Growing<MatrixX>::ConstView form_mobility(const Model& model, const Constraints& constraints, const VectorX& L,
                                             const VectorX& D_inverse);
   const ContactDerivatives& contact() const { return contact_; }
@@ -67,9 +73,15 @@ class ImplicitBalance {
   ConstView tests() const { return has_tests_ ? tests_.view() : J_.view(); }
   void solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed) const;
   void law_columns(const Growing<RowMatrixX>* more, MatrixX& dx);
+  void form_response(const Model& model, const Constraints& constraints, const VectorX& L, const VectorX& D_inverse);
+  void form_pushes(const Model& model);
+  void add_tree_matrix(const Model& model, const std::vector<int>& asleep);
   void set_hessian(const Model& model, const std::vector<int>& asleep);
-  template <typename Right>
-  void solve_hessian(Right&& right) const;
+  void solve_hessian(Eigen::Ref<MatrixX> right) const;
+  View seen_columns(const Growing<RowMatrixX>* more);
+  void stiff_law_columns(const Model& model, const Growing<RowMatrixX>* more, MatrixX& dx);
+  template <typename Rows, typename AddLaw>
+  void answer_rows(Rows&& seen, const AddLaw& add_law) const;
 
   Growing<RowMatrixX> tests_;
   bool has_tests_ = false;
@@ -85,6 +97,11 @@ class ImplicitBalance {
   const MatrixX* dense_inverse_ = nullptr;
   const LawDerivatives* laws_ = nullptr;  // null: none
   RowMatrixX hessian_;                    // nv x nv, of laws: its Cholesky factor
+  bool has_row_system_ = false;           // of stiff laws: S, its rows scaled
+  RowMatrixX row_system_;
+  Growing<RowMatrixX> free_;  // A^-1 force
+  VectorX row_scale_, row_scratch_;
+  Eigen::PartialPivLU<RowMatrixX> row_factor_;
   int first_law_ = 0;
   int first_velocity_ = -1;  // none
 };

@@ -22,16 +22,12 @@ void StepDerivatives::compute(Simulator& sim) {
   const SimulatorOptions& options = sim.options();
   if (!has_parts(options)) return compute(sim.context());
   require_usable(sim.context());
-  if (options.integrator == Integrator::kMoreauMidpoint && may_have_loops(model_)) {
-    throw Error(
-        "derivatives of several parts of the integrator 'midpoint' with loops are not available: they remember more "
-        "velocities than the state; set substeps=1 and accuracy=0, or use euler");
-  }
   bool is_first = true;
   Held held;
   const auto add_part = [&](const StepContext& step) {
     compute_part(step);
     chain(is_first);
+    chain_memory(step, is_first);
     add_held(held);
     held = held_;
     is_first = false;
@@ -60,6 +56,47 @@ void StepDerivatives::chain(bool is_first) {
   C.noalias() += A * C_chain_;
   chain_scratch_.noalias() = A * A_chain_;
   A_chain_.swap(chain_scratch_);
+  B_chain_ = B;
+  C_chain_ = C;
+}
+
+// Midpoint rules with loops also read the three velocities before the one that a part begins with: their loops'
+// velocity follows these by a share of an alternation (loop_velocity.hpp). Those of before the step are constants.
+void StepDerivatives::chain_memory(const StepContext& step, bool is_first) {
+  const int nv = model_.nv;
+  const Integrator rule = step.options.integrator;
+  if (!may_have_loops(model_) || (rule != Integrator::kMoreauMidpoint && rule != Integrator::kVariational)) return;
+  if (is_first) {
+    for (MatrixX& past : past_) past.setZero(nv, columns_);
+    past_[0].middleCols(nv, nv).setIdentity();
+  } else {
+    if (is_settled_ && step.damps_alternation && step.constraints.rows() > 0) add_memory(step);
+    past_[2].swap(past_[1]);
+    past_[1].swap(past_[0]);
+    past_[0] = left_;
+  }
+  left_.resize(nv, columns_);
+  left_ << A_chain_.middleRows(nv, nv), B_chain_.middleRows(nv, nv), C_chain_.middleRows(nv, nv);
+}
+
+// What older velocities do to the last part.
+void StepDerivatives::add_memory(const StepContext& step) {
+  const Constraints& c = step.constraints;
+  by_loop_velocity_.resize(nx_, model_.nv);
+  for (int dof = 0; dof < model_.nv; ++dof) {
+    columns_bar_.setZero(columns_);
+    rows_vector_.setZero(c.rows());
+    for (int block = 0; block < c.count(); ++block) {
+      if (!holds_loop(c.list[at(block)])) continue;
+      const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
+      rows_vector_.segment(first, size) = main_.J().col(dof).segment(first, size);
+    }
+    push(by_loop_velocity_.col(dof));
+  }
+  past_change_ = (kAlternationShare / 8.0) * (3.0 * (past_[0] - past_[1]) + past_[2]);
+  A_chain_.noalias() += by_loop_velocity_ * past_change_.leftCols(nx_);
+  B.noalias() += by_loop_velocity_ * past_change_.middleCols(nx_, model_.nu);
+  C.noalias() += by_loop_velocity_ * past_change_.rightCols(ntheta_);
   B_chain_ = B;
   C_chain_ = C;
 }

@@ -138,18 +138,18 @@ void StepDerivatives::linearise_part(const StepContext& step) {
     throw Error("compliant laws and softened constraints are smooth as they are: set no smoothing for the solver '{}'",
                 step.options.solver);
   }
-  if (has_hessians() && step.remaining < step.h && may_have_loops(model_)) {
-    throw Error(
-        "derivatives of a step with loops by the solver '{}' are those of the integrator 'euler'; they are not "
-        "available for '{}'",
-        step.options.solver, entry_of(step.options.integrator).name);
-  }
   law.width = smoothing_;
   // ccp-newton has compliances of their own for both tangents of hard contacts.
   const bool has_edges = law.model == ContactModel::kLcp || (is_regularised_ && law.cone == NewtonCone::kPyramidal);
   contact_motion_.set_tangents_matter(has_edges || (is_regularised_ && !is_soft_));
   const Constraints& c = step.constraints;
   begin(step);
+  if (is_settled_ && law.raisim) {
+    throw Error(
+        "derivatives of a step with loops by '{}' are not available with RaiSim's law; use a solver of the NCP, CCP or "
+        "LCP, or the integrator 'euler'",
+        entry_of(step.options.integrator).name);
+  }
   set_position_rates(step, c, main_.J(), position_);
   if (has_hessians()) {
     has_laws_ ? add_law_rates(step, *entry.law) : add_regularised_rates(step, law);
@@ -157,14 +157,16 @@ void StepDerivatives::linearise_part(const StepContext& step) {
   }
   add_rows(step);
   if (is_variational_) {
-    take_rows_to_start();
+    take_rows_to_start(step);
   } else {
     add_passive(step);
     add_actuators(step);
     main_.set_velocities(model_.nv);  // v' = v + A^-1 (..)
   }
   if (has_hessians()) {
-    main_.close_laws(model_, laws_, asleep_);
+    // Rows of ccp-newton without a compliance have some 1e-9 of their mobility.
+    const bool is_stiff = is_settled_ || (is_regularised_ && asleep_.empty());
+    is_stiff ? main_.close_stiff_laws(model_, laws_) : main_.close_laws(model_, laws_, asleep_);
   } else {
     main_.close(model_, c, law, step.data.L, step.data.D_inverse, lambda_.view(), velocity_, kModeShare);
     add_coupling_rates(step);
@@ -206,7 +208,7 @@ void StepDerivatives::add_impulse_wrenches(const StepContext& step) {
     if (find_pair(step, constraint, lambda, wrench)) add_wrench(wrench, 1.0 / h_);
     add_coupling_wrench(constraint, *lambda, 1.0 / h_);
   }
-  add_motor_wrenches(step);
+  add_motor_wrenches(step, is_variational_ ? Motors::kWithRow : Motors::kAll);
 }
 
 void StepDerivatives::begin_forces(const StepContext& step) {
@@ -335,8 +337,12 @@ void StepDerivatives::form() {
     if (ntheta_ > 0) C.middleRows(first, rows.rows()) = rows.rightCols(ntheta_);
   };
   put(nv, dv_);
-  dv_ *= h;
-  if (is_variational_) dv_ += drift_;
+  if (is_variational_) {
+    dv_scratch_.noalias() = way_by_velocity_ * dv_;
+    dv_ = dv_scratch_ + drift_;
+  } else {
+    dv_ *= h;
+  }
   visit_coordinates(
       model_, [&](int i) { dv_(i, i) += 1.0; },
       [&](int i) {
@@ -396,8 +402,13 @@ void StepDerivatives::vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, Vec
         way_bar_.segment<3>(i) = right_jacobian(turn).transpose() * before_pass;
         columns_bar_.segment<3>(i) = back(turn).transpose() * before_pass;
       });
-  v_bar_ = x_next_bar.segment(nv, nv) + remaining_ * way_bar_;
-  if (is_variational_) columns_bar_.noalias() += drift_.transpose() * way_bar_;
+  v_bar_ = x_next_bar.segment(nv, nv);
+  if (is_variational_) {
+    v_bar_.noalias() += way_by_velocity_.transpose() * way_bar_;
+    columns_bar_.noalias() += drift_.transpose() * way_bar_;
+  } else {
+    v_bar_ += remaining_ * way_bar_;
+  }
   if (has_pass_) {
     pass_.reverse(model_, data_.scope, d_bar_, columns_bar_);
     const auto bar = pass_.rows_bar();
@@ -437,12 +448,17 @@ void StepDerivatives::jvp(const ConstVectorRef& dx, const ConstVectorRef& du, co
     dx_next.noalias() += C * dtheta;
     return;
   }
-  const int nv = model_.nv;
   columns_bar_.resize(columns_);
   columns_bar_ << dx, du, dtheta;
-  for (const int i : asleep_) columns_bar_[nv + i] = 0.0;
+  for (const int i : asleep_) columns_bar_[model_.nv + i] = 0.0;
   take_from_start(columns_bar_);
   rows_vector_.resize(0);
+  push(dx_next);
+}
+
+// Forward, along columns_bar_ as they are in the middle; rows change by rows_vector_ besides, if it has any.
+void StepDerivatives::push(VectorRef dx_next) {
+  const int nv = model_.nv;
   main_.forward(model_, data_.scope, columns_bar_, rows_vector_, v_bar_);
   if (is_damped_) {
     damped_bar_ = v_bar_;
@@ -467,7 +483,11 @@ void StepDerivatives::jvp(const ConstVectorRef& dx, const ConstVectorRef& du, co
     }
     pass_.forward(model_, data_.scope, columns_bar_, rows_vector_, d_bar_);
   }
-  way_bar_ += remaining_ * v_bar_;
+  if (is_variational_) {
+    way_bar_.noalias() += way_by_velocity_ * v_bar_;
+  } else {
+    way_bar_ += remaining_ * v_bar_;
+  }
   dx_next.head(nv) = columns_bar_.head(nv) + way_bar_ + d_bar_;
   visit_coordinates(
       model_, [](int) {},

@@ -100,6 +100,7 @@ class StepDerivatives {
   void add_impulse_wrenches(const StepContext& step);
   // step_midpoint.cpp
   void set_here(const StepContext& step);
+  static bool holds_loop(const Constraint& constraint);  // against the loops' velocity
   void settle_bias(const StepContext& step);
   void add_old_velocity(const StepContext& step);
   const std::vector<Motion>& start_V_S() const { return is_settled_ || is_variational_ ? old_V_S_ : dynamics_.V_S; }
@@ -113,12 +114,14 @@ class StepDerivatives {
   // step_variational.cpp
   void require_variational(const StepContext& step) const;
   void solve_variational(const StepContext& step);
+  int compensating_joint(const StepContext& step) const;
+  void add_compensation(const StepContext& step);
   void linearise_forces(const StepContext& step);
   void linearise_variational(const StepContext& step);
   void add_force_parameters(const StepContext& step);
   void set_momentum_rates(const StepContext& step);
   void begin_variational(const StepContext& step);
-  void take_rows_to_start();
+  void take_rows_to_start(const StepContext& step);
   void finish_variational(const StepContext& step);
   // step_knots.cpp
   void compute_knots(const StepContext& step);
@@ -161,7 +164,10 @@ class StepDerivatives {
   // step_loops.cpp
   void add_loop_wrench(const LoopBlock& block, double impulse, double scale);
   void add_coupling_wrench(const Constraint& constraint, double impulse, double scale);
-  void add_motor_wrenches(const StepContext& step);
+  // Which motors: the equation of the variational rule has all but those with a row of their own.
+  enum class Motors { kAll, kWithoutRow, kWithRow };
+  bool is_one_of(const StepContext& step, Motors which, int u) const;
+  void add_motor_wrenches(const StepContext& step, Motors which);
   void add_loop_spring(const StepContext& step, int block);
   // dJ/dt v of rows, of another state: drift(scene, values) with everything in place there.
   template <typename Drift>
@@ -171,7 +177,7 @@ class StepDerivatives {
   void add_loop_coupling(const Constraint& constraint, int row, double lambda, const VectorX& x,
                          ImplicitBalance& balance);
   double coupling_value(const Equality& equality) const;
-  void add_loop_motors(const StepContext& step);
+  void add_loop_motors(const StepContext& step, Motors which);
   void add_loop_motor(const StepContext& step, int u);
   void add_motor_rates(int u, int row);
   double motor_impulse(const StepContext& step, int u) const;
@@ -196,6 +202,7 @@ class StepDerivatives {
   void add_coupling_rates(const StepContext& step);
   void begin_mobility();
   void add_mobility(const StepContext& step, int block, int row, const double* weights);
+  void add_row_turn(const StepContext& step, int block, double weight);
   void add_gap_rate(const StepContext& step, StabilisedKind kind, int row);
   void add_ball_limit(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);
   void add_coupling(const Constraint& constraint, int row, double lambda, const VectorX& x, ImplicitBalance& balance);
@@ -221,7 +228,7 @@ class StepDerivatives {
   void require_springs(const StepContext& step) const;
   void add_materials(const StepContext& step, int column);
   void add_friction(const StepContext& step, int shape, int column);
-  void add_restitution(const StepContext& step, int shape, int column);
+  void add_restitution(const StepContext& step, const Constraints& c, int shape, int column, ImplicitBalance& balance);
   void add_stiffness(const StepContext& step, int shape, int column);
   void add_hard_frictions(const StepContext& step, const Constraints& c, double time, int first,
                           ImplicitBalance& balance);
@@ -230,12 +237,15 @@ class StepDerivatives {
 
   void form();
   void form_pass();
+  void push(VectorRef dx_next);
   // Throws Error if the step has no derivatives, or none that are known here.
   static void require_usable(const StepContext& step);
   static void require_whole(const StepContext& step);
   static bool has_parts(const SimulatorOptions& options);
   // step_chain.cpp
   void chain(bool is_first);
+  void chain_memory(const StepContext& step, bool is_first);
+  void add_memory(const StepContext& step);
   void add_held(const Held& earlier);
   void find_sleeping(const StepContext& step);
   void hold_sleeping(const StepContext& step);
@@ -249,8 +259,8 @@ class StepDerivatives {
   int nx_, ntheta_, columns_;
   State here_;                         // where the step took forces and rows
   std::span<const Contact> contacts_;  // that the rows at hand are of
-  // Midpoint rules: `here` lies ahead of the start, and columns of q are of here until the end. With loops the bias is
-  // that of the mean velocity (is_settled), and A is no tree's.
+  // Midpoint rules: `here` lies ahead of the start, and columns of q are of here until the end. With loops the step was
+  // solved again with what its velocity says (is_settled: its bias, or its impulses), and A is no tree's.
   double ahead_ = 0.0;  // s
   bool is_settled_ = false;
   // The variational rule: its velocity without constraints, and what else moves the configuration.
@@ -265,12 +275,17 @@ class StepDerivatives {
   bool has_knots_ = false;               // the last step was one of it
   VectorX impulse_;                      // nv: of forces without potential
   MatrixX impulse_by_, impulse_by_end_;  // nv x columns, nv x nv
+  Parameters lifted_;                    // with the weights that actuators lift
+  VectorX loop_impulse_;                 // nv: that the equation of the variational rule knows
   MatrixX shift_, drift_;                // nv x columns: dv1, and of q' what v' does not say
+  MatrixX way_by_velocity_;              // nv x nv: of q' what v' says
   VectorX end_velocity_;                 // nv: that implicit gains act on
   VectorX way_;                          // nv: of the configuration, without the pass
   std::vector<int> asleep_;              // dofs
   bool has_only_matrices_ = false;       // products are those of A, B and C
   MatrixX A_chain_, B_chain_, C_chain_, chain_scratch_;
+  MatrixX past_[3];                                // nv x columns: velocities before that of a part, the last first
+  MatrixX left_, past_change_, by_loop_velocity_;  // of the velocity after it; nv x columns, nx x nv
   // Laws of impulses that are functions of velocities: compliant ones, and that of ccp-newton. Softened models
   // (step_soft.cpp): impulses are those of velocity_, and the velocity after the step is v' = v + damped_map_
   // (velocity_
@@ -282,11 +297,13 @@ class StepDerivatives {
   VectorX damped_bar_;        // nv
   VectorX bias_velocity_;
   std::vector<Motion> old_V_S_;
-  MatrixX inverse_, coriolis_, columns_scratch_;
+  MatrixX inverse_, dense_scratch_, moves_, columns_scratch_, dv_scratch_;
+  Eigen::PartialPivLU<MatrixX> dense_factor_;
   RowMatrixX tree_inverse_;
   Data data_;
   InverseDynamicsDerivatives dynamics_;
   ImplicitBalance main_, pass_;
+  ImplicitBalance turned_;  // of add_row_turn: rows alone
   Held held_;
   VectorX a_;
   std::vector<Force> external_;
@@ -304,13 +321,14 @@ class StepDerivatives {
   VectorX gradient_, value_rate_;  // nv: of a side of a coupling
   std::optional<Data> drift_data_;
   State drift_state_;
-  VectorX moved_q_;                // nq
-  Growing<RowMatrixX> rate_;       // nrow x nv: d(J v')/dq at constant v'
-  Growing<RowMatrixX> position_;   // nrow x nv: of gaps and errors, by q
-  MatrixX activation_;             // na x columns
-  MatrixX dv_, dd_;                // nv x columns
-  Growing<VectorX> lambda_;        // of the step
-  Growing<VectorX> row_velocity_;  // J v'
+  VectorX moved_q_;                     // nq
+  Growing<RowMatrixX> rate_;            // nrow x nv: d(J v')/dq at constant v'
+  Growing<RowMatrixX> position_;        // nrow x nv: of gaps and errors, by q
+  Growing<RowMatrixX> coupling_rates_;  // 1 x columns
+  MatrixX activation_;                  // na x columns
+  MatrixX dv_, dd_;                     // nv x columns
+  Growing<VectorX> lambda_;             // of the step
+  Growing<VectorX> row_velocity_;       // J v'
   double h_ = 0.0;
   double smoothing_ = 0.0;
   VectorX v_next_;

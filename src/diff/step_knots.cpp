@@ -14,6 +14,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/diff/contact_law.hpp"
+#include "touchstone/diff/inertial_parameters.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/forces.hpp"
@@ -174,6 +175,9 @@ void StepDerivatives::linearise_second_knot(const StepContext& step, const Conta
       add_approach_rate(step, c, block, c.bias[row] / c.velocity[row], k.second, rows, row);
     }
   }
+  int column = 2 * nv + (theta_.gravity ? 3 : 0) + kInertialParameters * static_cast<int>(theta_.inertias.size()) +
+               static_cast<int>(theta_.frictions.size());
+  for (const int shape : theta_.restitutions) add_restitution(step, c, shape, column++, k.second);
   k.moved = s.end.v - s.v_before;
   add_balance_rows(step, c, s.lambda_end.data(), k.moved, s.end.v, k.second);
   if (ntheta_ > 0) add_metric_parameters(step, k.moved, 2 * nv, k.second);

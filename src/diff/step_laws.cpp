@@ -98,9 +98,11 @@ void StepDerivatives::add_coupling_rates(const StepContext& step) {
       weights[r] = 0.0;
       weights[normal] = 0.5 / coupling.G_nn;
       add_mobility(step, block, r, weights);
-      auto row = main_.rows().row(coupling.row + r);
-      row.head(model_.nv) += coupling.alpha * by_q_.transpose();
-      if (ntheta_ > 0) row.tail(ntheta_) += coupling.alpha * by_theta_.transpose();
+      ImplicitBalance::View rates = coupling_rates_.set_zero(1, columns_);
+      rates.row(0).head(model_.nv) = coupling.alpha * by_q_.transpose();
+      rates.row(0).tail(ntheta_) = coupling.alpha * by_theta_.transpose();
+      if (is_variational_) take_matrix_to_start(rates);  // as the rows have been
+      main_.rows().row(coupling.row + r) += rates.row(0);
     }
   }
 }
@@ -110,8 +112,23 @@ void StepDerivatives::begin_mobility() {
   by_theta_.setZero(ntheta_);
 }
 
+// Couplings and limits of balls, of one row: adds `weight` times what the row sees of direction_ as it turns.
+void StepDerivatives::add_row_turn(const StepContext& step, int block, double weight) {
+  const Constraints& c = step.constraints;
+  const Constraint& constraint = c.list[at(block)];
+  const int row = c.blocks.row[at(block)];
+  if (weight == 0.0 || c.blocks.size(block) != 1) return;
+  turned_.begin(model_, c, model_.nv);
+  if (constraint.kind == ConstraintKind::kEquality) {
+    add_coupling(constraint, row, 0.0, direction_, turned_);
+  } else {
+    add_ball_limit(constraint, row, 0.0, direction_, turned_);
+  }
+  by_q_ += weight * turned_.rows().row(row).transpose();
+}
+
 // Adds sum_a weights_a dW_ab of row b, W_ab = J_a A^-1 J_b', where the sum over b is symmetric:
-// 2 dJ_a y_b - y_a' dA y_b with y = A^-1 J'. Rows that are none of a pair of bodies are taken to be constant.
+// 2 dJ_a y_b - y_a' dA y_b with y = A^-1 J'.
 void StepDerivatives::add_mobility(const StepContext& step, int block, int row, const double* weights) {
   const Constraints& c = step.constraints;
   const Constraint& constraint = c.list[at(block)];
@@ -124,10 +141,13 @@ void StepDerivatives::add_mobility(const StepContext& step, int block, int row, 
   }
   by_q_.noalias() -= mobility_.dtau_dq.transpose() * pulled_;
   if (ntheta_ > 0) add_mobility_parameters(step);
+  velocity_derivatives(model_, direction_, data_, V_S_);
+  if (constraint.kind == ConstraintKind::kEquality || constraint.kind == ConstraintKind::kJointLimit) {
+    add_row_turn(step, block, 2.0 * weights[0]);
+  }
   PairWrench wrench;
   if (!find_pair(step, constraint, step.lambda.data() + first, wrench)) return;
   set_motion(step, constraint, wrench);
-  velocity_derivatives(model_, direction_, data_, V_S_);
   for (int k = 0; k < motion_.count; ++k) {
     double values[kMaxBlockSize] = {};
     row_rate(constraint, V_S_, k, values);

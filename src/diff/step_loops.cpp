@@ -247,9 +247,15 @@ double StepDerivatives::motor_impulse(const StepContext& step, int u) const {
   return step.lambda[servo_row(step, u)];
 }
 
-void StepDerivatives::add_motor_wrenches(const StepContext& step) {
+bool StepDerivatives::is_one_of(const StepContext& step, Motors which, int u) const {
+  if (!is_loop_motor(model_, u)) return false;
+  const bool has_row = step.data.servo_mode[at(u)] == ServoMode::kBounded;
+  return which == Motors::kAll || (which == Motors::kWithRow) == has_row;
+}
+
+void StepDerivatives::add_motor_wrenches(const StepContext& step, Motors which) {
   for (int u = 0; u < model_.nu; ++u) {
-    if (!is_loop_motor(model_, u)) continue;
+    if (!is_one_of(step, which, u)) continue;
     if (is_motor_cut(step, is_soft_, u)) {
       ++held_.actuators;
       continue;
@@ -259,9 +265,9 @@ void StepDerivatives::add_motor_wrenches(const StepContext& step) {
 }
 
 // What the moment does as it changes; add_actuator has what is at constant moments. With the velocities of the start.
-void StepDerivatives::add_loop_motors(const StepContext& step) {
+void StepDerivatives::add_loop_motors(const StepContext& step, Motors which) {
   for (int u = 0; u < model_.nu; ++u) {
-    if (is_loop_motor(model_, u) && !is_motor_cut(step, is_soft_, u)) add_loop_motor(step, u);
+    if (is_one_of(step, which, u) && !is_motor_cut(step, is_soft_, u)) add_loop_motor(step, u);
   }
 }
 

@@ -46,7 +46,7 @@ void StepDerivatives::add_materials(const StepContext& step, int column) {
   const bool has_laws = step.rules.contact_laws;
   if (!has_hessians()) add_hard_frictions(step, step.constraints, step.h, nx_ + model_.nu, main_);
   for (const int shape : theta_.frictions) add_friction(step, shape, column++);
-  for (const int shape : theta_.restitutions) add_restitution(step, shape, column++);
+  for (const int shape : theta_.restitutions) add_restitution(step, step.constraints, shape, column++, main_);
   for (const int shape : theta_.stiffnesses) add_stiffness(step, shape, column++);
   ImplicitBalance::View law = main_.law_changes();
   for (const int shape : theta_.dissipations) {
@@ -128,16 +128,15 @@ void StepDerivatives::add_hard_frictions(const StepContext& step, const Constrai
 }
 
 // b = e J v of a contact that bounces by the coefficient of its surfaces (sim/models/hard.hpp).
-void StepDerivatives::add_restitution(const StepContext& step, int shape, int column) {
+void StepDerivatives::add_restitution(const StepContext& step, const Constraints& c, int shape, int column,
+                                      ImplicitBalance& balance) {
   if (step.rules.contact_laws || is_soft_) return;
-  const Constraints& c = step.constraints;
-  visit_contacts(step, step.constraints, contacts_, shape,
-                 [&](int block, const Contact& contact, const SideRates& rates) {
-                   const int row = c.blocks.row[at(block + 1)] - 1;
-                   const double e = contact.material.restitution;
-                   if (!(e > 0.0) || c.recovers[at(row)] == 0 || c.bias[row] != e * c.velocity[row]) return;
-                   main_.rows()(row, column) += rates.restitution * c.velocity[row];
-                 });
+  visit_contacts(step, c, contacts_, shape, [&](int block, const Contact& contact, const SideRates& rates) {
+    const int row = c.blocks.row[at(block + 1)] - 1;
+    const double e = contact.material.restitution;
+    if (!(e > 0.0) || c.recovers[at(row)] == 0 || c.bias[row] != e * c.velocity[row]) return;
+    balance.rows()(row, column) += rates.restitution * c.velocity[row];
+  });
 }
 
 // Hard contacts have a spring as the compliance R of a row, which is as 1 / k.

@@ -6,7 +6,7 @@
 //     A (v' - v) = h (f - C(q_m, (v + v')/2)) + J' lambda,
 // so that A + (h/2) dC/dv takes the place of A, and loops hold for the mean of v' and a velocity that is v, less a
 // share of an alternation of the last four velocities. Older ones than v are taken to be constant: they are no part of
-// x.
+// x. In substeps those are chained (step_chain.cpp).
 #include "touchstone/base/index.hpp"
 #include "touchstone/diff/rotations.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
@@ -19,16 +19,6 @@
 namespace touchstone {
 namespace {
 
-// How much of a change of v the loops' velocity makes. Whether it was damped is seen by what it became, or, where it is
-// v itself, by a past in which nothing alternates.
-double follows_velocity(const StepContext& step) {
-  const Eigen::Index n = step.model.nv;
-  const VectorX& left = step.left_velocity;  // v', v, and two before
-  if (!left.allFinite()) return 1.0;
-  if (*step.loop_velocity == step.before.v && left.segment(2 * n, n) != step.before.v) return 1.0;
-  return 1.0 - kAlternationShare / 8.0;
-}
-
 // Calls use(first dof, turn) for rotations.
 template <typename Use>
 void visit_turns(const Model& model, const VectorX& v, double time, const Use& use) {
@@ -38,6 +28,23 @@ void visit_turns(const Model& model, const VectorX& v, double time, const Use& u
     const int dof = model.joint_dof[at(j)] + (type == JointType::kFree ? 3 : 0);
     use(dof, Vector3(time * v.segment<3>(dof)));
   }
+}
+
+// Columns of a configuration that lies ahead, to those of the start and of its velocity.
+template <typename Columns>
+void take_back(const Model& model, const VectorX& v, double ahead, Columns& columns) {
+  if (!(ahead > 0.0)) return;
+  const int nv = model.nv;
+  columns.middleCols(nv, nv) += ahead * columns.leftCols(nv);
+  visit_turns(model, v, ahead, [&](int i, const Vector3& turn) {
+    const Matrix3 by_speed = ahead * (right_jacobian(turn) - Matrix3::Identity()),
+                  back = so3_exp(-turn).toRotationMatrix();
+    for (Eigen::Index row = 0; row < columns.rows(); ++row) {
+      const Eigen::RowVector3d own = columns.template block<1, 3>(row, i);
+      columns.template block<1, 3>(row, nv + i) += own * by_speed;
+      columns.template block<1, 3>(row, i) = own * back;
+    }
+  });
 }
 
 }  // namespace
@@ -57,21 +64,27 @@ void StepDerivatives::settle_bias(const StepContext& step) {
   const int nv = model_.nv;
   tree_inverse_.setIdentity(nv, nv);
   solve_columns(model_, step.data.L, step.data.D_inverse, tree_inverse_);
-  coriolis_.noalias() = (0.5 * h_) * tree_inverse_ * dynamics_.dtau_dv;
-  coriolis_.diagonal().array() += 1.0;
-  inverse_ = coriolis_.partialPivLu().solve(tree_inverse_);
+  dense_scratch_.noalias() = (0.5 * h_) * tree_inverse_ * dynamics_.dtau_dv;
+  dense_scratch_.diagonal().array() += 1.0;
+  dense_factor_.compute(dense_scratch_);
+  inverse_ = dense_factor_.solve(tree_inverse_);
   main_.set_inverse(&inverse_);
+}
+
+bool StepDerivatives::holds_loop(const Constraint& constraint) {
+  return constraint.kind == ConstraintKind::kEquality || constraint.kind == ConstraintKind::kLoopJoint;
 }
 
 // J of the velocity that loops hold against, which is in their b.
 void StepDerivatives::add_old_velocity(const StepContext& step) {
   const Constraints& c = step.constraints;
   const VectorX& old = *step.loop_velocity;
-  const double share = follows_velocity(step);
+  // That of the variational rule depends on v by its equation (take_rows_to_start), but for an alternation.
+  const double share = (is_variational_ ? 0.0 : 1.0) - (step.damps_alternation ? kAlternationShare / 8.0 : 0.0);
   velocity_derivatives(model_, old, data_, V_S_);
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
-    if (constraint.kind != ConstraintKind::kEquality && constraint.kind != ConstraintKind::kLoopJoint) continue;
+    if (!holds_loop(constraint)) continue;
     const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
     if (constraint.kind == ConstraintKind::kEquality) add_coupling(constraint, first, 0.0, old, main_);
     main_.rows().block(first, model_.nv, size, model_.nv) += share * main_.J().middleRows(first, size);
@@ -90,28 +103,11 @@ void StepDerivatives::add_old_velocity(const StepContext& step) {
 }
 
 // dq_m = exp(-turn) dq + (h/2) Jr(turn) dv for rotations, dq + (h/2) dv else.
-void StepDerivatives::take_columns_to_start() {
-  if (!(ahead_ > 0.0)) return;
-  const int nv = model_.nv;
-  columns_scratch_ = A.leftCols(nv);
-  A.middleCols(nv, nv) += ahead_ * columns_scratch_;
-  visit_turns(model_, here_.v, ahead_, [&](int i, const Vector3& turn) {
-    const auto own = columns_scratch_.middleCols<3>(i);
-    A.middleCols<3>(nv + i) += ahead_ * (own * (right_jacobian(turn) - Matrix3::Identity()));
-    A.middleCols<3>(i) = own * so3_exp(-turn).toRotationMatrix();
-  });
-}
+void StepDerivatives::take_columns_to_start() { take_back(model_, here_.v, ahead_, A); }
 
 // The same of any matrix with columns of x, u and theta.
 void StepDerivatives::take_matrix_to_start(ImplicitBalance::View columns) const {
-  if (!(ahead_ > 0.0) || columns.rows() == 0) return;
-  const int nv = model_.nv;
-  columns.middleCols(nv, nv) += ahead_ * columns.leftCols(nv);
-  visit_turns(model_, here_.v, ahead_, [&](int i, const Vector3& turn) {
-    const RowMatrixX own = columns.middleCols<3>(i);
-    columns.middleCols<3>(nv + i) += ahead_ * (own * (right_jacobian(turn) - Matrix3::Identity()));
-    columns.middleCols<3>(i) = own * so3_exp(-turn).toRotationMatrix();
-  });
+  if (columns.rows() > 0) take_back(model_, here_.v, ahead_, columns);
 }
 
 void StepDerivatives::take_to_start(VectorX& columns_bar) const {

@@ -53,7 +53,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
     if (is_limit && !is_soft_) add_rebound(step, block);
     if (kind == ConstraintKind::kLoopSpring) add_loop_spring(step, block);
   }
-  add_loop_motors(step);
+  add_loop_motors(step, is_variational_ ? Motors::kWithRow : Motors::kAll);
   velocity_derivatives(model_, velocity_, data_, V_S_);
   pair_forces_.begin();
   for (int block = 0; block < c.count(); ++block) {
@@ -76,6 +76,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
         add_gap_rate(step, StabilisedKind::kLimit, row);
         break;
       case ConstraintKind::kTendonSpring: {
+        if (is_variational_) break;  // its spring is in the rule's equation
         const double stretch =
             tendon_stretch(step.parameters, constraint.index, step.data.tendon_length[constraint.index]);
         const double k =

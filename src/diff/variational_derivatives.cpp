@@ -181,6 +181,20 @@ void VariationalDerivatives::add_springs(const Model& model, const Parameters& p
   }
 }
 
+// Joints that leave compensation to their actuators feel the whole weight.
+void VariationalDerivatives::add_weight_of_actuators(const Model& model, const Parameters& parameters, double h) {
+  const auto is_whole = [&](int dof) {
+    return model.joints[at(model.dof_joint[at(dof)])].actuator_gravity_compensation;
+  };
+  bool any = false;
+  for (int dof = 0; dof < model.nv; ++dof) any = any || is_whole(dof);
+  if (!any) return;
+  rnea_derivatives(model, parameters, at_.q, zero_, zero_, data_, gravity_, {}, Kinematics::kKnown);
+  for (int dof = 0; dof < model.nv; ++dof) {
+    if (is_whole(dof)) by_middle_.row(dof) = h * (middle_.gradient_by_q - gravity_.dtau_dq).row(dof);
+  }
+}
+
 // I, and what it changes by with w and all columns.
 void VariationalDerivatives::differentiate_impulse(const Model& model, const Parameters& parameters, double h,
                                                    const VectorX& w, const MatrixX& by, const MatrixX& by_end) {
@@ -197,9 +211,10 @@ void VariationalDerivatives::differentiate_impulse(const Model& model, const Par
   }
   rnea_derivatives(model, is_compensated ? lifted_ : parameters, at_.q, zero_, zero_, data_, gravity_, {},
                    Kinematics::kKnown);
+  by_middle_ = h * (middle_.gradient_by_q - gravity_.dtau_dq);
+  if (is_compensated) add_weight_of_actuators(model, parameters, h);
   gravity_force(model, parameters, data_, gravity_force_);
   impulse_ -= h * gravity_force_;
-  by_middle_ = h * (middle_.gradient_by_q - gravity_.dtau_dq);
   add_springs(model, parameters, h, impulse_);
 
   // q_m and q1 by w, and by q0.
@@ -225,34 +240,38 @@ void VariationalDerivatives::differentiate_balance(const Model& model, double h,
                                                    const MomentumRates* rates) {
   const int nv = model.nv;
   const Eigen::Index last = rates != nullptr ? rates->start.cols() : 0;
-  const MatrixX P_q = middle_.momentum_by_q * middle_by_q_;
-  MatrixX P_w = middle_.momentum_by_v;
-  P_w.noalias() += middle_.momentum_by_q * middle_by_w_;
-  MatrixX p0 = MatrixX::Zero(nv, impulse_x_.cols());
-  p0.leftCols(nv) = start_.momentum_by_q;
-  p0.middleCols(nv, nv) = start_.momentum_by_v;
+  P_q_.noalias() = middle_.momentum_by_q * middle_by_q_;
+  P_w_ = middle_.momentum_by_v;
+  P_w_.noalias() += middle_.momentum_by_q * middle_by_w_;
+  p0_.setZero(nv, impulse_x_.cols());
+  p0_.leftCols(nv) = start_.momentum_by_q;
+  p0_.middleCols(nv, nv) = start_.momentum_by_v;
   if (last > 0) {
-    p0.rightCols(last) = rates->start;
+    p0_.rightCols(last) = rates->start;
     impulse_x_.rightCols(last) += rates->impulse;
   }
-  E_w_ = P_w - 0.5 * impulse_w_;
-  E_x_ = -p0 - 0.5 * impulse_x_;
-  E_x_.leftCols(nv) += P_q;
+  E_w_ = P_w_ - 0.5 * impulse_w_;
+  E_x_ = -p0_ - 0.5 * impulse_x_;
+  E_x_.leftCols(nv) += P_q_;
   if (last > 0) E_x_.rightCols(last) += rates->middle;
-  p1_ = p0 + impulse_x_;
+  p1_ = p0_ + impulse_x_;
   p1_w_ = impulse_w_;
+  half_turns_.clear();
   for (const int i : rotations_) {
-    const Vector3 x = 0.5 * h * w.segment<3>(i), P = middle_.momentum.segment<3>(i), p = start_.momentum.segment<3>(i),
-                  f = impulse_.segment<3>(i);
+    const Vector3 x = half_turns_.emplace_back(0.5 * h * w.segment<3>(i)), P = middle_.momentum.segment<3>(i),
+                  p = start_.momentum.segment<3>(i), f = impulse_.segment<3>(i);
     const Matrix3 stretch = stretched_matrix(x), half = half_carried_matrix(x), turn = back_turn(x);
-    E_w_.middleRows<3>(i) = stretch * P_w.middleRows<3>(i) - half * impulse_w_.middleRows<3>(i);
+    E_w_.middleRows<3>(i).noalias() = stretch * P_w_.middleRows<3>(i);
+    E_w_.middleRows<3>(i).noalias() -= half * impulse_w_.middleRows<3>(i);
     E_w_.block<3, 3>(i, i) += 0.5 * h * (stretched_rate(x, P) - back_turn_rate(x, p) - half_carried_rate(x, f));
-    E_x_.middleRows<3>(i) = -turn * p0.middleRows<3>(i) - half * impulse_x_.middleRows<3>(i);
-    E_x_.block(i, 0, 3, nv) += stretch * P_q.middleRows<3>(i);
+    E_x_.middleRows<3>(i).noalias() = -turn * p0_.middleRows<3>(i);
+    E_x_.middleRows<3>(i).noalias() -= half * impulse_x_.middleRows<3>(i);
+    E_x_.block(i, 0, 3, nv).noalias() += stretch * P_q_.middleRows<3>(i);
     if (last > 0) E_x_.block(i, E_x_.cols() - last, 3, last) += stretch * rates->middle.middleRows<3>(i);
     const Vector3 carried = turn * p + f;
-    p1_.middleRows<3>(i) = turn * (turn * p0.middleRows<3>(i) + impulse_x_.middleRows<3>(i));
-    p1_w_.middleRows<3>(i) = turn * impulse_w_.middleRows<3>(i);
+    p1_.middleRows<3>(i).noalias() = turn * turn * p0_.middleRows<3>(i);
+    p1_.middleRows<3>(i).noalias() += turn * impulse_x_.middleRows<3>(i);
+    p1_w_.middleRows<3>(i).noalias() = turn * impulse_w_.middleRows<3>(i);
     p1_w_.block<3, 3>(i, i) += 0.5 * h * (back_turn_rate(x, carried) + turn * back_turn_rate(x, p));
   }
 }
@@ -274,14 +293,33 @@ bool VariationalDerivatives::compute(const Model& model, const Parameters& param
   impulse_ = impulse;
   differentiate_impulse(model, parameters, h, w, impulse_by, impulse_by_end);
   differentiate_balance(model, h, w, rates);
-  dw = E_w_.partialPivLu().solve(-E_x_);
+  E_factor_.compute(E_w_);
+  E_x_ *= -1.0;
+  dw = E_factor_.solve(E_x_);
   // M(q1) dv1 = dp1 - d(M v1)/dq dq1.
   p1_w_.noalias() -= end_.momentum_by_q * end_by_w_;
   p1_.noalias() += p1_w_ * dw;
   p1_.leftCols(nv).noalias() -= end_.momentum_by_q * end_by_q_;
   if (rates != nullptr) p1_.rightCols(rates->end.cols()) -= rates->end;
-  dv1 = end_.momentum_by_v.ldlt().solve(p1_);
+  end_factor_.compute(end_.momentum_by_v);
+  dv1 = end_factor_.solve(p1_);
   return dw.allFinite() && dv1.allFinite();
+}
+
+void VariationalDerivatives::by_impulse(MatrixX& w, MatrixX& v1) {
+  const Eigen::Index nv = E_w_.rows();
+  scratch_.setIdentity(nv, nv);
+  scratch_ *= 0.5;
+  for (std::size_t k = 0; k < rotations_.size(); ++k) {
+    scratch_.block<3, 3>(rotations_[k], rotations_[k]) = half_carried_matrix(half_turns_[k]);
+  }
+  w = E_factor_.solve(scratch_);
+  scratch_.setIdentity(nv, nv);
+  for (std::size_t k = 0; k < rotations_.size(); ++k) {
+    scratch_.block<3, 3>(rotations_[k], rotations_[k]) = back_turn(half_turns_[k]);
+  }
+  scratch_.noalias() += p1_w_ * w;
+  v1 = end_factor_.solve(scratch_);
 }
 
 }  // namespace touchstone

@@ -16,6 +16,9 @@
 
 #include <vector>
 
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+
 #include "touchstone/diff/dynamics_derivatives.hpp"
 
 namespace touchstone {
@@ -51,12 +54,15 @@ class VariationalDerivatives {
                              const MatrixX& impulse_by_end, const MomentumRates* rates = nullptr);
 
   MatrixX dw, dv1;  // nv x columns
+  // After compute: w and v1 by an impulse at the middle, nv x nv.
+  void by_impulse(MatrixX& w, MatrixX& v1);
   // The configuration at the end by w and by q0: nv x nv.
   const MatrixX& end_by_w() const { return end_by_w_; }
   const MatrixX& end_by_q() const { return end_by_q_; }
 
  private:
   void add_springs(const Model& model, const Parameters& parameters, double h, VectorX& impulse);
+  void add_weight_of_actuators(const Model& model, const Parameters& parameters, double h);
   void differentiate_impulse(const Model& model, const Parameters& parameters, double h, const VectorX& w,
                              const MatrixX& by, const MatrixX& by_end);
   void differentiate_balance(const Model& model, double h, const VectorX& w, const MomentumRates* rates);
@@ -68,8 +74,11 @@ class VariationalDerivatives {
   Parameters lifted_;  // with the weights that gravity compensation leaves
   VectorX zero_, gravity_force_, impulse_;
   MatrixX by_middle_, middle_by_w_, middle_by_q_, end_by_w_, end_by_q_;
-  MatrixX impulse_w_, impulse_x_, E_w_, E_x_, p1_w_, p1_;
-  std::vector<int> rotations_;  // the first of three dofs of each
+  MatrixX impulse_w_, impulse_x_, P_w_, P_q_, p0_, E_w_, E_x_, p1_w_, p1_, scratch_;
+  Eigen::PartialPivLU<MatrixX> E_factor_;
+  Eigen::LDLT<MatrixX> end_factor_;  // of M(q1)
+  std::vector<int> rotations_;       // the first of three dofs of each
+  std::vector<Vector3> half_turns_;  // of each: h w/2
 };
 
 }  // namespace touchstone

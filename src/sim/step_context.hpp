@@ -72,6 +72,7 @@ struct StepContext {
   StageClock clock;
   // nv: loops hold for the mean of this velocity and the next (rules with a midpoint); null: for the next alone.
   const VectorX* loop_velocity = nullptr;
+  bool damps_alternation = false;               // loop_velocity lacks a share of an alternation (loop_velocity.hpp)
   std::vector<MocapVelocity> mocap_velocity;    // nmocap
   std::vector<Transform> mocap_from, mocap_to;  // nmocap: before and after a step of several substeps
 

@@ -13,10 +13,11 @@ inline bool may_have_loops(const Model& model) { return !model.equalities.empty(
 constexpr double kAlternationShare = 0.25;  // that a step takes away: what is left of an alternation after it is 0.71
 
 // Subtracts a share of the alternation from a velocity; nothing before there were four of one motion.
-inline void damp_alternation(const StepContext& s, VectorX& velocity) {
+inline void damp_alternation(StepContext& s, VectorX& velocity) {
   const Eigen::Index n = s.model.nv;
   const auto old = [&](Eigen::Index k) { return s.left_velocity.segment(k * n, n); };
-  if (!s.left_velocity.allFinite()) return;
+  s.damps_alternation = s.left_velocity.allFinite();
+  if (!s.damps_alternation) return;
   velocity -= kAlternationShare / 8.0 * (old(0) - old(3) + 3.0 * (old(2) - old(1)));
 }
 
