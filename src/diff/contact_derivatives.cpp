@@ -157,7 +157,9 @@ void ContactDerivatives::jvp_direct(const ConstVectorRef& direct, VectorRef test
 void ContactDerivatives::jvp_friction(const ConstVectorRef& dmu, VectorX& dlambda) const {
   require_size("dmu", dmu.size(), nrow_);
   if (is_smoothed()) {
-    dlambda = smoothed_.jacobian() * smoothed_.friction_change(dmu);
+    Growing<VectorX>::View dw = direct_.resize(nrow_, 1);
+    smoothed_.friction_change(dmu, dw);
+    dlambda.noalias() = smoothed_.jacobian() * dw;
     return;
   }
   Growing<VectorX>::View direct = direct_.resize(nrow_, 1), tests = unknown_.set_zero(unknowns(), 1);
@@ -173,7 +175,9 @@ void ContactDerivatives::jvp_bounds(const ConstVectorRef& dlo, const ConstVector
   require_size("dlo", dlo.size(), nrow_);
   require_size("dhi", dhi.size(), nrow_);
   if (is_smoothed()) {
-    dlambda = smoothed_.jacobian() * smoothed_.bounds_change(dlo, dhi);
+    Growing<VectorX>::View dw = direct_.resize(nrow_, 1);
+    smoothed_.bounds_change(dlo, dhi, dw);
+    dlambda.noalias() = smoothed_.jacobian() * dw;
     return;
   }
   Growing<VectorX>::View direct = direct_.resize(nrow_, 1), tests = unknown_.set_zero(unknowns(), 1);

@@ -89,13 +89,13 @@ void ImplicitBalance::form_pushes(const Model& model) {
   inverse_Jt_.resize(model.nv, J_.rows()).noalias() = *dense_inverse_ * J().transpose();
 }
 
-void ImplicitBalance::solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed) const {
-  if (dense_inverse_ == nullptr) {
-    solve(model, scope, factor_, x);
-  } else if (transposed) {
-    x = (dense_inverse_->transpose() * x).eval();
+void ImplicitBalance::solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed) {
+  if (dense_inverse_ == nullptr) return solve(model, scope, factor_, x);
+  right_ = x;
+  if (transposed) {
+    x.noalias() = dense_inverse_->transpose() * right_;
   } else {
-    x = (*dense_inverse_ * x).eval();
+    x.noalias() = *dense_inverse_ * right_;
   }
 }
 
@@ -179,12 +179,29 @@ void ImplicitBalance::close_stiff_laws(const Model& model, const LawDerivatives&
 
 // What impulses do about `seen`, and about changes of the laws: S^-1 (law - W seen), in the place of `seen`.
 template <typename Rows, typename AddLaw>
-void ImplicitBalance::answer_rows(Rows&& seen, const AddLaw& add_law) const {
+void ImplicitBalance::answer_rows(Rows&& seen, const AddLaw& add_law) {
   laws_->multiply_hessian(seen);
   seen *= -1.0;
   add_law(seen);
-  seen = row_scale_.asDiagonal() * seen;
-  seen = row_factor_.solve(seen).eval();
+  Growing<RowMatrixX>::View ordered = ordered_.resize(seen.rows(), seen.cols());
+  for (Eigen::Index row = 0; row < seen.rows(); ++row) {
+    ordered.row(row_factor_.permutationP().indices()[row]) = row_scale_[row] * seen.row(row);
+  }
+  row_factor_.matrixLU().triangularView<Eigen::UnitLower>().solveInPlace(ordered);
+  row_factor_.matrixLU().triangularView<Eigen::Upper>().solveInPlace(ordered);
+  seen = ordered;
+}
+
+// The transpose of S^-1 on a single row.
+void ImplicitBalance::answer_transposed(Growing<VectorX>::View bar) {
+  const auto factor = row_factor_.matrixLU().transpose();
+  factor.triangularView<Eigen::Lower>().solveInPlace(bar);
+  factor.triangularView<Eigen::UnitUpper>().solveInPlace(bar);
+  Growing<RowMatrixX>::View ordered = ordered_.resize(bar.size(), 1);
+  ordered.col(0) = bar;
+  for (Eigen::Index row = 0; row < bar.size(); ++row) {
+    bar[row] = row_scale_[row] * ordered(row_factor_.permutationP().indices()[row], 0);
+  }
 }
 
 void ImplicitBalance::solve_hessian(Eigen::Ref<MatrixX> right) const {
@@ -264,10 +281,7 @@ void ImplicitBalance::reverse(const Model& model, const Scope& scope, const Vect
   Growing<VectorX>::View lambda_bar = lambda_bar_.resize(nrow, 1), rows_bar = rows_bar_.resize(nrow, 1);
   if (nrow > 0) {
     lambda_bar.noalias() = J() * solved_;
-    if (has_row_system_) {
-      row_scratch_ = row_factor_.transpose().solve(lambda_bar);
-      lambda_bar = row_scale_.cwiseProduct(row_scratch_);
-    }
+    if (has_row_system_) answer_transposed(lambda_bar);
     if (laws_ != nullptr) {
       rows_bar = -lambda_bar;
       laws_->multiply_hessian(as_matrix(rows_bar));

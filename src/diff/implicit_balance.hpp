@@ -71,7 +71,7 @@ class ImplicitBalance {
 
  private:
   ConstView tests() const { return has_tests_ ? tests_.view() : J_.view(); }
-  void solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed) const;
+  void solve_mass(const Model& model, const Scope& scope, VectorX& x, bool transposed);
   void law_columns(const Growing<RowMatrixX>* more, MatrixX& dx);
   void form_response(const Model& model, const Constraints& constraints, const VectorX& L, const VectorX& D_inverse);
   void form_pushes(const Model& model);
@@ -81,7 +81,8 @@ class ImplicitBalance {
   View seen_columns(const Growing<RowMatrixX>* more);
   void stiff_law_columns(const Model& model, const Growing<RowMatrixX>* more, MatrixX& dx);
   template <typename Rows, typename AddLaw>
-  void answer_rows(Rows&& seen, const AddLaw& add_law) const;
+  void answer_rows(Rows&& seen, const AddLaw& add_law);
+  void answer_transposed(Growing<VectorX>::View bar);
 
   Growing<RowMatrixX> tests_;
   bool has_tests_ = false;
@@ -100,7 +101,8 @@ class ImplicitBalance {
   bool has_row_system_ = false;           // of stiff laws: S, its rows scaled
   RowMatrixX row_system_;
   Growing<RowMatrixX> free_;  // A^-1 force
-  VectorX row_scale_, row_scratch_;
+  VectorX row_scale_, right_;
+  Growing<RowMatrixX> ordered_;  // as the factor has its rows
   Eigen::PartialPivLU<RowMatrixX> row_factor_;
   int first_law_ = 0;
   int first_velocity_ = -1;  // none

@@ -252,8 +252,8 @@ void SmoothedContact::prepare(const Blocks& blocks, const ConstMatrixRef& G, con
 
 VectorX SmoothedContact::lambda() const { return impulses_.cwiseQuotient(mobility_); }
 
-VectorX SmoothedContact::friction_change(const VectorX& dmu) const {
-  VectorX dw = VectorX::Zero(dmu.size());
+void SmoothedContact::friction_change(const ConstVectorRef& dmu, VectorRef dw) const {
+  dw.setZero();
   for (int b = 0; b < blocks_.count(); ++b) {
     if (kind_[at(b)] != PathKind::kCone) continue;
     const int first = blocks_.row[at(b)], size = blocks_.size(b);
@@ -268,7 +268,6 @@ VectorX SmoothedContact::friction_change(const VectorX& dmu) const {
       }
     }
   }
-  return dw;
 }
 
 VectorX SmoothedContact::friction_gradient(const VectorX& w_bar) const {
@@ -291,15 +290,14 @@ VectorX SmoothedContact::friction_gradient(const VectorX& w_bar) const {
 }
 
 // u = m / (lambda - lo) - m / (hi - lambda).
-VectorX SmoothedContact::bounds_change(const VectorX& dlo, const VectorX& dhi) const {
-  VectorX dw = VectorX::Zero(dlo.size());
+void SmoothedContact::bounds_change(const ConstVectorRef& dlo, const ConstVectorRef& dhi, VectorRef dw) const {
+  dw.setZero();
   for (int b = 0; b < blocks_.count(); ++b) {
     if (kind_[at(b)] != PathKind::kInterval) continue;
     const int r = blocks_.row[at(b)];
     const double low = impulses_[r] - blocks_.lo[at(r)], high = blocks_.hi[at(r)] - impulses_[r];
     dw[r] = -m_ * mobility_[r] * (dlo[r] / (low * low) + dhi[r] / (high * high));
   }
-  return dw;
 }
 
 }  // namespace touchstone

@@ -34,8 +34,8 @@ class SmoothedContact {
   // dlambda/dw.
   Growing<MatrixX>::ConstView jacobian() const { return jacobian_.view(); }
   // What the rows see of a change of friction and of the bounds of boxes: dw (nrow each).
-  VectorX friction_change(const VectorX& dmu) const;
-  VectorX bounds_change(const VectorX& dlo, const VectorX& dhi) const;
+  void friction_change(const ConstVectorRef& dmu, VectorRef dw) const;
+  void bounds_change(const ConstVectorRef& dlo, const ConstVectorRef& dhi, VectorRef dw) const;
   // Reverse: of friction.
   VectorX friction_gradient(const VectorX& w_bar) const;
 

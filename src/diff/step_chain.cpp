@@ -87,7 +87,7 @@ void StepDerivatives::add_memory(const StepContext& step) {
     columns_bar_.setZero(columns_);
     rows_vector_.setZero(c.rows());
     for (int block = 0; block < c.count(); ++block) {
-      if (!holds_loop(c.list[at(block)])) continue;
+      if (!holds_loop(step, c.list[at(block)])) continue;
       const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
       rows_vector_.segment(first, size) = main_.J().col(dof).segment(first, size);
     }

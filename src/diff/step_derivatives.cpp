@@ -52,9 +52,6 @@ void StepDerivatives::require_usable(const StepContext& step) {
   }
   if (!step.has_before) throw Error("derivatives are those of the last step: make one first");
   step.require_mass_matrix("the derivative of a step");
-  if (step.options.stabilisation.softens_loops()) {
-    throw Error("derivatives of a step are not available for loops that give way: set loop_softening=none");
-  }
 }
 
 StepDerivatives::StepDerivatives(const Model& model, StepParameters theta)
@@ -133,7 +130,9 @@ void StepDerivatives::linearise_part(const StepContext& step) {
   ContactLaw law = has_laws_ ? ContactLaw() : contact_law_of(step);
   is_regularised_ = law.regularised;
   is_soft_ = !step.rules.is_exact;
-  if (is_soft_) require_soft(step, law);
+  if (is_soft_ && law.raisim) {
+    throw Error("derivatives of a step with softened constraints are not available for the solver 'raisim'");
+  }
   if (smoothing_ > 0.0 && (has_hessians() || is_soft_)) {
     throw Error("compliant laws and softened constraints are smooth as they are: set no smoothing for the solver '{}'",
                 step.options.solver);
@@ -173,7 +172,6 @@ void StepDerivatives::linearise_part(const StepContext& step) {
   }
   add_parameters(step);
   linearise_pass(step);
-  set_damping(step);
   hold_sleeping(step);
   way_ = remaining_ * v_next_;
   if (is_variational_) finish_variational(step);
@@ -193,6 +191,7 @@ void StepDerivatives::begin(const StepContext& step) {
   rate_.set_zero(nrow, nv);
   activation_.setZero();
   forward_kinematics(model_, step.parameters, here_, data_);
+  set_damping(step);
   if (has_knots_) {
     linearise_variational(step);
   } else {
@@ -324,12 +323,12 @@ void StepDerivatives::form() {
   const double h = remaining_;
   const int nv = model_.nv, nu = model_.nu;
   main_.columns(model_, nullptr, dv_);
-  if (is_damped_) damp_columns();
   if (is_variational_) {
     dv_ += shift_;
   } else {
-    for (int i = 0; i < nv; ++i) dv_(i, nv + i) += 1.0;
+    dv_.middleCols(nv, nv).diagonal().array() += 1.0;
   }
+  if (is_damped_) damp_columns();
   if (has_pass_) form_pass();
   const auto put = [&](int first, const MatrixX& rows) {
     A.middleRows(first, rows.rows()) = rows.leftCols(nx_);
@@ -426,7 +425,8 @@ void StepDerivatives::vjp(const ConstVectorRef& x_next_bar, VectorRef x_bar, Vec
   }
   main_.reverse(model_, data_.scope, damped_bar_, columns_bar_);
   if (is_variational_) {
-    columns_bar_.noalias() += shift_.transpose() * v_bar_;
+    columns_bar_.noalias() += shift_.transpose() * damped_bar_;
+    columns_bar_.segment(nv, nv) += v_bar_ - damped_bar_;
   } else {
     columns_bar_.segment(nv, nv) += v_bar_;
   }
@@ -460,11 +460,6 @@ void StepDerivatives::jvp(const ConstVectorRef& dx, const ConstVectorRef& du, co
 void StepDerivatives::push(VectorRef dx_next) {
   const int nv = model_.nv;
   main_.forward(model_, data_.scope, columns_bar_, rows_vector_, v_bar_);
-  if (is_damped_) {
-    damped_bar_ = v_bar_;
-    v_bar_.noalias() = damped_map_ * damped_bar_;
-    v_bar_.noalias() += damped_change_ * columns_bar_;
-  }
   way_bar_.setZero(nv);  // beside what v' does
   if (is_variational_) {
     v_bar_.noalias() += shift_ * columns_bar_;
@@ -472,16 +467,22 @@ void StepDerivatives::push(VectorRef dx_next) {
   } else {
     v_bar_ += columns_bar_.segment(nv, nv);
   }
+  if (is_damped_) {
+    damped_bar_ = v_bar_ - columns_bar_.segment(nv, nv);
+    v_bar_ = columns_bar_.segment(nv, nv);
+    v_bar_.noalias() += damped_map_ * damped_bar_;
+    v_bar_.noalias() += damped_change_ * columns_bar_;
+  }
   d_bar_.setZero(nv);
   if (has_pass_) {
-    rows_vector_.resize(static_cast<Eigen::Index>(pass_rows_.size()));
+    pass_vector_.resize(static_cast<Eigen::Index>(pass_rows_.size()));
     for (std::size_t r = 0; r < pass_rows_.size(); ++r) {
       const PassRow& row = pass_rows_[r];
       double change = row.slope * main_.J().row(row.row).dot(v_bar_);
       if (row.longest >= 0) change += row.by_longest * main_.J().row(row.longest).dot(v_bar_);
-      rows_vector_[static_cast<Eigen::Index>(r)] = remaining_ * change;
+      pass_vector_[static_cast<Eigen::Index>(r)] = remaining_ * change;
     }
-    pass_.forward(model_, data_.scope, columns_bar_, rows_vector_, d_bar_);
+    pass_.forward(model_, data_.scope, columns_bar_, pass_vector_, d_bar_);
   }
   if (is_variational_) {
     way_bar_.noalias() += way_by_velocity_ * v_bar_;

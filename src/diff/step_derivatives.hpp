@@ -10,8 +10,7 @@
 // Everything between is differentiated analytically: dynamics, springs, dampers, servos, the impulses of all
 // constraints where each block stays in its mode (contact_derivatives.hpp), the motion of contact points and normals,
 // the integration on the manifold and the position pass. What is held fixed is listed in docs/derivatives.md and
-// counted in `held`. A warm call allocates nothing (little with midpoint and loops, with theta
-// of inertias, and with smoothing and theta of friction).
+// counted in `held`. A warm call allocates nothing, but for steps of the integrator `event`.
 #pragma once
 
 #include <memory>
@@ -100,11 +99,11 @@ class StepDerivatives {
   void add_impulse_wrenches(const StepContext& step);
   // step_midpoint.cpp
   void set_here(const StepContext& step);
-  static bool holds_loop(const Constraint& constraint);  // against the loops' velocity
+  static bool holds_loop(const StepContext& step, const Constraint& constraint);  // against the loops' velocity
   void settle_bias(const StepContext& step);
   void add_old_velocity(const StepContext& step);
   const std::vector<Motion>& start_V_S() const { return is_settled_ || is_variational_ ? old_V_S_ : dynamics_.V_S; }
-  void take_matrix_to_start(ImplicitBalance::View columns) const;
+  void take_matrix_to_start(RowMatrixRef columns) const;
   void take_columns_to_start();
   void take_to_start(VectorX& columns_bar) const;
   void take_from_start(VectorX& columns) const;
@@ -182,7 +181,7 @@ class StepDerivatives {
   void add_motor_rates(int u, int row);
   double motor_impulse(const StepContext& step, int u) const;
   // step_soft.cpp
-  void require_soft(const StepContext& step, const ContactLaw& law) const;
+  static bool is_softened(const StepContext& step, const Constraint& constraint);
   void add_soft_reference(const StepContext& step, int block);
   void add_soft_positions(const StepContext& step, int block);
   bool is_soft_weld(const Constraint& constraint) const;
@@ -276,6 +275,7 @@ class StepDerivatives {
   VectorX impulse_;                      // nv: of forces without potential
   MatrixX impulse_by_, impulse_by_end_;  // nv x columns, nv x nv
   Parameters lifted_;                    // with the weights that actuators lift
+  Parameters alone_;                     // with one body that weighs anything
   VectorX loop_impulse_;                 // nv: that the equation of the variational rule knows
   MatrixX shift_, drift_;                // nv x columns: dv1, and of q' what v' does not say
   MatrixX way_by_velocity_;              // nv x nv: of q' what v' says
@@ -293,7 +293,7 @@ class StepDerivatives {
   bool has_laws_ = false, is_regularised_ = false, is_soft_ = false, is_damped_ = false;
   VectorX velocity_;          // nv: that rows and impulses see; v' but of softened models
   RowMatrixX damped_map_;     // nv x nv
-  RowMatrixX damped_change_;  // nv x columns: of v', at fixed damped_map_ and velocity_ - v
+  RowMatrixX damped_change_;  // nv x columns: of v', at fixed damped_map_ and velocity_ - v; by what A has
   VectorX damped_bar_;        // nv
   VectorX bias_velocity_;
   std::vector<Motion> old_V_S_;
@@ -352,7 +352,7 @@ class StepDerivatives {
   MatrixX regressor_;
 
   // Scratch of vjp and jvp.
-  VectorX columns_bar_, v_bar_, d_bar_, way_bar_, rows_vector_;
+  VectorX columns_bar_, v_bar_, d_bar_, way_bar_, rows_vector_, pass_vector_;
 };
 
 }  // namespace touchstone

@@ -71,8 +71,9 @@ void StepDerivatives::settle_bias(const StepContext& step) {
   main_.set_inverse(&inverse_);
 }
 
-bool StepDerivatives::holds_loop(const Constraint& constraint) {
-  return constraint.kind == ConstraintKind::kEquality || constraint.kind == ConstraintKind::kLoopJoint;
+bool StepDerivatives::holds_loop(const StepContext& step, const Constraint& constraint) {
+  const bool is_loop = constraint.kind == ConstraintKind::kEquality || constraint.kind == ConstraintKind::kLoopJoint;
+  return is_loop && !is_softened(step, constraint);
 }
 
 // J of the velocity that loops hold against, which is in their b.
@@ -84,7 +85,7 @@ void StepDerivatives::add_old_velocity(const StepContext& step) {
   velocity_derivatives(model_, old, data_, V_S_);
   for (int block = 0; block < c.count(); ++block) {
     const Constraint& constraint = c.list[at(block)];
-    if (!holds_loop(constraint)) continue;
+    if (!holds_loop(step, constraint)) continue;
     const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
     if (constraint.kind == ConstraintKind::kEquality) add_coupling(constraint, first, 0.0, old, main_);
     main_.rows().block(first, model_.nv, size, model_.nv) += share * main_.J().middleRows(first, size);
@@ -106,7 +107,7 @@ void StepDerivatives::add_old_velocity(const StepContext& step) {
 void StepDerivatives::take_columns_to_start() { take_back(model_, here_.v, ahead_, A); }
 
 // The same of any matrix with columns of x, u and theta.
-void StepDerivatives::take_matrix_to_start(ImplicitBalance::View columns) const {
+void StepDerivatives::take_matrix_to_start(RowMatrixRef columns) const {
   if (columns.rows() > 0) take_back(model_, here_.v, ahead_, columns);
 }
 

@@ -106,7 +106,8 @@ void StepDerivatives::add_parameters(const StepContext& step) {
   if (is_variational_) {
     const int inertias = kInertialParameters * static_cast<int>(theta_.inertias.size());
     add_materials(step, nx_ + model_.nu + (theta_.gravity ? 3 : 0) + inertias);
-    return add_metric_parameters(step, h_ * a_, nx_ + model_.nu, main_);
+    pulled_ = h_ * a_;
+    return add_metric_parameters(step, pulled_, nx_ + model_.nu, main_);
   }
   const double h = step.h;
   ImplicitBalance::View force = main_.force();
@@ -157,7 +158,7 @@ void StepDerivatives::add_pass_parameters(const StepContext& step) {
 // What parameters do to A of the variational rule, and to M at knots, in A x = J' lambda. `column`: the first of theta.
 void StepDerivatives::add_metric_parameters(const StepContext& step, const VectorX& x, int column,
                                             ImplicitBalance& balance) {
-  const bool has_gains = &balance == &main_;
+  const bool has_gains = &balance == &main_ && !is_soft_;
   ImplicitBalance::View force = balance.force();
   column = add_inertia(step, zero_, x, 1.0, balance, column + (theta_.gravity ? 3 : 0));
   column += theta_.materials();

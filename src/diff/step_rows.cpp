@@ -46,7 +46,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
   if (is_settled_) add_old_velocity(step);
   for (int block = 0; block < c.count(); ++block) {
     const ConstraintKind kind = c.list[at(block)].kind;
-    if (is_soft_) add_soft_reference(step, block);
+    if (is_softened(step, c.list[at(block)])) add_soft_reference(step, block);
     if (kind == ConstraintKind::kContact && !step.rules.contact_laws && !is_soft_) add_bounce(step, block);
     const bool is_limit = kind == ConstraintKind::kJointLimit || kind == ConstraintKind::kTendonLimit ||
                           kind == ConstraintKind::kLoopLimit;
@@ -241,7 +241,7 @@ void StepDerivatives::set_position_rates(const StepContext& step, const Constrai
 void StepDerivatives::add_error_rate(const StepContext& step, int block) {
   const Constraints& c = step.constraints;
   const double slope = step.options.stabilisation.share_of(StabilisedKind::kLoop) / step.remaining;
-  if (is_soft_ || !(slope > 0.0)) return;
+  if (!(slope > 0.0) || !holds_loop(step, c.list[at(block)])) return;
   for (int row = c.blocks.row[at(block)]; row < c.blocks.row[at(block + 1)]; ++row) {
     if (c.recovery[row] == 0.0 && c.position[at(row)] != 0.0) continue;
     main_.rows().row(row).head(model_.nv) += slope * position_.view().row(row);

@@ -53,13 +53,11 @@ Quaternion pure(const Vec3& w) { return {0.0, w.x(), w.y(), w.z()}; }
 
 }  // namespace
 
-void StepDerivatives::require_soft(const StepContext& step, const ContactLaw& law) const {
-  if (step.remaining < step.h) {
-    throw Error(
-        "derivatives of a step with softened constraints (constraints=mujoco) are those of the integrator 'euler'");
-  }
-  if (law.raisim)
-    throw Error("derivatives of a step with softened constraints are not available for the solver 'raisim'");
+// All rows of softened models, and loops that give way by their impedance in rigid ones.
+bool StepDerivatives::is_softened(const StepContext& step, const Constraint& constraint) {
+  if (!step.rules.is_exact) return true;
+  if (!step.options.stabilisation.softens_loops()) return false;
+  return constraint.kind == ConstraintKind::kEquality || constraint.kind == ConstraintKind::kLoopJoint;
 }
 
 bool StepDerivatives::is_soft_weld(const Constraint& constraint) const {
@@ -168,9 +166,11 @@ void StepDerivatives::add_soft_positions(const StepContext& step, int block) {
   }
 }
 
-// What a row sees of a relative change of its R, while lambda stays or, of regularised laws, its velocity.
+// What a row sees of a relative change of its R, while lambda stays or, of regularised laws, its velocity. Compliant
+// laws take no R that is less than what is nearly rigid, which is a share of the mobility.
 double StepDerivatives::compliance_weight(const StepContext& step, int row) const {
   if (is_regularised_) return laws_.by_compliance(row);
+  if (has_laws_ && laws_.by_mobility()[row] != 0.0) return 0.0;
   return step.constraints.compliance[row] * step.lambda[row];
 }
 
@@ -219,7 +219,7 @@ double StepDerivatives::soft_friction_rate(const StepContext& step, int block, i
   return row < first + 2 || row == last ? 0.0 : 2.0 / mu;
 }
 
-// After everything else of main_.
+// With what velocity_ is damped to.
 void StepDerivatives::set_damping(const StepContext& step) {
   const bool all = model_.options.integrator.starts_with("implicit");
   is_damped_ = is_soft_ && (all || model_.options.implicit_damping);
@@ -246,12 +246,16 @@ void StepDerivatives::set_damping(const StepContext& step) {
     damped_map_(i, i) = 1.0;
     damped_change_.row(i).setZero();
   }
+  if (is_variational_) take_matrix_to_start(damped_change_);
 }
 
-// From those of velocity_ - v to those of v' - v. There is no pass, whose columns serve as scratch.
+// From those of velocity_ to those of v'. There is no pass, whose columns serve as scratch.
 void StepDerivatives::damp_columns() {
+  const int nv = model_.nv;
+  dv_.middleCols(nv, nv).diagonal().array() -= 1.0;
   dd_.noalias() = damped_map_ * dv_;
   dd_ += damped_change_;
+  dd_.middleCols(nv, nv).diagonal().array() += 1.0;
   dv_.swap(dd_);
 }
 

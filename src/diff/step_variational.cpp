@@ -87,13 +87,14 @@ void StepDerivatives::solve_variational(const StepContext& step) {
   *free_data_ = step.data;
   loop_impulse_.setZero(model_.nv);
   if (is_settled_) add_constraint_force(model_, step.constraints, step.lambda, loop_impulse_);
-  if (!free_step_->solve(model_, step.parameters, step.before, step.input, step.h, false, *free_data_,
-                         &loop_impulse_)) {
+  if (!free_step_->solve(model_, step.parameters, step.before, step.input, step.h, !step.rules.implicit_forces,
+                         *free_data_, &loop_impulse_)) {
     throw Error(
         "derivatives of a step are not available where the equation of '{}' was not solved: take a smaller step",
         entry_of(step.options.integrator).name);
   }
-  end_velocity_ = 2.0 * free_step_->velocity() - step.before.v;
+  end_velocity_ = step.before.v;
+  if (step.rules.implicit_forces) end_velocity_ = 2.0 * free_step_->velocity() - step.before.v;
 }
 
 // What dampers, actuators and the user do: their impulse, and what that changes by.
@@ -119,17 +120,22 @@ void StepDerivatives::linearise_forces(const StepContext& step) {
 
   impulse_by_end_.setZero(nv, nv);
   for (int u = 0; u < model_.nu; ++u) {
-    if (step.data.servo_mode[at(u)] != ServoMode::kImplicit || !model_.options.actuation_enabled) continue;
+    const bool is_implicit = step.data.servo_mode[at(u)] == ServoMode::kImplicit && !is_soft_;
+    if (!is_implicit || !model_.options.actuation_enabled) continue;
     const auto m = step.data.actuator_moment.col(u);
     impulse_by_end_.noalias() -= (step.data.servo_gain[u] * m) * m.transpose();
   }
   impulse_by_.middleCols(nv, nv) -= impulse_by_end_;  // gains act on the change of the velocity
   if (model_.options.dampers_enabled) {
-    impulse_by_end_.diagonal() -= h * step.parameters.dof_damping;
+    if (is_soft_) {
+      impulse_by_.middleCols(nv, nv).diagonal() -= h * step.parameters.dof_damping;
+    } else {
+      impulse_by_end_.diagonal() -= h * step.parameters.dof_damping;
+    }
     for (int t = 0; t < model_.ntendon; ++t) {
       const double d = step.parameters.tendon_damping[t];
-      if (d == 0.0 || step.data.tendon_block_gain[t] > 0.0) continue;  // a row
-      const bool is_explicit = step.data.tendon_on_path[at(t)] == 0;   // of a tendon that joins branches
+      if (d == 0.0 || step.data.tendon_block_gain[t] > 0.0) continue;             // a row
+      const bool is_explicit = is_soft_ || step.data.tendon_on_path[at(t)] == 0;  // of a tendon that joins branches
       for (const Tendon::Term& a : model_.tendons[at(t)].terms) {
         for (const Tendon::Term& b : model_.tendons[at(t)].terms) {
           const int i = model_.joint_dof[at(a.joint)], k = model_.joint_dof[at(b.joint)];
@@ -167,9 +173,12 @@ void StepDerivatives::set_momentum_rates(const StepContext& step) {
   for (MatrixX* m : {&rates.start, &rates.middle, &rates.end, &rates.impulse}) m->setZero(nv, ntheta_);
   if (ntheta_ == 0) return;
   const VectorX &w = free_step_->velocity(), &v1 = free_data_->v_free;
-  State at_state = step.before;
-  VectorX momentum(nv), gradient(nv), force(nv);
-  Parameters alone = step.parameters;
+  drift_state_ = step.before;
+  State& at_state = drift_state_;
+  alone_ = step.parameters;
+  Parameters& alone = alone_;
+  VectorX &momentum = v_bar_, &gradient = d_bar_, &force = way_bar_;  // scratch
+  for (VectorX* vector : {&momentum, &gradient, &force}) vector->resize(nv);
   // Adds `sign` times what a column sees of the parameters `alone`.
   const auto add = [&](int column, double sign) {
     const auto at_time = [&](double time, const VectorX& v, MatrixX& momenta) {
@@ -254,7 +263,7 @@ void StepDerivatives::begin_variational(const StepContext& step) {
     moves_ = dense_factor_.solve(dense_scratch_);
     way_by_velocity_ = step.h * moves_.transpose();
   } else {
-    a_ = (step.v_next - v1) / step.h;
+    a_ = (velocity_ - v1) / step.h;
   }
   drift_ = step.h * variational_->dw;
   drift_.noalias() -= way_by_velocity_ * shift_;
@@ -277,7 +286,7 @@ void StepDerivatives::take_rows_to_start(const StepContext& step) {
   tests = main_.J();
   dv_scratch_ = 2.0 * variational_->dw - shift_;
   for (int block = 0; block < c.count(); ++block) {
-    if (!holds_loop(c.list[at(block)])) continue;
+    if (!holds_loop(step, c.list[at(block)])) continue;
     const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
     const auto J = main_.J().middleRows(first, size);
     tests.middleRows(first, size).noalias() = (2.0 / step.h) * J * way_by_velocity_;

@@ -267,7 +267,7 @@ void VariationalDerivatives::differentiate_balance(const Model& model, double h,
     E_x_.middleRows<3>(i).noalias() = -turn * p0_.middleRows<3>(i);
     E_x_.middleRows<3>(i).noalias() -= half * impulse_x_.middleRows<3>(i);
     E_x_.block(i, 0, 3, nv).noalias() += stretch * P_q_.middleRows<3>(i);
-    if (last > 0) E_x_.block(i, E_x_.cols() - last, 3, last) += stretch * rates->middle.middleRows<3>(i);
+    if (last > 0) E_x_.block(i, E_x_.cols() - last, 3, last).noalias() += stretch * rates->middle.middleRows<3>(i);
     const Vector3 carried = turn * p + f;
     p1_.middleRows<3>(i).noalias() = turn * turn * p0_.middleRows<3>(i);
     p1_.middleRows<3>(i).noalias() += turn * impulse_x_.middleRows<3>(i);
