@@ -126,7 +126,9 @@ ContactInverseDynamics::ContactInverseDynamics(const ModelPtr& model, const Simu
       workspace_(solver_->make_workspace()) {
   const Model& m = sim_->model();
   if (&sim_->context().rules != &hard::kRules) {
-    throw Error("inverse dynamics with contact is available for hard constraints only");
+    throw Error(
+        "inverse dynamics with contact is available for hard constraints only; set constraints=rigid and a solver "
+        "of the NCP, CCP or LCP");
   }
   for (const int dof : actuated_) {
     if (dof < 0 || dof >= m.nv) throw Error("dof {} cannot be actuated: the model has {}", dof, m.nv);

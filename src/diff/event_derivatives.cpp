@@ -28,14 +28,16 @@ constexpr Difference kCentral[] = {{1.0, -1.0 / 6.0}, {-1.0, 1.0 / 6.0}, {0.5, 4
 constexpr Difference kForward[] = {{1.0, -1.0}, {0.5, 4.0}, {0.0, -3.0}};
 
 [[noreturn]] void refuse_event_step(const char* what) {
-  throw Error("derivatives of a step of the integrator 'event' are not available: {}", what);
+  throw Error(
+      "derivatives of a step of the integrator 'event' are not available: {}; take another step size, or 'euler'",
+      what);
 }
 
 void refuse_time_stepping(const EventReport& report) {
   if (report.fallbacks == 0) return;
   throw Error(
       "derivatives of a step of the integrator 'event' are not available where part of it is made by time stepping "
-      "({})",
+      "({}); take a smaller step, or 'euler'",
       to_string(report.why));
 }
 

@@ -59,7 +59,7 @@ void InverseKinematics::require_usable(const IkProblem& problem) const {
     require_body(model_, t.body);
     require_target(Vector3::Zero(), t.weight);
     if (!(t.rotation.norm() > 0.0) || !t.rotation.coeffs().allFinite())
-      throw Error("inverse kinematics: a wanted rotation is no unit quaternion");
+      throw Error("inverse kinematics: a wanted rotation is zero or not finite; give a unit quaternion [w, x, y, z]");
   }
   require_target(problem.centre_of_mass.position, problem.centre_of_mass.weight);
   for (const int dof : problem.fixed_dofs) {

@@ -102,7 +102,11 @@ void StepDerivatives::compute_part(const StepContext& step) {
 void StepDerivatives::compute_events(const StepContext& step) {
   require_usable(step);
   require_springs(step);
-  if (smoothing_ > 0.0) throw Error("smoothed derivatives are not available for the integrator 'event'");
+  if (smoothing_ > 0.0) {
+    throw Error(
+        "smoothed derivatives are not available for the integrator 'event'; set no smoothing, or use 'euler', "
+        "'midpoint' or 'variational'");
+  }
   h_ = step.h;
   held_ = {};
   has_pass_ = has_knots_ = false;
@@ -131,7 +135,10 @@ void StepDerivatives::linearise_part(const StepContext& step) {
   is_regularised_ = law.regularised;
   is_soft_ = !step.rules.is_exact;
   if (is_soft_ && law.raisim) {
-    throw Error("derivatives of a step with softened constraints are not available for the solver 'raisim'");
+    throw Error(
+        "derivatives of a step with softened constraints are not available for the solver '{}'; use another one, as "
+        "'auto'",
+        step.options.solver);
   }
   if (smoothing_ > 0.0 && (has_hessians() || is_soft_)) {
     throw Error("compliant laws and softened constraints are smooth as they are: set no smoothing for the solver '{}'",

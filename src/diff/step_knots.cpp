@@ -45,7 +45,11 @@ const ContactDerivatives& StepDerivatives::contact() const {
 
 void StepDerivatives::compute_knots(const StepContext& step) {
   require_usable(step);
-  if (smoothing_ > 0.0) throw Error("smoothed derivatives are not available for the integrator 'contact-implicit'");
+  if (smoothing_ > 0.0) {
+    throw Error(
+        "smoothed derivatives are not available for the integrator 'contact-implicit'; set no smoothing, or use "
+        "'euler', 'midpoint' or 'variational'");
+  }
   require_variational(step);
   has_pass_ = false;
   asleep_.clear();
@@ -84,7 +88,9 @@ void StepDerivatives::move_between_knots(const StepContext& step) {
   integrate(model_, free.before.q, free.before.v, 0.5 * step.h, free.work.q);
   if (!compute_free_motion(model_, free.parameters, free.work, free.input, free.h, free.data, ServoMode::kExplicit,
                            SpringRule::kMiddle)) {
-    throw Error("derivatives of a step: the mass matrix is not positive definite");
+    throw Error(
+        "derivatives of a step: the mass matrix is not positive definite in the middle of the step; check masses, "
+        "inertias and armature, or take a smaller step");
   }
   begin(free);
 }

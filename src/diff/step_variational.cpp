@@ -49,8 +49,9 @@ void StepDerivatives::require_variational(const StepContext& step) const {
   if (theta_.gravity || !theta_.inertias.empty()) {
     const int joint = compensating_joint(step);
     if (joint >= 0) {
-      refuse(fmt::format("by gravity or inertias where actuators compensate gravity, as those of joint '{}' do",
-                         model_.joints[at(joint)].name));
+      refuse(fmt::format(
+          "by gravity or inertias where actuators compensate gravity, as those of joint '{}' do; use 'euler'",
+          model_.joints[at(joint)].name));
     }
   }
 }
@@ -239,8 +240,10 @@ void StepDerivatives::linearise_variational(const StepContext& step) {
   set_momentum_rates(step);
   if (!variational_->compute(model_, step.parameters, step.before, step.h, w, v1, impulse_, impulse_by_,
                              impulse_by_end_, &momentum_rates_)) {
-    throw Error("derivatives of a step of the integrator '{}': its equation has none",
-                entry_of(step.options.integrator).name);
+    throw Error(
+        "derivatives of a step of the integrator '{}' are not available where its equation is singular: take a smaller "
+        "step",
+        entry_of(step.options.integrator).name);
   }
 }
 
