@@ -29,6 +29,7 @@ void bind_all(nb::module_& m) {
   bind_world_batch(m);
   bind_recording(m);
   bind_dynamics(m);
+  bind_dynamics_derivatives(m);
   bind_derivatives(m);
   bind_layout(m);
   bind_load(m);

@@ -1,4 +1,4 @@
-// Derivatives: of dynamics, and of the last step of a simulator; inverse kinematics on the same Jacobians.
+// Derivatives of the last step of a simulator; inverse dynamics with contact, inverse kinematics.
 #include <memory>
 #include <optional>
 
@@ -13,7 +13,6 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/diff/contact_inverse_dynamics.hpp"
-#include "touchstone/diff/inertial_parameters.hpp"
 #include "touchstone/diff/inverse_kinematics.hpp"
 #include "touchstone/diff/step_derivatives.hpp"
 
@@ -289,38 +288,6 @@ void bind_inverse_kinematics(nb::module_& m) {
       "limits of joints; the nearest one found if there is none. centre_of_mass: x y or x y z of all that moves.");
 }
 
-nb::tuple inverse_derivatives(const PyModel& model, const Numbers& q, const Numbers& v, const Numbers& a) {
-  Data data(*model);
-  InverseDynamicsDerivatives d(*model);
-  rnea_derivatives(*model, model->defaults, q.vector("q", model->nq), v.vector("v", model->nv),
-                   a.vector("a", model->nv), data, d);
-  return nb::make_tuple(copy_matrix(d.dtau_dq), copy_matrix(d.dtau_dv), copy_matrix(d.dtau_da));
-}
-
-nb::tuple forward_derivatives(const PyModel& model, const Numbers& q, const Numbers& v, const Numbers& tau) {
-  Data data(*model);
-  ForwardDynamicsDerivatives d(*model);
-  if (!d.compute(*model, model->defaults, q.vector("q", model->nq), v.vector("v", model->nv),
-                 tau.vector("tau", model->nv), data)) {
-    throw Error("the mass matrix is not positive definite: give every moving body mass, or its joint armature");
-  }
-  return nb::make_tuple(copy_matrix(d.da_dq()), copy_matrix(d.da_dv()), copy_matrix(d.da_dtau()));
-}
-
-Copy2 regressor_of(const PyModel& model, const Numbers& q, const Numbers& v, const Numbers& a) {
-  Data data(*model);
-  MatrixX Y(model->nv, kInertialParameters * model->nbody);
-  regressor(*model, model->defaults, q.vector("q", model->nq), v.vector("v", model->nv), a.vector("a", model->nv), data,
-            Y);
-  return copy_matrix(Y);
-}
-
-nb::tuple from_theta(const Numbers& theta) {
-  Matrix10 by_theta;
-  const Vector10 parameters = from_log_cholesky(theta.vector("theta", kInertialParameters), &by_theta);
-  return nb::make_tuple(copy(VectorX(parameters)), copy_matrix(by_theta));
-}
-
 }  // namespace
 
 void bind_jacobians_of(nb::class_<PySimulator>& c) {
@@ -396,23 +363,6 @@ void bind_derivatives(nb::module_& m) {
   bind_gradient(m);
   bind_inverse_kinematics(m);
   bind_contact_inverse(m);
-  m.def("inverse_dynamics_derivatives", &inverse_derivatives, nb::arg("model"), nb::arg("q"), nb::arg("v"),
-        nb::arg("a"),
-        "(dtau/dq, dtau/dv, dtau/da), nv x nv each, of Dynamics.inverse_dynamics; q in the tangent space.");
-  m.def("forward_dynamics_derivatives", &forward_derivatives, nb::arg("model"), nb::arg("q"), nb::arg("v"),
-        nb::arg("tau"), "(da/dq, da/dv, da/dtau), nv x nv each, of Dynamics.forward_dynamics; q in the tangent space.");
-  m.def(
-      "regressor", &regressor_of, nb::arg("model"), nb::arg("q"), nb::arg("v"), nb::arg("a"),
-      "Y (nv x 10 nbody) with inverse_dynamics = Y pi; pi of a body: mass, mass times centre (3), Ixx, Ixy, Iyy, Ixz, "
-      "Iyz, Izz about its origin.");
-  m.def("from_log_cholesky", &from_theta, nb::arg("theta"),
-        "(pi, dpi/dtheta): inertial parameters that are physical whatever the ten numbers theta are.");
-  m.def(
-      "to_log_cholesky",
-      [](const Numbers& parameters) {
-        return copy(VectorX(to_log_cholesky(parameters.vector("parameters", kInertialParameters))));
-      },
-      nb::arg("parameters"), "theta of the inertial parameters of a body.");
 }
 
 }  // namespace touchstone::python

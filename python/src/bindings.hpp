@@ -77,6 +77,7 @@ void bind_batch(nb::module_& m);
 void bind_world_batch(nb::module_& m);
 void bind_recording(nb::module_& m);
 void bind_dynamics(nb::module_& m);
+void bind_dynamics_derivatives(nb::module_& m);
 void bind_derivatives(nb::module_& m);
 void bind_mechanism(nb::module_& m);
 void bind_maximal(nb::module_& m);

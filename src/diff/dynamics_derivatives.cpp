@@ -15,63 +15,15 @@
 namespace touchstone {
 
 InverseDynamicsDerivatives::InverseDynamicsDerivatives(const Model& model)
-    : dtau_dq(RowMatrixX::Zero(model.nv, model.nv)),
+    : AxisRates(model),
+      dtau_dq(RowMatrixX::Zero(model.nv, model.nv)),
       dtau_dv(RowMatrixX::Zero(model.nv, model.nv)),
       dtau_da(RowMatrixX::Zero(model.nv, model.nv)),
-      V_S(at(model.nv)),
-      A_S(at(model.nv)),
-      S_rate(at(model.nv)),
       coriolis(at(model.nbody)),
       momentum(at(model.nbody)),
       external(at(model.nbody)) {}
 
 namespace {
-
-// --- forward: velocities, accelerations, and how those before each dof turn its axis ---
-
-// The dofs of one axis set (one dof, or the three rotations of a ball or free joint): they move together, so none of
-// them changes what V and A were before the set.
-void pass_axes(const Data& data, int first, int count, const double* v, const double* a, Motion& V, Motion& A,
-               InverseDynamicsDerivatives& out) {
-  Motion W, acceleration;
-  for (int i = first; i < first + count; ++i) {
-    W += data.S[at(i)] * v[i];
-    acceleration += data.S[at(i)] * a[i];
-  }
-  for (int i = first; i < first + count; ++i) {
-    const Motion& S = data.S[at(i)];
-    const Motion V_S = cross(V, S);
-    out.V_S[at(i)] = V_S;
-    out.A_S[at(i)] = cross(A, S) + cross(V, V_S);
-    out.S_rate[at(i)] = V_S + V_S;
-    if (count > 1) out.S_rate[at(i)] += cross(W, S);
-  }
-  A += acceleration + cross(V, W);
-  V += W;
-}
-
-void pass_body(const Model& model, const BodyKernel& body, const double* v, const double* a, const Data& data,
-               Motion& V, Motion& A, InverseDynamicsDerivatives& out) {
-  const JointKernel* joint = model.joint_kernels.data() + body.first_joint;
-  for (const JointKernel* last = joint + body.joint_count; joint != last; ++joint) {
-    int dof = joint->dof;
-    switch (joint->type) {
-      case JointType::kFree:
-        // Its translations are along axes of the world, which nothing turns.
-        for (int i = dof; i < dof + 3; ++i) out.V_S[at(i)] = out.A_S[at(i)] = out.S_rate[at(i)] = Motion();
-        V.linear += Vec3(v[dof], v[dof + 1], v[dof + 2]);
-        A.linear += Vec3(a[dof], a[dof + 1], a[dof + 2]);
-        dof += 3;
-        [[fallthrough]];
-      case JointType::kBall:
-        pass_axes(data, dof, 3, v, a, V, A, out);
-        break;
-      default:
-        pass_axes(data, dof, 1, v, a, V, A, out);
-        break;
-    }
-  }
-}
 
 // -2 ([w] E + m [c] [v_c]), E = int r r' dm about the centre of mass: the torque about O per turn
 // (docs/derivatives.md).
@@ -103,7 +55,7 @@ void forward_pass(const Model& model, const Parameters& parameters, const double
       continue;
     }
     Motion V = data.velocity[at(body.parent)], A = data.acceleration[at(body.parent)];
-    pass_body(model, body, v, a, data, V, A, out);
+    pass_axes_of_body(model, body, v, a, data, V, A, out);
     data.velocity[at(b)] = V;
     data.acceleration[at(b)] = A;
     const Vec3 c = data.body_com[at(b)];

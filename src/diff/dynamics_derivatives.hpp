@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "touchstone/diff/axis_rates.hpp"
 #include "touchstone/diff/growing.hpp"
 #include "touchstone/dynamics/data.hpp"
 #include "touchstone/dynamics/forces.hpp"
@@ -19,17 +20,16 @@ namespace touchstone {
 using RowMatrixRef = Eigen::Ref<RowMatrixX>;
 
 // tau = M(q) a + bias(q, v) - J' f. Entries of pairs of dofs of which neither moves the other are zero.
-struct InverseDynamicsDerivatives {
+struct InverseDynamicsDerivatives : AxisRates {
   explicit InverseDynamicsDerivatives(const Model& model);
 
   RowMatrixX dtau_dq, dtau_dv;  // nv x nv
   RowMatrixX dtau_da;           // nv x nv: M without armature, which `rnea` leaves out
 
-  // Scratch. A set of dofs that move together moves with velocity V and acceleration A before it is moved itself:
-  std::vector<Motion> V_S, A_S, S_rate;  // nv: V x S; A x S + V x (V x S); V x S + dS/dt
-  std::vector<Mat3> coriolis;            // nbody: torque on the subtree by a turn, see docs/derivatives.md
-  std::vector<Vec3> momentum;            // nbody: linear, of the subtree
-  std::vector<Force> external;           // nbody: of the subtree
+  // Scratch, beside the rates of the axes:
+  std::vector<Mat3> coriolis;   // nbody: torque on the subtree by a turn, see docs/derivatives.md
+  std::vector<Vec3> momentum;   // nbody: linear, of the subtree
+  std::vector<Force> external;  // nbody: of the subtree
 };
 
 // Computes kinematics, velocities and accelerations on the way, and data.M as crba does (with armature). `external`:

@@ -231,8 +231,8 @@ void compare_column(const Stepper& stepper, const State& here, const std::vector
     const double scale = std::max(figures.least_scale, found.cwiseAbs().maxCoeff());
     const double apart = (actual - found).cwiseAbs().maxCoeff() / scale;
     if (!holds || !(apart < error)) continue;
-    // A difference that is not known much better than it is apart, by that of half its size, says nothing: it bends, has
-    // too few digits, or another corner hits first, which is a jump whatever the signature says.
+    // A difference that is not known much better than it is apart, by that of half its size, says nothing: it bends,
+    // has too few digits, or another corner hits first, which is a jump whatever the signature says.
     const double unknown = kUnknownShare * apart * scale;
     if (apart > kMostError && (difference(0.5 * way) - found).cwiseAbs().maxCoeff() > unknown) continue;
     error = apart;

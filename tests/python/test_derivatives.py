@@ -156,3 +156,47 @@ def test_refusals():
         sim.jacobians()
     with pytest.raises(ts.Error):
         ts.inverse_dynamics_derivatives(model, [0.0], [0.0], [0.0])
+
+
+def test_derivatives_of_a_point_are_those_of_differences():
+    model = ts.load_string(ARM)
+    rng = np.random.default_rng(4)
+    q, v, a = rng.normal(size=(3, model.nv))
+    body, t = 2, 1e-5
+    dynamics = ts.Dynamics(model)
+
+    def look(q, v):
+        dynamics.update(q, v)
+        return dynamics.velocity(body), dynamics.jacobian(body)
+
+    dv_dq, da_dq, da_dv = ts.point_derivatives(model, q, v, a, body)
+    dJ = ts.jacobian_derivative(model, q, body)
+    assert dJ.shape == (6, model.nv, model.nv)
+    for k, e in enumerate(np.eye(model.nv)):
+        (ahead, J_ahead), (behind, J_behind) = look(q + t * e, v), look(q - t * e, v)
+        np.testing.assert_allclose(dv_dq[:, k], (ahead - behind) / (2 * t), atol=1e-8)
+        np.testing.assert_allclose(dJ[:, :, k], (J_ahead - J_behind) / (2 * t), atol=1e-8)
+    # The acceleration is J a + dJ/dq(v) v, so that it is linear in v twice: da/dv v is twice its part by velocities.
+    np.testing.assert_allclose(da_dv @ v, 2 * np.einsum("rik,i,k->r", dJ, v, v), atol=1e-10)
+    still = ts.point_derivatives(model, q, 0 * v, a, body)[1]
+    np.testing.assert_allclose(still, np.einsum("rik,i->rk", dJ, a), atol=1e-10)
+    assert da_dq.shape == (6, model.nv)
+
+
+def test_energy_gradients_are_those_of_differences():
+    model = ts.load_string(ARM)
+    rng = np.random.default_rng(5)
+    q, v = rng.normal(size=(2, model.nv))
+    dynamics = ts.Dynamics(model)
+
+    def energies(q, v):
+        dynamics.update(q, v)
+        return np.array([dynamics.kinetic_energy(), dynamics.potential_energy()])
+
+    t, unit = 1e-5, np.eye(model.nv)
+    by_q = np.array([(energies(q + t * e, v) - energies(q - t * e, v)) / (2 * t) for e in unit])
+    by_v = np.array([(energies(q, v + t * e) - energies(q, v - t * e)) / (2 * t) for e in unit])
+    kinetic_by_q, kinetic_by_v, potential_by_q = ts.energy_gradients(model, q, v)
+    np.testing.assert_allclose(kinetic_by_q, by_q[:, 0], atol=1e-8)
+    np.testing.assert_allclose(kinetic_by_v, by_v[:, 0], atol=1e-8)
+    np.testing.assert_allclose(potential_by_q, by_q[:, 1], atol=1e-8)
