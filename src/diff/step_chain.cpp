@@ -21,6 +21,7 @@ namespace touchstone {
 void StepDerivatives::compute(Simulator& sim) {
   const SimulatorOptions& options = sim.options();
   if (!has_parts(options)) return compute(sim.context());
+  has_result_ = false;
   require_usable(sim.context());
   bool is_first = true;
   Held held;
@@ -36,7 +37,7 @@ void StepDerivatives::compute(Simulator& sim) {
   A.swap(A_chain_);
   B.swap(B_chain_);
   C.swap(C_chain_);
-  has_only_matrices_ = true;
+  has_only_matrices_ = has_result_ = true;
 }
 
 void StepDerivatives::linearise(Simulator& sim) {

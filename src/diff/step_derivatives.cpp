@@ -62,15 +62,18 @@ StepDerivatives::StepDerivatives(const Model& model, StepParameters theta)
 }
 
 void StepDerivatives::compute(const StepContext& step) {
+  has_result_ = false;
   require_whole(step);
   compute_part(step);
+  has_result_ = true;
 }
 
 void StepDerivatives::linearise(const StepContext& step) {
+  has_result_ = false;
   require_whole(step);
-  if (step.options.integrator == Integrator::kEvent) return compute_events(step);
-  if (step.options.integrator == Integrator::kContactImplicit) return compute_knots(step);
-  linearise_part(step);
+  const Integrator rule = step.options.integrator;
+  rule == Integrator::kEvent || rule == Integrator::kContactImplicit ? compute_part(step) : linearise_part(step);
+  has_result_ = true;
 }
 
 void StepDerivatives::compute_part(const StepContext& step) {
@@ -151,8 +154,8 @@ void StepDerivatives::linearise_part(const StepContext& step) {
     main_.set_velocities(model_.nv);  // v' = v + A^-1 (..)
   }
   if (has_hessians()) {
-    // Rows of ccp-newton without a compliance have some 1e-9 of their mobility.
-    const bool is_stiff = is_settled_ || (is_regularised_ && asleep_.empty());
+    // Rows of ccp-newton without a compliance have some 1e-9 of their mobility; those of softened models give way.
+    const bool is_stiff = is_settled_ || (is_regularised_ && !is_soft_ && asleep_.empty());
     is_stiff ? main_.close_stiff_laws(model_, laws_) : main_.close_laws(model_, laws_, asleep_);
   } else {
     main_.close(model_, c, law, step.data.L, step.data.D_inverse, lambda_.view(), velocity_, kModeShare);

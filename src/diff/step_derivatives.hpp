@@ -282,6 +282,7 @@ class StepDerivatives {
   VectorX end_velocity_;                 // nv: that implicit gains act on
   VectorX way_;                          // nv: of the configuration, without the pass
   std::vector<int> asleep_;              // dofs
+  bool has_result_ = false;              // of a step; not after an error
   bool has_only_matrices_ = false;       // products are those of A, B and C
   MatrixX A_chain_, B_chain_, C_chain_, chain_scratch_;
   MatrixX past_[3];                                // nv x columns: velocities before that of a part, the last first

@@ -89,6 +89,7 @@ void StepDerivatives::form() {
 }
 
 void StepDerivatives::require_sizes(Eigen::Index x, Eigen::Index u, Eigen::Index theta) const {
+  if (!has_result_) throw Error("no step has been differentiated: call linearise or compute first");
   require_size("the part of x", x, nx_);
   require_size("the part of u", u, model_.nu);
   require_size("the part of theta", theta, ntheta_);

@@ -118,6 +118,8 @@ void StepDerivatives::add_row_turn(const StepContext& step, int block, double we
   const Constraint& constraint = c.list[at(block)];
   const int row = c.blocks.row[at(block)];
   if (weight == 0.0 || c.blocks.size(block) != 1) return;
+  const bool is_limit = constraint.kind == ConstraintKind::kJointLimit;
+  if (is_limit && model_.joints[at(constraint.index)].type != JointType::kBall) return;
   turned_.begin(model_, c, model_.nv);
   if (constraint.kind == ConstraintKind::kEquality) {
     add_coupling(constraint, row, 0.0, direction_, turned_);

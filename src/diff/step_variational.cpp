@@ -50,7 +50,7 @@ void StepDerivatives::require_variational(const StepContext& step) const {
     const int joint = compensating_joint(step);
     if (joint >= 0) {
       refuse(fmt::format(
-          "by gravity or inertias where actuators compensate gravity, as those of joint '{}' do; use 'euler'",
+          "by gravity or inertias where actuators compensate gravity, as those of joint {} '{}' do; use 'euler'", joint,
           model_.joints[at(joint)].name));
     }
   }

@@ -72,7 +72,7 @@ TEST(SubstepDerivatives, OfRandomRobots) {
 TEST(SubstepDerivatives, OfLoopsByMidpointRules) {
   constexpr LoopJointType kTypes[] = {LoopJointType::kRevolute, LoopJointType::kSpherical, LoopJointType::kUniversal};
   std::mt19937_64 random(37);
-  Figures figures;
+  Figures figures, by_parameters;
   for (int i = 0; i < 12; ++i) {
     const auto [model, state] = looped(kTypes[i % 3], random, i % 4 == 0, 0.005);
     SimulatorOptions options = in_parts(2 + 2 * (i % 4));
@@ -86,11 +86,15 @@ TEST(SubstepDerivatives, OfLoopsByMidpointRules) {
       stepper.set_past(past);
     }
     if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
-    compare(stepper, *model, figures, fmt::format("loop {}", i), {1e-3, 1e-4, 1e-5});
+    const std::string what = fmt::format("loop {}", i);
+    compare(stepper, *model, figures, what, {1e-3, 1e-4, 1e-5});
+    if (i % 4 == 2 || i % 4 == 3) compare_parameters(stepper, *model, by_parameters, what, {1e-2, 1e-3, 1e-4});
     if (HasFailure()) return;
   }
   EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
   EXPECT_GE(figures.steps, 8);
+  EXPECT_GE(by_parameters.steps, 3);
+  EXPECT_GE(by_parameters.kept, by_parameters.columns / 3) << by_parameters.kept << " of " << by_parameters.columns;
 }
 
 SimulatorOptions accurate(double accuracy, Integrator integrator) {
@@ -117,6 +121,27 @@ TEST(ErrorControlDerivatives, OfRandomRobots) {
     stepper.step();
     parts = std::max(parts, stepper.sim().report().accuracy.parts);
     compare(stepper, *model, figures, fmt::format("model {}", i), {1e-4, 1e-5, 1e-6});
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(figures.kept, figures.columns / 4) << figures.kept << " of " << figures.columns;
+  EXPECT_GE(parts, 4);
+}
+
+// Their parts hand on what loops remember, as substeps do.
+TEST(ErrorControlDerivatives, OfLoopsByMidpointRules) {
+  std::mt19937_64 random(39);
+  Figures figures;
+  int parts = 0;
+  for (int i = 0; i < 6; ++i) {
+    const auto [model, state] = looped(LoopJointType::kSpherical, random, i % 4 < 2, 0.005);
+    SimulatorOptions options = accurate(1e-5, i % 2 == 0 ? Integrator::kMoreauMidpoint : Integrator::kVariational);
+    options.tolerance = 1e-13;
+    options.time_step = 8e-3;
+    Stepper stepper(model, state, options);
+    if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
+    stepper.step();
+    parts = std::max(parts, stepper.sim().report().accuracy.parts);
+    compare(stepper, *model, figures, fmt::format("loop {}", i), {1e-4, 1e-5, 1e-6});
     if (HasFailure()) return;
   }
   EXPECT_GE(figures.kept, figures.columns / 4) << figures.kept << " of " << figures.columns;

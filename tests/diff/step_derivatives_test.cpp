@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "diff/step_compare.hpp"
@@ -14,6 +15,7 @@
 #include "support/random_model.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/io/mjcf.hpp"
+#include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/simulator.hpp"
 
 namespace touchstone::test {
@@ -109,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Scenes, StepDerivativesOf, testing::ValuesIn(kScenes),
 struct LawCase {
   const char* solver;
   const char* scene;
+  Integrator rule = Integrator::kSemiImplicitEuler;
 };
 
 class StepDerivativesOfLaws : public testing::TestWithParam<LawCase> {};
@@ -119,6 +122,7 @@ TEST_P(StepDerivativesOfLaws, Contacts) {
   const ModelPtr model = load_mjcf_string(scene.xml);
   SimulatorOptions options = exact_options();
   options.solver = law.solver;
+  options.integrator = law.rule;
   Simulator sim(model, options);
   if (model->nu > 0) sim.input().control.setConstant(scene.push);
   Figures figures;
@@ -157,13 +161,26 @@ const LawCase kModels[] = {
     {"ncp-staggered", "TwoBalls"},  {"ncp-staggered", "TripodSlides"},
 };
 
+// RaiSim's law has the mobility of the middle in it there.
+const LawCase kMidpointRules[] = {
+    {"raisim", "BallOnATiltedPlane", Integrator::kMoreauMidpoint},
+    {"raisim", "BallOnATiltedPlane", Integrator::kVariational},
+    {"raisim", "TripodSlides", Integrator::kMoreauMidpoint},
+    {"raisim", "TripodSlides", Integrator::kVariational},
+    {"raisim", "ArmPushesABall", Integrator::kMoreauMidpoint},
+    {"raisim", "ArmPushesABall", Integrator::kVariational},
+};
+
 std::string law_name(const testing::TestParamInfo<LawCase>& law) {
   std::string name = std::string(law.param.solver) + "_" + law.param.scene;
+  if (law.param.rule != Integrator::kSemiImplicitEuler) name += "_" + std::string(entry_of(law.param.rule).name);
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, StepDerivativesOfLaws, testing::ValuesIn(kModels), law_name);
+
+INSTANTIATE_TEST_SUITE_P(MidpointRules, StepDerivativesOfLaws, testing::ValuesIn(kMidpointRules), law_name);
 
 INSTANTIATE_TEST_SUITE_P(Laws, StepDerivativesOfLaws, testing::ValuesIn(kLaws), law_name);
 
@@ -264,14 +281,25 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
   std::mt19937_64 random(3);
   const ModelPtr model = random_model(random);
   StepDerivatives d(*model);
+  VectorX x_bar = VectorX::Zero(d.nx()), u_bar = VectorX::Zero(d.nu());
+  const VectorX y = x_bar;
+  const auto has_nothing = [&] {
+    EXPECT_THAT([&] { d.vjp(y, x_bar, u_bar); }, testing::ThrowsMessage<Error>(testing::HasSubstr("compute first")));
+  };
+  has_nothing();
   Simulator fresh(model);
   EXPECT_THROW(d.compute(fresh.context()), Error);
+  has_nothing();
+  fresh.step();
+  d.linearise(fresh.context());
+  EXPECT_NO_THROW(d.vjp(y, x_bar, u_bar));
   SimulatorOptions options;
   options.constraints = ConstraintModel::kMujoco;
   options.solver = "raisim";
   Simulator sim(model, options);
   sim.step();
-  EXPECT_THROW(d.compute(sim.context()), Error);
+  EXPECT_THAT([&] { d.compute(sim.context()); }, testing::ThrowsMessage<Error>(testing::HasSubstr("'raisim'")));
+  has_nothing();
   const ModelPtr ball = load_mjcf_string(
       "<mujoco><worldbody><body pos='0 0 1'><freejoint/><geom type='sphere' size='0.1'/></body></worldbody></mujoco>");
   StepParameters theta;
