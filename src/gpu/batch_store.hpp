@@ -32,6 +32,7 @@ class StoredBatch : public WorldBatch {
     warm_count_ = Array<int>(at(worlds));
     for (Array<double>& numbers : pass_) numbers = Array<double>(at(worlds));
     mocap_before_ = Array<double>(at(7 * n.followed) * at(worlds));
+    old_velocity_ = Array<double>(at(n.old_velocity) * at(worlds));
     warm_key_ = Array<std::int64_t>(at(worlds) * at(large_.blocks));
     warm_impulse_ = Array<double>(at(impulse_width(n)) * at(worlds) * at(large_.blocks));
     std::vector<double> q;
@@ -61,6 +62,7 @@ class StoredBatch : public WorldBatch {
              numbers_[7].data(),
              numbers_[8].data(),
              mocap_before_.data(),
+             old_velocity_.data(),
              {}};
     keep_defaults(arrays);
     settings_ = arrays.settings;
@@ -139,7 +141,7 @@ class StoredBatch : public WorldBatch {
   BatchView view_;
   Array<int> warm_count_;
   Array<std::int64_t> warm_key_;
-  Array<double> warm_impulse_, mocap_before_, pass_[2];  // pass: since_pass and reach
+  Array<double> warm_impulse_, mocap_before_, old_velocity_, pass_[2];  // pass: since_pass and reach
 
  private:
   static constexpr int kNumbers = 9;
@@ -149,6 +151,7 @@ class StoredBatch : public WorldBatch {
     forget_pass(settings_, since, reach);
     warm_count_.write(std::vector<int>(warm_count_.size(), 0).data());
     mocap_before_.write(std::vector<double>(mocap_before_.size(), kUnknown).data());
+    old_velocity_.write(std::vector<double>(old_velocity_.size(), kUnknown).data());
     pass_[0].write(std::vector<double>(pass_[0].size(), since).data());
     pass_[1].write(std::vector<double>(pass_[1].size(), reach).data());
   }

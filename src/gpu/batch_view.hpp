@@ -19,6 +19,7 @@ struct BatchView {
   double* sensors = nullptr;
   double* loop_q = nullptr;
   double* mocap_before = nullptr;
+  double* old_velocity = nullptr;
   WorldParameters parameters;
 
   TOUCHSTONE_BOTH WorldState world(const ModelSizes& n, int w) const {
@@ -40,6 +41,7 @@ struct BatchView {
     state.sensors = sensors + at(n.sensor_numbers);
     state.loop_q = loop_q + at(n.loop_numbers);
     state.mocap_before = mocap_before + at(7 * n.followed);
+    state.old_velocity = old_velocity + at(n.old_velocity);
     return state;
   }
 
@@ -58,6 +60,7 @@ struct BatchView {
     view.sensors = start.sensors;
     view.loop_q = start.loop_q;
     view.mocap_before = start.mocap_before;
+    view.old_velocity = start.old_velocity;
     for (int k = 0; k < kWorldParameters; ++k) {
       const int width = parameter_width(n, static_cast<WorldParameter>(k));
       if (view.parameters.array[k] != nullptr)

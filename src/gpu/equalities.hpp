@@ -194,14 +194,19 @@ TOUCHSTONE_LANE double equality_error(const ModelView& m, const Scratch<Real>& s
 
 // The impulse of spring, damper and armature at the end of a step, a v - h k (q - rest) - (a + h d + h^2 k) v', as an
 // equality with the compliance 1 / (a + h d + h^2 k). v is the rate that the velocity had where the step before began.
+// At the middle, to which the configuration was moved by h v/2, the spring is h (v' - v)/4 from there, and both
+// velocities are measured with the same rows.
 template <typename Real>
 TOUCHSTONE_LANE double loop_spring_bias(const ModelView& m, const Scratch<Real>& s, int e, int row) {
   const double* d = m.equality_data + kEqualityNumbers * e;
   const double h = m.settings.time_step, armature = d[2];
   const int k = m.equality_coordinate[2 * e];
+  const bool at_middle = m.settings.remaining < h;
   double old = 0.0;
-  if (armature > 0.0) old = coordinate_velocity(m, s, k, s.v) - h * coordinate_drift(m, s, k);
-  return (h * d[0] * (s.coordinate[k] - d[3]) - armature * old) * m.equality_compliance[row];
+  if (armature > 0.0 || at_middle) old = coordinate_velocity(m, s, k, s.v);
+  if (armature > 0.0 && !at_middle) old -= h * coordinate_drift(m, s, k);
+  const double stretch = s.coordinate[k] - d[3] - (at_middle ? 0.25 * h * old : 0.0);
+  return (h * d[0] * stretch - armature * old) * m.equality_compliance[row];
 }
 
 // --- mocap bodies ---
@@ -271,11 +276,19 @@ template <typename Team, typename Real>
 TOUCHSTONE_LANE void equality_row(const ModelView& m, Scratch<Real>& s, int row) {
   double* J = s.Y_e + row * s.stride;
   for (int i = 0; i < m.sizes.nv; ++i) J[i] = 0.0;
-  s.bias_e[row] = m.settings.erp * equality_row_and_error<Team>(m, s, row, J) / m.settings.time_step;
+  s.bias_e[row] = m.settings.erp * equality_row_and_error<Team>(m, s, row, J) / m.settings.remaining;
   if constexpr (Team::kFull) {
     const int e = m.equality_of_row[row];
     if (m.equality_type[e] == kSpringEquality) s.bias_e[row] = loop_spring_bias(m, s, e, row);
   }
+}
+
+// In the midpoint rule a loop holds for the mean of two velocities.
+template <typename Real>
+TOUCHSTONE_LANE void hold_mean(const ModelView& m, Scratch<Real>& s, int row) {
+  if (m.equality_type[m.equality_of_row[row]] == kSpringEquality) return;
+  const double* J = s.Y_e + row * s.stride;
+  for (int i = 0; i < m.sizes.nv; ++i) s.bias_e[row] += J[i] * s.held_velocity[i];
 }
 
 template <typename Team, typename Real>
@@ -395,6 +408,8 @@ TOUCHSTONE_LANE void begin_equalities(const Team& team, const ModelView& m, [[ma
     TOUCHSTONE_ROLLED
     for (int e = team.lane(); m.sizes.followed > 0 && e < m.sizes.equalities; e += team.size())
       follow_mocap<Team>(m, world, s, e);
+    TOUCHSTONE_ROLLED
+    for (int row = team.lane(); m.sizes.old_velocity > 0 && row < n; row += team.size()) hold_mean(m, s, row);
   }
   TOUCHSTONE_ROLLED
   for (int row = team.lane(); row < n; row += team.size()) whiten_equality_row<Team>(m, s, m.equality_of_row[row], row);

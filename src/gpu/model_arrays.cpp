@@ -10,7 +10,7 @@
 namespace touchstone::gpu {
 namespace {
 
-constexpr char kMagic[8] = {'T', 'S', 'A', 'R', 'R', 'A', 'Y', '7'};
+constexpr char kMagic[8] = {'T', 'S', 'A', 'R', 'R', 'A', 'Y', '8'};
 constexpr std::uint64_t kLargest = 1ull << 28;  // entries of an array
 
 class Writer {

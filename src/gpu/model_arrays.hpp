@@ -37,7 +37,8 @@ struct ModelSizes {
   int coordinates = 0;       // rows along them: these, whole angles of spherical joints, and what actuators there move
   int loop_actuators = 0;    // the last of these rows
   int loop_limits = 0, loop_frictions = 0;
-  int followed = 0;  // mocap bodies, where equalities hold to any of them: worlds remember where they were
+  int followed = 0;      // mocap bodies, where equalities hold to any of them: worlds remember where they were
+  int old_velocity = 0;  // numbers of velocities that worlds remember: 4 nv where loops hold for a mean of velocities
 };
 
 // Numbers of the impulse of a block from step to step: force and, with rows of it, torque.
@@ -54,7 +55,7 @@ constexpr bool has_general_tree(const ModelSizes& n) {
 }
 
 // Whether it needs a FullTeam.
-constexpr bool is_full(const ModelSizes& n) { return n.coordinates > 0 || n.followed > 0; }
+constexpr bool is_full(const ModelSizes& n) { return n.coordinates > 0 || n.followed > 0 || n.old_velocity > 0; }
 
 // What a step does besides the model. Units and meaning as in SimulatorOptions.
 struct ModelSettings {

@@ -136,8 +136,8 @@ TOUCHSTONE_LANE bool wants_pass(const Team& team, const ModelView& m, WorldState
   }
   TOUCHSTONE_ROLLED
   for (int r = team.lane(); r < m.sizes.equality_rows && !asks; r += team.size())
-    // Its velocity is zero but for its compliance; the pass itself looks again.
-    asks = fabs(equality_error<Team>(m, s, r)) * m.equality_length[r] > pass_near(m, true);
+    // Its velocity is zero but for its compliance, or it holds for a mean of velocities; the pass itself looks again.
+    asks = m.sizes.old_velocity > 0 || fabs(equality_error<Team>(m, s, r)) * m.equality_length[r] > pass_near(m, true);
   if (team.any(asks)) return true;
   if (team.lane() == 0) *world.reach = 0.0;
   return false;

@@ -60,6 +60,7 @@ TOUCHSTONE_LANE void reset_world(const ModelView& m, const ResetStates& to, int 
   for (int i = 0; i < n.na; ++i) world.activation[i] = 0.0;
   for (int i = 0; i < n.loop_numbers; ++i) world.loop_q[i] = m.reference_loop[i];
   for (int i = 0; i < 7 * n.followed; ++i) world.mocap_before[i] = kUnknown;
+  for (int i = 0; i < n.old_velocity; ++i) world.old_velocity[i] = kUnknown;
   for (int i = 0; i < n.sensor_numbers; ++i) world.sensors[i] = 0.0;
   *world.warm.count = 0;
   forget_pass(m.settings, *world.since_pass, *world.reach);

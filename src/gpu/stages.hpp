@@ -346,6 +346,9 @@ TOUCHSTONE_LANE void run_tree(const Team& team, const ModelView& m, WorldState& 
       team, m, memory,
       [&](Scratch<float>& s) {
         if (!again) s.contact_count = s.block_count = s.row_count = 0;
+        if constexpr (Team::kFull) {
+          if (m.sizes.old_velocity > 0) return StepOutcome::kThird;
+        }
         return begin_step(team, m, world, s, again) ? StepOutcome::kPending : StepOutcome::kBroken;
       },
       [&](StepOutcome before) { return !again || before == StepOutcome::kServos; });

@@ -5,6 +5,7 @@
 
 #include "touchstone/gpu/certificate.hpp"
 #include "touchstone/gpu/loop_forces.hpp"
+#include "touchstone/gpu/mean_velocity.hpp"
 #include "touchstone/gpu/modes.hpp"
 #include "touchstone/gpu/observe.hpp"
 #include "touchstone/gpu/pass.hpp"
@@ -35,6 +36,7 @@ enum class StepOutcome : int {
   kNoRoom,    // more contacts than the record holds
   kServos,    // servos turned out to be beyond their limits
   kBroken,    // not finite, or no factor
+  kThird,     // left to the third tier from the start: the rule takes several solves
 };
 
 // Everything before the solve. `again`: servos that were bounded stay so. False if there is no factor.
@@ -171,33 +173,62 @@ TOUCHSTONE_LANE StepOutcome finish_first(const Team& team, const ModelView& m, W
   return StepOutcome::kDone;
 }
 
-// The third tier, from the start of the step: sweeps until the tolerance holds, again with other bounds where servos
-// reach their limits. Always says what became of the world.
-template <typename Team, typename Real>
-TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const StepOptions& options, WorldState& world,
-                                  Scratch<Real>& s, PassMemory& pass) {
-  constexpr int kRounds = 5;  // in which servos may turn out to be beyond their limits
-  if (!begin_step(team, m, world, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);
-  if (!find_contacts(team, m, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
-  const int most = options.most_sweeps > 0 ? options.most_sweeps : options.more_sweeps;
-  int sweeps = 0;
+// A way to the velocity of the same step's end that the third tier has found so far.
+struct Found {
   double natv = 0.0;
-  ThoroughMemory thorough{&pass, world.warm};
+  int sweeps = 0;
+  ThoroughMemory thorough;
+};
+
+// After the free motion: sweeps until the tolerance holds, again with other bounds where servos reach their limits.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE WorldStatus solve_world(const Team& team, const ModelView& m, const StepOptions& options,
+                                        WorldState& world, Scratch<Real>& s, Found& found) {
+  constexpr int kRounds = 5;  // in which servos may turn out to be beyond their limits
+  int most = options.most_sweeps > 0 ? options.most_sweeps : options.more_sweeps;
+  if constexpr (Team::kFull) {
+    if (m.sizes.old_velocity > 0 && options.most_sweeps == 0) most += options.sweeps;  // no tier was before
+  }
   TOUCHSTONE_ROLLED
   for (int round = 0; round < kRounds; ++round) {
     begin_loops(team, m, world, s);
-    if (!assemble(team, m, world, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
+    if (!assemble(team, m, world, s)) return WorldStatus::kTooManyContacts;
     int spent = 0;
-    natv = solve_contacts(team, m, s, options.tolerance, most, options.check_every, spent, &thorough);
-    sweeps += spent;
+    found.natv = solve_contacts(team, m, s, options.tolerance, most, options.check_every, spent, &found.thorough);
+    found.sweeps += spent;
     store_impulses(team, m, world.warm, s);
     if (round + 1 == kRounds || !bound_exceeding_servos(team, m, s)) break;
     compute_mass(team, m, s);
-    if (!compute_free_motion(team, m, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);
+    if (!compute_free_motion(team, m, s)) return WorldStatus::kDiverged;
     if (m.sizes.equality_rows == 0) body_velocities(team, m, s, s.v_free, s.free_velocity);
   }
+  return WorldStatus::kOk;
+}
+
+// The third tier, from the start of the step. Always says what became of the world.
+template <typename Team, typename Real>
+TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const StepOptions& options, WorldState& world,
+                                  Scratch<Real>& s, PassMemory& pass) {
+  if (!begin_step(team, m, world, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);
+  if (!find_contacts(team, m, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
+  Found found{.thorough = {&pass, world.warm}};
+  [[maybe_unused]] bool follows = false;
+  if constexpr (Team::kFull) follows = begin_mean(team, m, world, s);
+  WorldStatus status = solve_world(team, m, options, world, s, found);
+  if constexpr (Team::kFull) {
+    TOUCHSTONE_ROLLED
+    for (int round = 0; follows && status == WorldStatus::kOk && round < kMeanRounds; ++round) {
+      if (!mean_moves(team, m, s)) break;
+      status = take_bias_at_mean(team, m, world, s) ? solve_world(team, m, options, world, s, found)
+                                                    : WorldStatus::kDiverged;
+    }
+  }
+  if (status != WorldStatus::kOk) return report(team, world, status, 0.0, 0, 0);
+  const double natv = found.natv;
+  const int sweeps = found.sweeps;
   if (!finish_step(team, m, world, s))
     return report(team, world, WorldStatus::kDiverged, natv, s.contact_count, sweeps);
+  if constexpr (Team::kFull) leave_velocity(team, m, world, follows);
   report(team, world, natv <= options.tolerance ? WorldStatus::kOk : WorldStatus::kNotConverged, natv, s.contact_count,
          sweeps);
   team.sync();

@@ -93,8 +93,8 @@ struct GeneralTeam : Base {
   static constexpr bool kGeneral = true;
 };
 
-// A general team for models in which something acts along the coordinates of loop joints, or loops hold to mocap
-// bodies.
+// A general team for models in which something acts along the coordinates of loop joints, loops hold to mocap bodies,
+// or for a mean of velocities.
 template <typename Base>
 struct FullTeam : GeneralTeam<Base> {
   static constexpr bool kFull = true;

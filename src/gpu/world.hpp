@@ -47,6 +47,7 @@ struct WorldState {
   double* sensors = nullptr;       // sensor_numbers, of the last step
   double* mocap_before = nullptr;  // 7 followed: poses of mocap bodies in the last step; NaN: there was none
   double* loop_q = nullptr;  // loop_numbers: coordinates of loop joints at the start of the last step, with their turns
+  double* old_velocity = nullptr;  // old_velocity: what the last step left, and three before of one motion; NaN: none
 };
 
 // A state that was put together may be deep in violations: a pass at once, that may move things as fast as it can.
@@ -198,8 +199,10 @@ TOUCHSTONE_BOTH int factor_room(const ModelSizes& n) { return n.mass_entries > 6
   FIELD(Cone<Real>, cones, n.cones > 0 ? pool.blocks : 0)                                                        \
   FIELD(SurfaceBatch, batches, n.fields > 0 ? kBatchesOfContact * pool.contacts : 0) /* of one pair */           \
   FIELD(SurfacePoint, surface_points, n.fields > 0 ? kPointsOfContact * pool.contacts : 0)                       \
-  FIELD(double, J_c, n.coordinates* n.nv)  /* rows along coordinates of loop joints */                           \
-  FIELD(double, coordinate, n.coordinates) /* their values */
+  FIELD(double, J_c, n.coordinates* n.nv)          /* rows along coordinates of loop joints */                   \
+  FIELD(double, coordinate, n.coordinates)         /* their values */                                            \
+  FIELD(double, held_velocity, n.old_velocity / 4) /* loops hold for the mean of it and the next */              \
+  FIELD(double, mean_velocity, n.old_velocity / 4)
 
 constexpr int kSubtree = 16;  // numbers: inertia 10, wrench 6
 constexpr int kBall = 7;

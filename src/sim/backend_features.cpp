@@ -48,7 +48,8 @@ void check_options(const Model& model, const SimulatorOptions& options, Complain
   if (options.integrator != Integrator::kSemiImplicitEuler && !is_midpoint)
     complaints.add("integrators other than euler and midpoint");
   const bool has_loops = (model.options.equalities_enabled && !model.equalities.empty()) || !model.loop_joints.empty();
-  if (is_midpoint && has_loops) complaints.add("loops with the integrator midpoint");
+  if (is_midpoint && has_loops && model.nmocap > 0)
+    complaints.add("loops with the integrator midpoint beside mocap bodies");
   if (options.constraints != ConstraintModel::kRigid) complaints.add("softened constraints (constraints = mujoco)");
   const StabilisationOptions& s = options.stabilisation;
   if (s.loop_erp >= 0.0 || s.limit_erp >= 0.0 || s.contact_erp >= 0.0)

@@ -155,7 +155,8 @@ void fill_springs(const Model& model, const ReferenceWeights& weights, gpu::Mode
       a.equality_data.insert(a.equality_data.end(),
                              {spring.stiffness, spring.damping, spring.armature, c.spring_reference});
       a.equality_data.resize(at(gpu::kEqualityNumbers * a.sizes.equalities), 0.0);
-      add_row(0, 1.0 / (spring.armature + h * spring.damping + h * h * spring.stiffness),
+      const double share = a.settings.remaining < h ? 0.25 : 1.0;  // as in LoopSpringKind::hard_law
+      add_row(0, 1.0 / (spring.armature + h * spring.damping + share * h * h * spring.stiffness),
               coordinate_length(model, weights, joint, k), a);
     }
   }

@@ -402,6 +402,8 @@ gpu::ModelArrays make_model_arrays(const Model& model, const SimulatorOptions& o
   fill_sensors(model, options, a);
   a.sizes.friction_rows = count_friction_rows(a) + a.sizes.loop_frictions;
   a.sizes.single_rows = count_single_rows(a);
+  const bool has_loops = !model.equalities.empty() || !model.loop_joints.empty();
+  if (has_loops && options.integrator == Integrator::kMoreauMidpoint) a.sizes.old_velocity = 4 * model.nv;
   return a;
 }
 

@@ -328,6 +328,20 @@ TEST_F(SpecialModelTest, KernelsAreCompiledOnceWhereThereIsACompiler) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), files);
 }
 
+// Their worlds are left to the third tier, of tables.
+TEST_F(SpecialModelTest, KernelsOfLoopsByTheMidpointRuleAreCompiled) {
+  std::string problem;
+  if (gpu::runtime_compiler(problem).empty()) GTEST_SKIP() << problem;
+  std::mt19937_64 random(8);
+  const ModelPtr model = looped(LoopJointType::kScrew, random, true, 0.01).first;
+  SimulatorOptions options = backend_options();
+  options.integrator = Integrator::kMoreauMidpoint;
+  const gpu::ModelArrays arrays = make_model_arrays(*model, options);
+  ASSERT_GT(arrays.sizes.old_velocity, 0);
+  const gpu::KernelCache cache(folder_);
+  EXPECT_EQ(gpu::special_code(arrays, shape_of(arrays), "sm_90", gpu::embedded_sources(), cache).problem, "");
+}
+
 TEST_F(SpecialModelTest, WhatDoesNotCompileIsSaid) {
   std::string problem;
   if (gpu::runtime_compiler(problem).empty()) GTEST_SKIP() << problem;
