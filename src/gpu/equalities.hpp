@@ -192,23 +192,6 @@ TOUCHSTONE_LANE double equality_error(const ModelView& m, const Scratch<Real>& s
   return equality_row_and_error<Team>(m, s, row, nullptr);
 }
 
-// The impulse of spring, damper and armature at the end of a step, a v - h k (q - rest) - (a + h d + h^2 k) v', as an
-// equality with the compliance 1 / (a + h d + h^2 k). v is the rate that the velocity had where the step before began.
-// At the middle, to which the configuration was moved by h v/2, the spring is h (v' - v)/4 from there, and both
-// velocities are measured with the same rows.
-template <typename Real>
-TOUCHSTONE_LANE double loop_spring_bias(const ModelView& m, const Scratch<Real>& s, int e, int row) {
-  const double* d = m.equality_data + kEqualityNumbers * e;
-  const double h = m.settings.time_step, armature = d[2];
-  const int k = m.equality_coordinate[2 * e];
-  const bool at_middle = m.settings.remaining < h;
-  double old = 0.0;
-  if (armature > 0.0 || at_middle) old = coordinate_velocity(m, s, k, s.v);
-  if (armature > 0.0 && !at_middle) old -= h * coordinate_drift(m, s, k);
-  const double stretch = s.coordinate[k] - d[3] - (at_middle ? 0.25 * h * old : 0.0);
-  return (h * d[0] * stretch - armature * old) * m.equality_compliance[row];
-}
-
 // --- mocap bodies ---
 
 constexpr double kFastestMocap = 10.0;    // m/s: what is faster has been put elsewhere, and has no velocity

@@ -175,6 +175,23 @@ TOUCHSTONE_LANE double coordinate_drift(const ModelView& m, const Scratch<Real>&
          dot(row.linear.rate, f.v) + dot(row.angular.rate, f.w_b - f.w_a);
 }
 
+// The impulse of spring, damper and armature at the end of a step, a v - h k (q - rest) - (a + h d + h^2 k) v', as an
+// equality with the compliance 1 / (a + h d + h^2 k). v is the rate that the velocity had where the step before began.
+// At the middle, to which the configuration was moved by h v/2, the spring is h (v' - v)/4 from there, and both
+// velocities are measured with the same rows.
+template <typename Real>
+TOUCHSTONE_LANE double loop_spring_bias(const ModelView& m, const Scratch<Real>& s, int e, int row) {
+  const double* d = m.equality_data + kEqualityNumbers * e;
+  const double h = m.settings.time_step, armature = d[2];
+  const int k = m.equality_coordinate[2 * e];
+  const bool at_middle = m.settings.remaining < h;
+  double old = 0.0;
+  if (armature > 0.0 || at_middle) old = coordinate_velocity(m, s, k, s.v);
+  if (armature > 0.0 && !at_middle) old -= h * coordinate_drift(m, s, k);
+  const double stretch = s.coordinate[k] - d[3] - (at_middle ? 0.25 * h * old : 0.0);
+  return (h * d[0] * stretch - armature * old) * m.equality_compliance[row];
+}
+
 // Coordinates and their rows at the start of a step; angles are those nearest to the ones of the step before.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void place_coordinates(const Team& team, const ModelView& m, const WorldState& world,
