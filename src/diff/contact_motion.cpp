@@ -11,6 +11,8 @@ namespace {
 
 // Of the size of the shapes, and rad: a contact within this of the nearest points is the one they make.
 constexpr double kSame = 1e-4;
+constexpr double kAligned = 1e-6;  // rad: normals of a contact and of a face that are the same
+constexpr double kFlat = 1e-3;     // rad: of two faces that lie on each other
 
 // A dof's motion of the shape's frame.
 Vector6 twist(Vec3 linear, Vec3 angular, Vec3 from, Vec3 to) {
@@ -77,14 +79,46 @@ const CollisionDerivativeOptions& ContactMotion::options(int shape_a, int shape_
 bool ContactMotion::set(const Model& model, const CollisionModel& shapes, const Data& data, const Contact& contact,
                         PairMotion& motion) {
   const CollisionDerivativeOptions& chosen = options(contact.shape_a, contact.shape_b);
-  bool is_known = set_contact_motion(model, data, contact, motion);
+  const Turning turns = turning(shapes, data, contact);
+  bool is_known = set_contact_motion(model, data, contact, turns != Turning::kOtherwise, motion);
+  const bool is_guess = is_known && turns == Turning::kPerhapsByFace;
   if (!is_known || chosen.method != CollisionGradient::kExact) {
     is_known = set_by_collision(shapes, data, contact, chosen, motion) || is_known;
   }
   const bool same = contact.material.friction[0] == contact.material.friction[1] &&
                     contact.material.friction[3] == contact.material.friction[4];
   if (tangents_matter_ || !same) turn_tangents(model, shapes, data, contact, motion);
-  return is_known;
+  return is_known && !is_guess;
+}
+
+// A face is what faces the normal to 5 degrees. Where it does not exactly, the shapes are nearest at its edge or
+// corner, unless two faces lie on each other, of which either may be taken. Of triangles nobody knows.
+ContactMotion::Turning ContactMotion::turning(const CollisionModel& shapes, const Data& data, const Contact& contact) {
+  const bool face_a = contact.active.A.type == FeatureType::kFace;
+  if (!face_a && contact.active.B.type != FeatureType::kFace) return Turning::kOtherwise;
+  const auto collider_of = [&](int shape) -> const Collider* {
+    const int c = shapes.collider_of(shape);
+    return c < 0 ? nullptr : &shapes.colliders()[at(c)];
+  };
+  // Whether the feature of a convex shape along d is a face, and what it misses d by.
+  const auto is_face = [&](const Collider& collider, Vec3 d, double& tilt2) {
+    const Vec3 direction = transpose_times((data.X_WB[at(collider.body)] * collider.X_BS).R, d);
+    find_support_feature(shapes.shape(collider).pieces()[0], direction, feature_);
+    const Vec3 apart = feature_.normal - direction;
+    tilt2 = dot(apart, apart);
+    return feature_.is_face();
+  };
+  const Collider* own = collider_of(face_a ? contact.shape_a : contact.shape_b);
+  const Collider* other = collider_of(face_a ? contact.shape_b : contact.shape_a);
+  if (own == nullptr || other == nullptr) return Turning::kPerhapsByFace;
+  if (own->half_space) return Turning::kByFace;
+  if (!shapes.shape(*own).is_convex()) return Turning::kPerhapsByFace;
+  const Vec3 n = contact.normal(), d = face_a ? n : -n;
+  double tilt2 = 0.0, unused = 0.0;
+  if (!is_face(*own, d, tilt2) || tilt2 > kFlat * kFlat) return Turning::kOtherwise;
+  if (tilt2 <= kAligned * kAligned) return Turning::kByFace;
+  const bool lies_on_face = !other->half_space && shapes.shape(*other).is_convex() && is_face(*other, -d, unused);
+  return lies_on_face ? Turning::kByFace : Turning::kOtherwise;
 }
 
 bool ContactMotion::set_by_collision(const CollisionModel& shapes, const Data& data, const Contact& contact,

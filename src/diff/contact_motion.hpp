@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "touchstone/collision/derivatives/collision_derivatives.hpp"
+#include "touchstone/collision/manifold/support_feature.hpp"
 #include "touchstone/diff/pair_motion.hpp"
 #include "touchstone/sim/detection/collision_model.hpp"
 
@@ -19,12 +20,15 @@ class ContactMotion {
   // unless a pyramid asks for it; where friction differs between the tangents it is always there.
   void set_tangents_matter(bool matter) { tangents_matter_ = matter; }
 
-  // Fills in how point and axes move. False if they were taken to move with the mean of both bodies: for surfaces of
-  // triangles, and for points of a patch that are not where the shapes are nearest.
+  // Fills in how point and axes move. False if that is not exact: the normals of triangles are taken to turn with them,
+  // and points of a patch that are not where the shapes are nearest to move with the mean of both bodies.
   bool set(const Model& model, const CollisionModel& shapes, const Data& data, const Contact& contact,
            PairMotion& motion);
 
  private:
+  // How the normal of a contact at a face turns.
+  enum class Turning { kOtherwise, kPerhapsByFace, kByFace };
+  Turning turning(const CollisionModel& shapes, const Data& data, const Contact& contact);
   bool set_by_collision(const CollisionModel& shapes, const Data& data, const Contact& contact,
                         const CollisionDerivativeOptions& options, PairMotion& motion);
 
@@ -36,6 +40,7 @@ class ContactMotion {
   std::vector<Choice> choices_;
   CollisionDifferentiator differentiate_;
   bool tangents_matter_ = false;
+  SupportFeature feature_;  // scratch
 };
 
 }  // namespace touchstone

@@ -1,6 +1,8 @@
 #include "touchstone/diff/pair_motion.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
@@ -8,9 +10,40 @@
 namespace touchstone {
 namespace {
 
+// An end of the side line of a cylinder or cone: a point of the rim of a disk, which follows the normal.
+bool is_rim(const Model& model, int shape, const FeatureName& feature) {
+  const ShapeType type = model.shapes[at(shape)].shape.type;
+  if (feature.type != FeatureType::kVertex) return false;
+  return type == ShapeType::kCylinder || (type == ShapeType::kCone && feature.first == 1);
+}
+
 bool is_point(const Model& model, int shape, const FeatureName& feature) {
+  if (is_rim(model, shape, feature)) return false;
   return feature.type == FeatureType::kVertex || model.shapes[at(shape)].shape.type == ShapeType::kSphere;
 }
+
+// The point of a rim that is farthest along a unit vector d: at `radius` from the centre of its disk, along what of d
+// is across the axis.
+struct Rim {
+  Vec3 d, axis, out;
+  double radius = 0.0, across = 0.0;  // m; of d
+
+  Rim(const Model& model, const Data& data, int shape, Vec3 direction) : d(direction) {
+    radius = model.shapes[at(shape)].shape.size[0];
+    axis = Vec3(shape_pose(model, data, shape).rotation * Vector3::UnitZ());
+    const Vec3 w = d - axis * dot(axis, d);
+    across = std::sqrt(dot(w, w));
+    out = w * (1.0 / across);
+  }
+
+  // Of the rim's point q, while its body has the velocity `linear` at p and turns, and d turns with the normal.
+  Vec3 velocity(Vec3 q, Vec3 p, Vec3 linear, Vec3 angular, Vec3 normal_turn) const {
+    const Vec3 da = cross(angular, axis), dd = cross(normal_turn, d);
+    const Vec3 dw = dd - da * dot(axis, d) - axis * (dot(da, d) + dot(axis, dd));
+    const Vec3 slides = (dw - out * dot(out, dw)) * (radius / across);
+    return linear + cross(angular, q - out * radius - p) + slides;
+  }
+};
 
 double radius_of(const Model& model, int shape) {
   const Shape& s = model.shapes[at(shape)].shape;
@@ -53,7 +86,8 @@ void PairMotion::begin(const Model& model, const Data& data, int first, int seco
   }
 }
 
-bool set_contact_motion(const Model& model, const Data& data, const Contact& contact, PairMotion& motion) {
+bool set_contact_motion(const Model& model, const Data& data, const Contact& contact, bool by_face,
+                        PairMotion& motion) {
   const Vec3 p = contact.position, n = contact.normal();
   motion.begin(model, data, contact.body_a, contact.body_b, p, p);
   const double half = 0.5 * contact.distance;
@@ -61,14 +95,24 @@ bool set_contact_motion(const Model& model, const Data& data, const Contact& con
   const bool point_b = is_point(model, contact.shape_b, contact.active.B);
   const double to_a = half + radius_of(model, contact.shape_a), to_b = half + radius_of(model, contact.shape_b);
   constexpr double kLeast = 1e-6;  // m: points that are nearer have no direction from one to the other
-  const bool a_is_face = contact.active.A.type == FeatureType::kFace && point_b;
-  const bool b_is_face = !a_is_face && contact.active.B.type == FeatureType::kFace && point_a;
+  const bool rim_a = is_rim(model, contact.shape_a, contact.active.A);
+  const bool rim_b = is_rim(model, contact.shape_b, contact.active.B);
+  const bool a_is_face = by_face && contact.active.A.type == FeatureType::kFace && (point_b || rim_b);
+  const bool b_is_face = by_face && !a_is_face && contact.active.B.type == FeatureType::kFace && (point_a || rim_a);
+  std::optional<Rim> rim;
+  if (a_is_face && rim_b) rim.emplace(model, data, contact.shape_b, -n);
+  if (b_is_face && rim_a) rim.emplace(model, data, contact.shape_a, n);
   const bool balls = point_a && point_b && to_a + to_b > kLeast;
   for (std::size_t k = 0; k < at(motion.count); ++k) {
     // The distance changes with the material points along the normal, whatever else moves.
     const Vec3 half_distance = n * (0.5 * dot(n, motion.b_linear[k] - motion.a_linear[k]));
-    const Vec3 centre_a = motion.a_linear[k] - to_a * cross(motion.a_angular[k], n);
-    const Vec3 centre_b = motion.b_linear[k] + to_b * cross(motion.b_angular[k], n);
+    Vec3 centre_a = motion.a_linear[k] - to_a * cross(motion.a_angular[k], n);
+    Vec3 centre_b = motion.b_linear[k] + to_b * cross(motion.b_angular[k], n);
+    if (rim && a_is_face) {
+      centre_b = rim->velocity(p + n * to_b, p, motion.b_linear[k], motion.b_angular[k], motion.a_angular[k]);
+    } else if (rim) {
+      centre_a = rim->velocity(p - n * to_a, p, motion.a_linear[k], motion.a_angular[k], motion.b_angular[k]);
+    }
     if (a_is_face) {
       motion.turn[k] = motion.a_angular[k];
       motion.dp_a[k] = centre_b - to_b * cross(motion.turn[k], n) - half_distance;

@@ -26,10 +26,10 @@ struct PairMotion {
   void begin(const Model& model, const Data& data, int first, int second, Vec3 at_first, Vec3 at_second);
 };
 
-// Point and frame of a contact. Exact where a vertex or a ball (sphere, end of a capsule) meets a face, which the
-// normal turns with, or another ball. Else false: the point and its frame are taken to move with the mean of both
-// bodies.
-bool set_contact_motion(const Model& model, const Data& data, const Contact& contact, PairMotion& motion);
+// Point and frame of a contact. Exact where a vertex, a ball (sphere, end of a capsule) or an end of the side line of a
+// cylinder or cone meets a face, which the normal turns with, or a ball another one. Else false: the point and its
+// frame are taken to move with the mean of both bodies. `by_face`: a face of the contact is that of the normal.
+bool set_contact_motion(const Model& model, const Data& data, const Contact& contact, bool by_face, PairMotion& motion);
 
 // How the velocities of point b against point a change along the k-th dof of the motion while the numbers v stay.
 // `data.velocity` and V_S: velocity_derivatives.
