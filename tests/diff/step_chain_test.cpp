@@ -9,9 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "diff/random_loops.hpp"
-#include "diff/step_compare.hpp"
+#include "diff/step_instants.hpp"
 #include "diff/step_scenes.hpp"
 #include "support/allocation_guard.hpp"
+#include "support/effort.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/io/mjcf.hpp"
 
@@ -73,10 +74,11 @@ TEST(SubstepDerivatives, OfLoopsByMidpointRules) {
   constexpr LoopJointType kTypes[] = {LoopJointType::kRevolute, LoopJointType::kSpherical, LoopJointType::kUniversal};
   std::mt19937_64 random(37);
   Figures figures, by_parameters;
-  for (int i = 0; i < 12; ++i) {
+  const int systems = whole_family() ? 8 : 4;
+  for (int i = 0; i < systems; ++i) {
     const auto [model, state] = looped(kTypes[i % 3], random, i % 4 == 0, 0.005);
     SimulatorOptions options = in_parts(2 + 2 * (i % 4));
-    options.tolerance = 1e-13;
+    options.tolerance = 1e-12;
     options.time_step = 8e-3;
     options.integrator = i % 2 == 0 ? Integrator::kMoreauMidpoint : Integrator::kVariational;
     Stepper stepper(model, state, options);
@@ -88,12 +90,14 @@ TEST(SubstepDerivatives, OfLoopsByMidpointRules) {
     if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
     const std::string what = fmt::format("loop {}", i);
     compare(stepper, *model, figures, what, {1e-3, 1e-4, 1e-5});
-    if (i % 4 == 2 || i % 4 == 3) compare_parameters(stepper, *model, by_parameters, what, {1e-2, 1e-3, 1e-4});
+    if (i == 2 || i == 3) {
+      compare_theta(stepper, *model, some_parameters(*model, random), by_parameters, what, {1e-2, 1e-3, 1e-4});
+    }
     if (HasFailure()) return;
   }
   EXPECT_GE(figures.kept, figures.columns / 2) << figures.kept << " of " << figures.columns;
-  EXPECT_GE(figures.steps, 8);
-  EXPECT_GE(by_parameters.steps, 3);
+  EXPECT_GE(figures.steps, systems * 2 / 3);
+  EXPECT_GE(by_parameters.steps, 1);
   EXPECT_GE(by_parameters.kept, by_parameters.columns / 3) << by_parameters.kept << " of " << by_parameters.columns;
 }
 
@@ -132,10 +136,10 @@ TEST(ErrorControlDerivatives, OfLoopsByMidpointRules) {
   std::mt19937_64 random(39);
   Figures figures;
   int parts = 0;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < (whole_family() ? 4 : 2); ++i) {
     const auto [model, state] = looped(LoopJointType::kSpherical, random, i % 4 < 2, 0.005);
-    SimulatorOptions options = accurate(1e-5, i % 2 == 0 ? Integrator::kMoreauMidpoint : Integrator::kVariational);
-    options.tolerance = 1e-13;
+    SimulatorOptions options = accurate(1e-4, i % 2 == 0 ? Integrator::kMoreauMidpoint : Integrator::kVariational);
+    options.tolerance = 1e-12;
     options.time_step = 8e-3;
     Stepper stepper(model, state, options);
     if (model->nu > 0) stepper.control() = random_vector(model->nu, random);
@@ -145,7 +149,7 @@ TEST(ErrorControlDerivatives, OfLoopsByMidpointRules) {
     if (HasFailure()) return;
   }
   EXPECT_GE(figures.kept, figures.columns / 4) << figures.kept << " of " << figures.columns;
-  EXPECT_GE(parts, 4);
+  EXPECT_GE(parts, 3);
 }
 
 TEST(ErrorControlDerivatives, OfContacts) {

@@ -61,4 +61,18 @@ inline void compare_instant(Stepper& stepper, const Model& model, const std::str
   }
 }
 
+// Gravity, and some parameters of each other kind.
+inline StepParameters some_parameters(const Model& model, std::mt19937_64& random) {
+  StepParameters theta = all_parameters(model);
+  const auto keep = [&](std::vector<int>& all, std::size_t count) {
+    std::shuffle(all.begin(), all.end(), random);
+    all.resize(std::min(all.size(), count));
+  };
+  keep(theta.inertias, 1);
+  keep(theta.frictions, 1);
+  keep(theta.gains, 1);
+  for (std::vector<int>* dofs : {&theta.dampings, &theta.armatures, &theta.joint_frictions}) keep(*dofs, 2);
+  return theta;
+}
+
 }  // namespace touchstone::test
