@@ -350,7 +350,8 @@ void bind_derivatives(nb::module_& m) {
           "dx'/dtheta, by the parameters of a StepGradient; no columns without.")
       .def_prop_ro(
           "held_contacts", [](const StepJacobians& j) { return j.held.contacts; },
-          "Contacts whose point and normal were taken to move with the mean of both bodies.")
+          "Contacts whose point and normal were taken to move with the mean of both bodies, or the normal with a "
+          "triangle.")
       .def_prop_ro(
           "held_actuators", [](const StepJacobians& j) { return j.held.actuators; },
           "Actuators whose moment was taken to be constant, or that share a force limit.")

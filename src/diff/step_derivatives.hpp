@@ -72,7 +72,7 @@ class StepDerivatives {
 
   // What was taken to be constant although it is not: see docs/derivatives.md.
   struct Held {
-    int contacts = 0;   // contacts whose point and normal were taken to move with the mean of both bodies
+    int contacts = 0;  // contacts whose point and normal were taken to move with the mean of both bodies, or a triangle
     int actuators = 0;  // actuators that share a limit, or motors of loop joints that the limit of a joint cuts
     bool pass = false;  // the position pass: where it moved something as far as it may, and closed loops
   };

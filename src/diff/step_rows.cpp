@@ -100,7 +100,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
   pair_forces_.flush(main_.force());
 }
 
-// How point and axes of a pair move. False if they were taken to move with the mean of both bodies.
+// How point and axes of a pair move. False if that is not exact (ContactMotion::set).
 bool StepDerivatives::set_motion(const StepContext& step, const Constraint& constraint, const PairWrench& wrench) {
   if (constraint.kind == ConstraintKind::kContact) {
     return contact_motion_.set(model_, step.detector.shapes(), data_, contacts_[at(constraint.index)], motion_);
