@@ -77,7 +77,9 @@ void StepDerivatives::chain_memory(const StepContext& step, bool is_first) {
     past_[0] = left_;
   }
   left_.resize(nv, columns_);
-  left_ << A_chain_.middleRows(nv, nv), B_chain_.middleRows(nv, nv), C_chain_.middleRows(nv, nv);
+  left_.leftCols(nx_) = A_chain_.middleRows(nv, nv);
+  if (model_.nu > 0) left_.middleCols(nx_, model_.nu) = B_chain_.middleRows(nv, nv);
+  if (ntheta_ > 0) left_.rightCols(ntheta_) = C_chain_.middleRows(nv, nv);
 }
 
 // What older velocities do to the last part.
@@ -96,8 +98,8 @@ void StepDerivatives::add_memory(const StepContext& step) {
   }
   past_change_ = (kAlternationShare / 8.0) * (3.0 * (past_[0] - past_[1]) + past_[2]);
   A_chain_.noalias() += by_loop_velocity_ * past_change_.leftCols(nx_);
-  B.noalias() += by_loop_velocity_ * past_change_.middleCols(nx_, model_.nu);
-  C.noalias() += by_loop_velocity_ * past_change_.rightCols(ntheta_);
+  if (model_.nu > 0) B.noalias() += by_loop_velocity_ * past_change_.middleCols(nx_, model_.nu);
+  if (ntheta_ > 0) C.noalias() += by_loop_velocity_ * past_change_.rightCols(ntheta_);
   B_chain_ = B;
   C_chain_ = C;
 }
