@@ -69,7 +69,8 @@ int add_sensor(ModelBuilder& b, const std::string& name, const std::string& type
 }
 
 int add_keyframe(ModelBuilder& b, const std::string& name, const MaybeNumbers& q, const MaybeNumbers& v,
-                 const MaybeNumbers& control, const MaybeNumbers& activation, const MaybeNumbers& mocap, double time) {
+                 const MaybeNumbers& control, const MaybeNumbers& activation, const MaybeNumbers& mocap,
+                 const MaybeNumbers& loop_q, double time) {
   Keyframe keyframe;
   keyframe.name = name;
   keyframe.time = time;
@@ -77,6 +78,7 @@ int add_keyframe(ModelBuilder& b, const std::string& name, const MaybeNumbers& q
   if (v) keyframe.v = v->vector("v");
   if (control) keyframe.control = control->vector("control");
   if (activation) keyframe.activation = activation->vector("activation");
+  if (loop_q) keyframe.loop_q = loop_q->vector("loop_q");
   if (mocap) {
     const MatrixX poses = mocap->matrix("mocap");
     if (poses.cols() != 7) throw Error("mocap has shape {}, expected n x 7", mocap->shape_text());
@@ -103,8 +105,9 @@ void bind_builder_sensors(nb::class_<ModelBuilder>& builder) {
            "readings are cut (0: none). SI units; Simulator.sensor reads it.")
       .def("add_keyframe", &add_keyframe, nb::arg("name"), nb::kw_only(), nb::arg("q") = nb::none(),
            nb::arg("v") = nb::none(), nb::arg("control") = nb::none(), nb::arg("activation") = nb::none(),
-           nb::arg("mocap") = nb::none(), nb::arg("time") = 0.0,
-           "A named state; see Simulator.reset. mocap: a row [x y z (m), qw qx qy qz] for each mocap body; time: s. "
+           nb::arg("mocap") = nb::none(), nb::arg("loop_q") = nb::none(), nb::arg("time") = 0.0,
+           "A named state; see Simulator.reset. mocap: a row [x y z (m), qw qx qy qz] for each mocap body; loop_q: "
+           "coordinates of loop joints, with the turns of angles (State.loop_q); time: s. "
            "What is not given has its default.");
 }
 

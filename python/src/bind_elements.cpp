@@ -290,7 +290,9 @@ void bind_rest(nb::module_& m) {
       .def_prop_ro("q", [](const KeyframeView& e) { return copy(get(e).q); })
       .def_prop_ro("v", [](const KeyframeView& e) { return copy(get(e).v); })
       .def_prop_ro("activation", [](const KeyframeView& e) { return copy(get(e).activation); })
-      .def_prop_ro("control", [](const KeyframeView& e) { return copy(get(e).control); });
+      .def_prop_ro("control", [](const KeyframeView& e) { return copy(get(e).control); })
+      .def_prop_ro(
+          "loop_q", [](const KeyframeView& e) { return copy(get(e).loop_q); }, "See State.loop_q.");
 }
 
 }  // namespace

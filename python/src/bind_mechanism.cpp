@@ -18,9 +18,14 @@ namespace {
 
 using References = std::vector<Reference>;
 
+// A configuration, or a state, which knows how often loop joints have turned.
+using Place = std::variant<State, Numbers>;
+// A joint of a tree or a loop joint; with several coordinates, which one.
+using DriveName = std::variant<Reference, std::pair<std::string, int>>;
+
 struct PyClosure {
   ClosureReport report;
-  VectorX q;
+  State state;
 };
 
 std::vector<int> joints_of(const Model& model, const References& names) {
@@ -41,34 +46,50 @@ ClosureOptions options_of(const Model& model, const std::string& metric, const R
   return options;
 }
 
+Drive drive_of(const Model& model, const DriveName& name) {
+  if (const auto* pair = std::get_if<std::pair<std::string, int>>(&name))
+    return {.loop_joint = find_index(model, ElementKind::kLoopJoint, pair->first), .coordinate = pair->second};
+  const Reference& reference = std::get<Reference>(name);
+  const auto* text = std::get_if<std::string>(&reference);
+  if (text != nullptr && model.find(ElementKind::kJoint, *text) < 0) {
+    const int j = model.find(ElementKind::kLoopJoint, *text);
+    if (j >= 0) {
+      const std::size_t count = model.loop_joints[static_cast<std::size_t>(j)].coordinates.size();
+      if (count != 1) throw Error("loop joint '{}' has {} coordinates; say which: ('{}', 0)", *text, count, *text);
+      return {.loop_joint = j};
+    }
+  }
+  return {.joint = find_index(model, ElementKind::kJoint, reference)};
+}
+
 class PyMechanism {
  public:
   explicit PyMechanism(const PyModel& model) : model_(model.ptr), mechanism_(model.ptr) {}
 
-  PyClosure close(const Numbers& q, const std::string& metric, const References& held, double tolerance,
+  PyClosure close(const Place& q, const std::string& metric, const References& held, double tolerance,
                   int max_iterations, bool limits) {
     State state = state_at(q);
     const ClosureReport report =
         mechanism_.close(state, options_of(*model_, metric, held, tolerance, max_iterations, limits));
-    return {report, state.q};
+    return {report, state};
   }
 
-  PyClosure move_to(const Numbers& q, const std::map<std::string, double>& targets, const std::string& metric,
+  PyClosure move_to(const Place& q, const std::map<DriveName, double>& targets, const std::string& metric,
                     const References& held, bool limits) {
     State state = state_at(q);
-    std::vector<int> joints;
+    std::vector<Drive> drives;
     std::vector<double> values;
     for (const auto& [name, value] : targets) {
-      joints.push_back(find_index(*model_, ElementKind::kJoint, name));
+      drives.push_back(drive_of(*model_, name));
       values.push_back(value);
     }
     const ClosureOptions defaults;
     const ClosureReport report = mechanism_.move_to(
-        state, joints, values, options_of(*model_, metric, held, defaults.tolerance, defaults.max_iterations, limits));
-    return {report, state.q};
+        state, drives, values, options_of(*model_, metric, held, defaults.tolerance, defaults.max_iterations, limits));
+    return {report, state};
   }
 
-  nb::object project(const Numbers& q, const Numbers& v, const std::string& metric, const References& held) {
+  nb::object project(const Place& q, const Numbers& v, const std::string& metric, const References& held) {
     const ClosureOptions defaults;
     const ClosureOptions options =
         options_of(*model_, metric, held, defaults.tolerance, defaults.max_iterations, defaults.limits);
@@ -77,18 +98,21 @@ class PyMechanism {
     return nb::cast(copy(VectorX(mechanism_.project_velocities(state, v.vector("v", model_->nv), options))));
   }
 
-  Copy2 jacobian(const Numbers& q, const References& joints, const std::string& metric) {
+  MechanismJacobian jacobian(const Place& q, const std::vector<DriveName>& names, const std::string& metric) {
     ClosureOptions options;
     options.metric = options_of(*model_, metric, {}, options.tolerance, options.max_iterations, true).metric;
-    return copy_matrix(mechanism_.jacobian(state_at(q), joints_of(*model_, joints), options).J);
+    std::vector<Drive> drives;
+    for (const DriveName& name : names) drives.push_back(drive_of(*model_, name));
+    return mechanism_.jacobian(state_at(q), drives, options);
   }
 
-  Mobility mobility(const std::optional<Numbers>& q) { return mechanism_.mobility(q ? state_at(*q) : State(*model_)); }
+  Mobility mobility(const std::optional<Place>& q) { return mechanism_.mobility(q ? state_at(*q) : State(*model_)); }
 
  private:
-  State state_at(const Numbers& q) const {
+  State state_at(const Place& q) const {
+    if (const State* state = std::get_if<State>(&q)) return *state;
     State state(*model_);
-    state.q = q.vector("q", model_->nq);
+    state.q = std::get<Numbers>(q).vector("q", model_->nq);
     return state;
   }
 
@@ -106,7 +130,10 @@ std::string text_of(const ClosureReport& report) {
 void bind_reports(nb::module_& m) {
   nb::class_<PyClosure>(m, "Closure", "Where a mechanism was closed, and how well.")
       .def_prop_ro(
-          "q", [](const PyClosure& c) { return copy(c.q); }, "nq: the configuration that was found.")
+          "q", [](const PyClosure& c) { return copy(c.state.q); }, "nq: the configuration that was found.")
+      .def_prop_ro(
+          "state", [](const PyClosure& c) { return State(c.state); }, nb::rv_policy::move,
+          "That configuration with the turns of loop joints (loop_q): what goes on from here.")
       .def_prop_ro(
           "closed", [](const PyClosure& c) { return c.report.closed; }, "No error is above the tolerance.")
       .def_prop_ro(
@@ -124,6 +151,19 @@ void bind_reports(nb::module_& m) {
           "What is not closed, by name, with its error in m; worst first.")
       .def("__bool__", [](const PyClosure& c) { return c.report.closed; })
       .def("__repr__", [](const PyClosure& c) { return text_of(c.report); });
+
+  nb::class_<MechanismJacobian>(m, "MechanismJacobian", "How everything moves with chosen joints.")
+      .def_prop_ro(
+          "J", [](const MechanismJacobian& j) { return copy_matrix(j.J); }, "nv x dofs of the joints.")
+      .def_prop_ro(
+          "error", [](const MechanismJacobian& j) { return copy(j.error); },
+          "For each column, m a unit: how much loops would open. Not zero: that motion alone is impossible.")
+      .def_ro("free", &MechanismJacobian::free, "Dofs that the joints leave undetermined; they move least.")
+      .def("__array__", [](const MechanismJacobian& j, const nb::args&, const nb::kwargs&) { return copy_matrix(j.J); })
+      .def("__repr__", [](const MechanismJacobian& j) {
+        return fmt::format("<MechanismJacobian: {} x {}, {} dofs free, error {:.2g}>", j.J.rows(), j.J.cols(), j.free,
+                           j.error.size() > 0 ? j.error.maxCoeff() : 0.0);
+      });
 
   nb::class_<Mobility>(m, "Mobility", "How many dofs loops leave, by counting and by rank.")
       .def_ro("dofs", &Mobility::dofs, "nv")
@@ -152,22 +192,24 @@ void bind_mechanism(nb::module_& m) {
            nb::arg("held") = References(), nb::arg("tolerance") = defaults.tolerance,
            nb::arg("max_iterations") = defaults.max_iterations, nb::arg("limits") = true,
            "The nearest configuration in which all loops are closed and limits hold. metric: 'mass' or 'plain'; held: "
-           "joints that stay.")
+           "joints that stay. q: numbers, or a State, whose loop_q says how often loop joints have turned.")
       .def("move_to", &PyMechanism::move_to, nb::arg("q"), nb::arg("targets"), nb::kw_only(),
            nb::arg("metric") = "mass", nb::arg("held") = References(), nb::arg("limits") = true,
-           "Forward kinematics: {joint: value} for actuated joints, all others follow on the branch of q.")
+           "Forward kinematics: {joint: value} for actuated joints, all others follow on the branch of q. A loop joint "
+           "drives by its name, too, or by (name, coordinate) if it has several.")
       .def("project_velocity", &PyMechanism::project, nb::arg("q"), nb::arg("v"), nb::kw_only(),
            nb::arg("metric") = "mass", nb::arg("held") = References(),
            "The nearest velocity that keeps loops closed; a matrix (nv x n) is n of them, with one factorisation.")
       .def("jacobian", &PyMechanism::jacobian, nb::arg("q"), nb::arg("joints"), nb::kw_only(),
-           nb::arg("metric") = "mass", "nv x dofs of the joints: how everything moves with them.")
+           nb::arg("metric") = "mass",
+           "How everything moves with these joints or loop joints (see move_to): J, error, free.")
       .def("mobility", &PyMechanism::mobility, nb::arg("q") = nb::none(),
            "q: the reference configuration if not given.")
       .def("__repr__", [](const PyMechanism&) { return "<Mechanism>"; });
 
   m.def(
       "close_loops",
-      [](const PyModel& model, const Numbers& q, const std::string& metric, const References& held, double tolerance,
+      [](const PyModel& model, const Place& q, const std::string& metric, const References& held, double tolerance,
          int max_iterations,
          bool limits) { return PyMechanism(model).close(q, metric, held, tolerance, max_iterations, limits); },
       nb::arg("model"), nb::arg("q"), nb::kw_only(), nb::arg("metric") = "mass", nb::arg("held") = References(),
@@ -180,11 +222,11 @@ void bind_mechanism_of(nb::class_<PySimulator>& c) {
       "project",
       [](PySimulator& self) {
         const Guard guard(self.busy, "simulator");
-        Mechanism mechanism(self.sim.model_ptr());
+        Mechanism mechanism(self.sim.model_ptr(), self.sim.parameters());
         State& state = self.sim.state();
         const ClosureReport report = mechanism.close(state);
         mechanism.project_velocity(state);
-        return PyClosure{report, state.q};
+        return PyClosure{report, state};
       },
       "Moves the state onto all loops and limits, its velocity too; says what stays open.");
 }

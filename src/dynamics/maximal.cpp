@@ -223,6 +223,7 @@ class Converter {
     }
     copy_fields(model, draft_);
     draft_.keyframes.clear();
+    name_lost_limits();
     convert_joints();
     convert_actuators();
     convert_equalities();
@@ -262,6 +263,18 @@ class Converter {
     }
   }
 
+  // Gravity compensation acts on bodies; no force of a joint is left that could be limited with it.
+  void name_lost_limits() {
+    if ((model_.defaults.body_gravity_compensation.array() == 0.0).all()) return;
+    for (int j = 0; j < model_.njoint; ++j) {
+      const Joint& joint = model_.joints[at(j)];
+      if (!joint.actuator_gravity_compensation || !joint.actuator_force_limited) continue;
+      draft_.warnings.push_back({origin_of(model_, ElementKind::kJoint, j),
+                                 "in maximal coordinates gravity compensation does not count as a force of actuators: "
+                                 "the limit of that force leaves it out"});
+    }
+  }
+
   // The limit that a joint has for its actuators becomes that of its only one.
   void limit_force(const Joint& joint, int u) {
     if (!joint.actuator_force_limited) return;
@@ -287,6 +300,7 @@ class Converter {
   void convert_actuators() {
     for (int u = 0; u < model_.nu; ++u) {
       Actuator& actuator = draft_.actuators[at(u)];
+      actuator.damping_ratio = 0.0;  // its damping is that of the tree, which bodies alone would not give
       const bool in_parent = actuator.transmission == TransmissionType::kJointInParent;
       if (!in_parent && actuator.transmission != TransmissionType::kJoint) continue;
       const Place& place = place_[at(actuator.target)];
@@ -446,15 +460,11 @@ ModelPtr to_maximal(const Model& model) {
   ModelPtr without_keyframes = builder.build();
   if (model.keyframes.empty()) return without_keyframes;
   for (const Keyframe& key : model.keyframes) {
-    State state(model);
-    state.q = key.q;
-    state.v = key.v;
-    state.activation = key.activation;
-    if (!key.mocap.empty()) state.mocap = key.mocap;
-    const State moved = to_maximal_state(model, *without_keyframes, state);
+    const State moved = to_maximal_state(model, *without_keyframes, State(model, key));
     Keyframe copy = key;
     copy.q = moved.q;
     copy.v = moved.v;
+    copy.loop_q = moved.loop_q;
     builder.add_keyframe(std::move(copy));
   }
   return builder.build();

@@ -420,6 +420,7 @@ void complete_keyframe(const Model& m, Keyframe& key, int index) {
   complete("v", key.v, VectorX::Zero(m.nv));
   complete("activation", key.activation, VectorX::Zero(m.na));
   complete("control", key.control, VectorX::Zero(m.nu));
+  complete("loop_q", key.loop_q, m.reference_loop);
   for (std::size_t i = key.mocap.size(); i < static_cast<std::size_t>(m.nmocap); ++i) {
     key.mocap.push_back(m.bodies[m.mocap_body[i]].pose);
   }

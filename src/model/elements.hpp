@@ -383,6 +383,7 @@ struct Keyframe {
   std::string name;
   double time = 0.0;
   VectorX q, v, activation, control;  // full length in the model; may be empty in the builder (defaults)
+  VectorX loop_q;                     // the same: State::loop_q, which knows how often loop joints have turned
   std::vector<Transform> mocap;       // one for each mocap body, or empty in the builder
   Origin origin;
 };

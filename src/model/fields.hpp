@@ -118,7 +118,7 @@ TOUCHSTONE_FIELDS(Actuator, name, transmission, target, reference_site, crank_le
                   gain_type, bias_type, gain, bias, damping_ratio, control_limited, control_range, force_limited,
                   force_range, activation_limited, activation_range, early_activation, group, origin)
 TOUCHSTONE_FIELDS(Sensor, name, type, object_type, object, reference_type, reference, noise, cutoff, origin)
-TOUCHSTONE_FIELDS(Keyframe, name, time, q, v, activation, control, mocap, origin)
+TOUCHSTONE_FIELDS(Keyframe, name, time, q, v, activation, control, loop_q, mocap, origin)
 TOUCHSTONE_FIELDS(SimulationOptions, time_step, integrator, cone, friction_impedance_ratio, magnetic_field,
                   sleep_tolerance, sleep_enabled, contacts_enabled, gravity_enabled, limits_enabled, equalities_enabled,
                   springs_enabled, dampers_enabled, actuation_enabled, friction_loss_enabled, clamp_controls,

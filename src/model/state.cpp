@@ -17,6 +17,15 @@ State::State(const Model& model)
   for (int body : model.mocap_body) mocap.push_back(model.bodies[body].pose);
 }
 
+State::State(const Model& model, const Keyframe& keyframe) : State(model) {
+  q = keyframe.q;
+  v = keyframe.v;
+  activation = keyframe.activation;
+  loop_q = keyframe.loop_q;
+  time = keyframe.time;
+  if (!keyframe.mocap.empty()) mocap = keyframe.mocap;
+}
+
 Input::Input(const Model& model)
     : control(VectorX::Zero(model.nu)),
       applied_force(VectorX::Zero(model.nv)),

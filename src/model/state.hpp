@@ -9,6 +9,7 @@
 
 namespace touchstone {
 
+struct Keyframe;
 struct Model;
 
 // Layout of q and v (MuJoCo's): free joint q = [x y z, qw qx qy qz], v = [linear velocity of the body origin in
@@ -25,6 +26,7 @@ struct State {
 
   State() = default;
   explicit State(const Model& model);  // the reference configuration at rest
+  State(const Model& model, const Keyframe& keyframe);
 
   // Sizes agree with the model, everything is finite, quaternions have a length. Throws Error naming the entry.
   void validate(const Model& model) const;

@@ -37,6 +37,15 @@ std::string activation_title(const Model& model, std::size_t k) {
   return "activation:" + model.actuators[static_cast<std::size_t>(found - index.begin())].name;
 }
 
+// "loop_q:crank", "loop_q:shaft.1": coordinates are numbered where a joint has several.
+std::string loop_title(const Model& model, int k) {
+  const auto& first = model.loop_coordinate;
+  const auto j = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), k) - first.begin()) - 1;
+  const LoopJoint& joint = model.loop_joints[j];
+  const std::string number = joint.coordinates.size() > 1 ? fmt::format(".{}", k - first[j]) : "";
+  return "loop_q:" + joint.name + number;
+}
+
 // Numbers carry the name of what they belong to in the model.
 std::string title(const Model& model, const Column& column, std::size_t k) {
   static constexpr const char* kStages[] = {"dynamics", "collision", "assembly", "solve", "integrate", "certify"};
@@ -46,6 +55,7 @@ std::string title(const Model& model, const Column& column, std::size_t k) {
   if (name == "v") return joint_title(model, name, model.joint_dof, k);
   if (name == "activation") return activation_title(model, k);
   if (name == "control") return "control:" + model.actuators[k].name;
+  if (name == "loop_q") return loop_title(model, static_cast<int>(k));
   if (name == "mocap") {
     const auto body = static_cast<std::size_t>(model.mocap_body[k / 7]);
     return fmt::format("mocap:{}.{}", model.bodies[body].name, kPose[k % 7]);

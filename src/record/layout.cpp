@@ -9,6 +9,7 @@ std::vector<Column> step_columns(const Model& model, StepTable& t, int sleepers)
           {"/steps/v", size(model.nv), &t.v},
           {"/steps/activation", size(model.na), &t.activation},
           {"/steps/control", size(model.nu), &t.control},
+          {"/steps/loop_q", size(model.nloop), &t.loop_q},
           {"/steps/mocap", 7 * size(model.nmocap), &t.mocap},
           {"/steps/step", 1, nullptr, &t.step},
           {"/steps/status", 1, nullptr, &t.status},

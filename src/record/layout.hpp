@@ -11,7 +11,7 @@
 
 namespace touchstone::record {
 
-inline constexpr int kFormatVersion = 2;
+inline constexpr int kFormatVersion = 3;
 inline constexpr const char* kWorstSinceRow = "worst since the row before";  // in /meta/figures
 
 // A data set of rows; the numbers live in a vector, row after row. Exactly one of the two vectors is used.

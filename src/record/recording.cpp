@@ -251,7 +251,8 @@ class RowCheck {
       : model_(model), steps_(steps), contacts_(contacts) {
     // Reports may be infinite where a step failed; states are not, for a step that diverges is taken back.
     for (const Column& column : record::step_columns(model, steps)) {
-      for (const char* path : {"/steps/time", "/steps/q", "/steps/v", "/steps/activation", "/steps/mocap"}) {
+      for (const char* path :
+           {"/steps/time", "/steps/q", "/steps/v", "/steps/activation", "/steps/loop_q", "/steps/mocap"}) {
         if (column.path == path) state_columns_.push_back(column);
       }
     }
@@ -364,6 +365,7 @@ State Recording::state(std::size_t row) const {
   state.q = part(steps_.q, model_->nq);
   state.v = part(steps_.v, model_->nv);
   state.activation = part(steps_.activation, model_->na);
+  state.loop_q = part(steps_.loop_q, model_->nloop);
   const VectorX mocap = part(steps_.mocap, 7 * model_->nmocap);
   for (int i = 0; i < model_->nmocap; ++i) {
     Transform& X = state.mocap[static_cast<std::size_t>(i)];

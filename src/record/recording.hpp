@@ -32,6 +32,7 @@ class RecordingFile;
 struct StepTable {
   std::vector<double> time;                       // s
   std::vector<double> q, v, activation, control;  // nq, nv, na, nu a row
+  std::vector<double> loop_q;                     // nloop a row: State::loop_q
   std::vector<double> mocap;                      // 7 a mocap body: x y z, w x y z
   std::vector<std::int32_t> step;                 // number of steps before this moment
   std::vector<std::int32_t> status;               // StepStatus

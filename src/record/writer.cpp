@@ -35,7 +35,7 @@ constexpr int kLargestChunk = 100'000;           // rows
 
 std::size_t chunk_rows(const Model& model, int wanted) {
   if (wanted > 0) return static_cast<std::size_t>(wanted);
-  const int numbers = model.nq + model.nv + model.na + model.nu + 7 * model.nmocap + 20;
+  const int numbers = model.nq + model.nv + model.na + model.nu + model.nloop + 7 * model.nmocap + 20;
   return std::clamp<std::size_t>(kChunkBytes / (8 * static_cast<std::size_t>(numbers)), 16, 512);
 }
 
@@ -285,6 +285,7 @@ void RecordingWriter::Impl::take(Simulator& sim) {
   put(steps.v, s.v);
   put(steps.activation, s.activation);
   put(steps.control, sim.input().control);
+  put(steps.loop_q, s.loop_q);
   for (const Transform& X : s.mocap) {
     put(steps.mocap, X.position);
     steps.mocap.insert(steps.mocap.end(), {X.rotation.w(), X.rotation.x(), X.rotation.y(), X.rotation.z()});

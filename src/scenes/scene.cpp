@@ -16,10 +16,9 @@ namespace touchstone {
 namespace {
 
 void start_at(Scene& scene, const Keyframe& key) {
-  scene.start.q = key.q;
-  scene.start.v = key.v;
-  scene.start.activation = key.activation;
-  if (!key.mocap.empty()) scene.start.mocap = key.mocap;
+  const double time = scene.start.time;
+  scene.start = State(*scene.model, key);
+  scene.start.time = time;
   scene.control = key.control;
 }
 

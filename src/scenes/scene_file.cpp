@@ -88,7 +88,7 @@ State moved(const Model& model, const Transform& pose, State state) {
 Scene load_models(const Node& list, const std::filesystem::path& folder, const LoadOptions& options) {
   Scene whole;
   ModelBuilder builder("scene");
-  whole.start.q = whole.start.v = whole.start.activation = VectorX(0);
+  whole.start.q = whole.start.v = whole.start.activation = whole.start.loop_q = VectorX(0);
   whole.control = VectorX(0);
   bool first = true;
   if (list.items().empty()) list.fail("it is empty", "name at least one model");
@@ -112,6 +112,7 @@ Scene load_models(const Node& list, const std::filesystem::path& folder, const L
     whole.start.q = joined(whole.start.q, start.q);
     whole.start.v = joined(whole.start.v, start.v);
     whole.start.activation = joined(whole.start.activation, start.activation);
+    whole.start.loop_q = joined(whole.start.loop_q, start.loop_q);
     whole.start.mocap.insert(whole.start.mocap.end(), start.mocap.begin(), start.mocap.end());
     whole.control = joined(whole.control, part.control);
     for (Push push : part.pushes) {
@@ -265,10 +266,11 @@ void read_start(const Node& root, Scene& scene) {
   }
   const Node start = root["start"];
   if (!start.exists()) return;
-  start.allow({"q", "v", "activation", "joints", "velocities"});
+  start.allow({"q", "v", "activation", "loop_q", "joints", "velocities"});
   read_vector(start["q"], scene.start.q);
   read_vector(start["v"], scene.start.v);
   read_vector(start["activation"], scene.start.activation);
+  read_vector(start["loop_q"], scene.start.loop_q);
   for (const char* key : {"joints", "velocities"}) {
     if (!start[key].exists()) continue;
     const bool positions = std::string_view(key) == "joints";

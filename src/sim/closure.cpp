@@ -8,6 +8,7 @@
 #include "touchstone/dynamics/forces.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
 #include "touchstone/model/configuration.hpp"
+#include "touchstone/sim/constraints/coupling.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
 
 namespace touchstone {
@@ -59,6 +60,10 @@ void LoopClosure::add_rows(const Parameters& parameters, const ReferenceWeights&
   for (const KindEntry& kind : constraint_kinds()) {
     if (kind.violation == Violation::kTwoSided || (limits && kind.violation == Violation::kOneSided))
       kind.add(step, writer);
+  }
+  for (std::size_t i = 0; i < driven_.size(); ++i) {
+    writer.begin(ConstraintKind::kEquality, -1 - static_cast<int>(i));
+    JointCoupling::add(step, driven_[i], writer);
   }
   error_ = merit_ = 0.0;
   for (int block = 0; block < rows_.count(); ++block) {

@@ -44,6 +44,10 @@ class LoopClosure {
   // Its scope and factor (L, D_inverse) are the caller's; poses are those of the last update.
   Data& data() { return data_; }
 
+  // What is brought to a value beside the loops from now on: couplings without a second joint, whose constant is the
+  // wanted displacement. Their blocks follow all others, with an index below zero.
+  std::vector<Equality>& driven() { return driven_; }
+
   // The rows of all loops and of limits that are near, at a configuration.
   void update(const Parameters& parameters, const ReferenceWeights& weights, const State& state, bool limits);
   const Constraints& rows() const { return rows_; }
@@ -64,7 +68,7 @@ class LoopClosure {
   ClosureResult follow(const Solved& solved, const Parameters& parameters, const ReferenceWeights& weights,
                        const ClosureSettings& settings, State& state);
 
-  // Moves state.q. Ends with the rows at the new configuration.
+  // Moves state.q. Ends with the rows and poses at the new configuration.
   ClosureResult run(const Parameters& parameters, const ReferenceWeights& weights, const ClosureSettings& settings,
                     State& state);
 
@@ -82,6 +86,7 @@ class LoopClosure {
   TreeIslands islands_;
   PositionPass pass_;
   StabilisationOptions options_;
+  std::vector<Equality> driven_;
   State at_;                         // where the rows are
   VectorX no_motion_;                // at least nrow: zero
   VectorX start_;                    // nq

@@ -12,6 +12,7 @@
 #include "touchstone/sim/backend_features.hpp"
 #include "touchstone/sim/constraints/loop.hpp"
 #include "touchstone/sim/constraints/loop_joint.hpp"
+#include "touchstone/sim/constraints/weld.hpp"
 #include "touchstone/sim/pair_arrays.hpp"
 
 namespace touchstone {
@@ -69,7 +70,7 @@ double equality_length(const Model& model, const ReferenceWeights& weights, cons
     return weights.dof_length[model.joint_dof[at(e.a)]];
   }
   if (e.type == EqualityType::kConnect || row < 3) return 1.0;
-  return rotation_length(model, weights, e.a, std::max(e.b, 0));
+  return weld_turn_length(e, rotation_length(model, weights, e.a, std::max(e.b, 0)));
 }
 
 // The mocap body that carries a body, by its number among those, or -1.

@@ -48,6 +48,12 @@ void add_loop_forces(const ConstraintScene& scene, const Constraints& c, const V
                           one.kind == ConstraintKind::kLoopSpring;
     if (!is_along || one.index < first || one.index >= end) continue;
     const double sign = one.kind == ConstraintKind::kLoopLimit && one.side == 1 ? -1.0 : 1.0;
+    if (one.kind == ConstraintKind::kLoopLimit && joint.type == LoopJointType::kSpherical) {
+      const Vector3 turn(reading.position[0], reading.position[1], reading.position[2]);
+      const Vector3 torque = sign * *impulse / h * turn.normalized();  // about the axis of the whole turn
+      for (int k = 0; k < 3; ++k) reading.force[at(k)] += torque[k];
+      continue;
+    }
     reading.force[at(one.index - first)] += sign * *impulse / h;
   }
 }

@@ -5,24 +5,23 @@
 #include <random>
 #include <utility>
 
-#include <Eigen/SVD>
-
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/dynamics/loop_joints.hpp"
 #include "touchstone/model/configuration.hpp"
+#include "touchstone/model/validate.hpp"
 #include "touchstone/sim/closure.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
+#include "touchstone/sim/mechanism_rows.hpp"
 #include "touchstone/sim/reference_weights.hpp"
 
 namespace touchstone {
 namespace {
 
-constexpr double kHeld = 1e12;       // what a held dof weighs, of its own inertia
-constexpr double kRankShare = 1e-6;  // of the largest singular value: what is below counts as zero
-constexpr int kMostRows = 1200;      // that mobility decomposes
-constexpr double kAtLimit = 1e-6;    // m or rad: nearer than this a limit is reached
+constexpr double kHeld = 1e12;   // what a held dof weighs, of its own inertia
+constexpr int kMostRows = 1200;  // that mobility decomposes
 
 // --- move_to ---
 constexpr double kFirstStep = 0.05, kLargestStep = 0.2;  // m or rad of an actuated joint
@@ -36,88 +35,49 @@ constexpr int kStepIterations = 20;
 constexpr int kSamples = 3;
 constexpr double kSampleMotion = 0.1;  // m
 
-// The rows of a closure, scaled to metres, as a matrix with its singular values.
-struct RowFactor {
-  MatrixX J;       // rows x nv
-  MatrixX U;       // rows x rank
-  VectorX values;  // rank: singular values of Y'
-  int rank = 0;
-
-  // `rows`: which of them. Needs the metric in closure.data().
-  RowFactor(const Model& model, LoopClosure& closure, const std::vector<int>& rows);
-  // V <- V - A^-1 J' (J A^-1 J')^+ J V; returns the multipliers of the last column.
-  VectorX project(const Model& model, const Data& data, MatrixX& V) const;
-};
-
-// J of chosen rows, or Y' if `half`.
-MatrixX dense_rows(const Model& model, const Constraints& c, const std::vector<int>& rows, bool half) {
-  MatrixX all = MatrixX::Zero(c.rows(), model.nv);
-  const AlignedVector& values = half ? c.Y : c.J;
-  for (int block = 0; block < c.count(); ++block) {
-    const Constraint& constraint = c.list[at(block)];
-    const int stride = c.stride(block), first = c.blocks.row[at(block)];
-    for (int p = 0; p < constraint.part_count; ++p) {
-      const TreePart& part = c.parts[at(constraint.first_part + p)];
-      const int* dofs = c.dofs(model, part);
-      for (int k = 0; k < part.count; ++k) {
-        for (int r = 0; r < c.blocks.size(block); ++r)
-          all(first + r, dofs[k]) = values[part.start + at(stride * k + r)] * c.row_length[at(first + r)];
-      }
-    }
-  }
-  MatrixX chosen(static_cast<Eigen::Index>(rows.size()), model.nv);
-  for (std::size_t i = 0; i < rows.size(); ++i) chosen.row(static_cast<Eigen::Index>(i)) = all.row(rows[i]);
-  return chosen;
-}
-
-RowFactor::RowFactor(const Model& model, LoopClosure& closure, const std::vector<int>& rows)
-    : J(dense_rows(model, closure.rows(), rows, false)) {
-  if (rows.empty()) return;
-  const Eigen::BDCSVD<MatrixX> svd(dense_rows(model, closure.rows(), rows, true), Eigen::ComputeThinU);
-  const VectorX& all = svd.singularValues();
-  while (rank < all.size() && all[rank] > kRankShare * all[0]) ++rank;
-  U = svd.matrixU().leftCols(rank);
-  values = all.head(rank);
-}
-
-VectorX RowFactor::project(const Model& model, const Data& data, MatrixX& V) const {
-  VectorX multipliers = VectorX::Zero(J.rows());
-  for (int round = 0; round < 2 && rank > 0; ++round) {  // the second removes what rounding has left
-    const MatrixX lambda = U * values.array().square().inverse().matrix().asDiagonal() * (U.transpose() * (J * V));
-    MatrixX change = J.transpose() * lambda;
-    for (Eigen::Index k = 0; k < V.cols(); ++k) solve(model, data, change.col(k));
-    V -= change;
-    if (V.cols() > 0) multipliers -= lambda.col(V.cols() - 1);
-  }
-  return multipliers;
-}
-
-std::vector<int> rows_of_loops(const Constraints& c) {
-  std::vector<int> rows;
-  for (int block = 0; block < c.count(); ++block) {
-    if (entry_of(c.list[at(block)].kind).violation != Violation::kTwoSided) continue;
-    for (int row = c.blocks.row[at(block)]; row < c.blocks.row[at(block + 1)]; ++row) rows.push_back(row);
-  }
-  return rows;
-}
-
-std::vector<int> rows_at_limits(const Constraints& c) {
-  std::vector<int> rows;
-  for (int block = 0; block < c.count(); ++block) {
-    const int row = c.blocks.row[at(block)];
-    if (entry_of(c.list[at(block)].kind).violation == Violation::kOneSided && c.position[at(row)] < kAtLimit)
-      rows.push_back(row);
-  }
-  return rows;
-}
-
-int require_scalar(const Model& model, int joint) {
+void require_joint(const Model& model, int joint) {
   if (joint < 0 || joint >= model.njoint) throw Error("joint {} does not exist; the model has {}", joint, model.njoint);
+}
+
+void require_scalar(const Model& model, int joint) {
+  require_joint(model, joint);
   const Joint& element = model.joints[at(joint)];
-  if (dof_count(element.type) == 1) return model.joint_q[at(joint)];
+  if (dof_count(element.type) == 1) return;
   throw InputError({.where = {model.file, element.origin.line, fmt::format("joint '{}'", element.name)},
                     .message = fmt::format("a {} joint has no single coordinate to move", to_string(element.type)),
                     .remedy = "choose hinges, slides or screws, and hold others where they are (held)"});
+}
+
+void require_coordinate(const Model& model, const Drive& drive) {
+  const auto count = static_cast<int>(model.loop_joints.size());
+  if (drive.loop_joint < 0 || drive.loop_joint >= count)
+    throw Error("loop joint {} does not exist; the model has {}", drive.loop_joint, count);
+  const LoopJoint& joint = model.loop_joints[at(drive.loop_joint)];
+  const auto coordinates = static_cast<int>(joint.coordinates.size());
+  if (joint.type != LoopJointType::kSpherical && drive.coordinate >= 0 && drive.coordinate < coordinates) return;
+  throw InputError(
+      {.where = origin_of(model, ElementKind::kLoopJoint, drive.loop_joint),
+       .message = joint.type == LoopJointType::kSpherical
+                      ? "a spherical joint has no single coordinate to move"
+                      : fmt::format("coordinate {} does not exist; it has {}", drive.coordinate, coordinates),
+       .remedy = "choose a coordinate of another loop joint, or a joint of a tree"});
+}
+
+// What keeps a coordinate of a loop joint where the constant says.
+Equality drive_of(const Drive& drive) {
+  Equality e;
+  e.type = EqualityType::kJoint;
+  e.a = drive.loop_joint;
+  e.coordinate_a = drive.coordinate;
+  e.b = -1;
+  e.polynomial = {};
+  return e;
+}
+
+std::vector<Drive> drives_of(const std::vector<int>& joints) {
+  std::vector<Drive> drives;
+  for (const int joint : joints) drives.push_back({.joint = joint});
+  return drives;
 }
 
 }  // namespace
@@ -133,7 +93,11 @@ void ClosureOptions::validate(const Model& model) const {
 
 bool has_loops(const Model& model) { return !model.equalities.empty() || !model.loop_joints.empty(); }
 
-Mechanism::Mechanism(ModelPtr model) : model_(std::move(model)) {
+Mechanism::Mechanism(ModelPtr model)
+    : Mechanism(model, model != nullptr ? model->defaults : throw Error("Mechanism: there is no model")) {}
+
+Mechanism::Mechanism(ModelPtr model, const Parameters& parameters)
+    : model_(std::move(model)), parameters_(std::make_unique<const Parameters>(parameters)) {
   if (model_ == nullptr) throw Error("Mechanism: there is no model");
   weights_ = std::make_unique<ReferenceWeights>(*model_);
   closure_ = std::make_unique<LoopClosure>(*model_);
@@ -158,8 +122,8 @@ void Mechanism::set_metric(const State& state, const ClosureOptions& options) {
   Data& data = closure_->data();
   const std::vector<int> held = held_dofs(options);
   if (options.metric == ClosureMetric::kMass) {
-    forward_kinematics(model, model.defaults, state, data);
-    crba(model, model.defaults, data);
+    forward_kinematics(model, *parameters_, state, data);
+    crba(model, *parameters_, data);
     VectorX shift = VectorX::Zero(model.nv);
     for (const int dof : held) shift[dof] = kHeld * data.M[model.row_start[at(dof)] + model.row_length[at(dof)] - 1];
     if (factorize(model, shift, data)) return;
@@ -177,8 +141,9 @@ ClosureReport Mechanism::run(State& state, const ClosureOptions& options) {
     for (int k = 0; k < configuration_size(model_->joints[at(joint)].type); ++k) kept.push_back(state.q[q + k]);
   }
   const ClosureResult result = closure_->run(
-      model_->defaults, *weights_,
+      *parameters_, *weights_,
       {.tolerance = options.tolerance, .max_iterations = options.max_iterations, .limits = options.limits}, state);
+  remember_loop_joints(*model_, closure_->data(), state);
   std::size_t next = 0;  // rounding has moved them, by nothing that counts
   for (const int joint : options.held) {
     const int q = model_->joint_q[at(joint)];
@@ -188,11 +153,18 @@ ClosureReport Mechanism::run(State& state, const ClosureOptions& options) {
   const Constraints& rows = closure_->rows();
   for (int block = 0; block < rows.count(); ++block) {
     const double error = closure_->error_of(block);
-    if (error > options.tolerance) report.open.push_back({describe(*model_, rows, {}, block), error});
+    if (error > options.tolerance) report.open.push_back({name_of(block), error});
   }
   std::stable_sort(report.open.begin(), report.open.end(),
                    [](const OpenConstraint& a, const OpenConstraint& b) { return a.error > b.error; });
   return report;
+}
+
+std::string Mechanism::name_of(int block) const {
+  const Constraint& one = closure_->rows().list[at(block)];
+  if (one.index >= 0) return describe(*model_, closure_->rows(), {}, block);
+  const Equality& e = closure_->driven()[at(-1 - one.index)];
+  return fmt::format("the value of loop joint '{}'", model_->loop_joints[at(e.a)].name);
 }
 
 ClosureReport Mechanism::close(State& state, const ClosureOptions& options) {
@@ -201,31 +173,52 @@ ClosureReport Mechanism::close(State& state, const ClosureOptions& options) {
   return run(state, options);
 }
 
+// After run(), which has left the coordinates of loop joints in the state.
+double Mechanism::value_of(const State& state, const Drive& drive) const {
+  if (drive.joint >= 0) return state.q[model_->joint_q[at(drive.joint)]];
+  return state.loop_q[model_->loop_coordinate[at(drive.loop_joint)] + drive.coordinate];
+}
+
+// The `number`-th of those that are loop joints.
+void Mechanism::drive_to(const Drive& drive, std::size_t number, double value, State& state) {
+  if (drive.joint >= 0) {
+    state.q[model_->joint_q[at(drive.joint)]] = value;
+  } else {
+    const LoopJoint& joint = model_->loop_joints[at(drive.loop_joint)];
+    closure_->driven()[number].polynomial[0] = value - joint.coordinates[at(drive.coordinate)].reference;
+  }
+}
+
 // Continuation: the actuated joints go straight to their values in steps, the others are expected to go on as in the
 // step before (secant), then loops are closed with the actuated ones held. A step is halved where loops do not close,
 // where a dof moves far, or ends up far from where it was expected: it may be on another branch then. So a mechanism
 // passes through a configuration where branches meet (a flat parallelogram) on the one that it came on.
-ClosureReport Mechanism::move_to(State& state, const std::vector<int>& joints, const std::vector<double>& values,
+ClosureReport Mechanism::move_to(State& state, std::span<const Drive> drives, const std::vector<double>& values,
                                  const ClosureOptions& options) {
   const Model& model = *model_;
   options.validate(model);
   state.validate(model);
-  if (joints.size() != values.size()) throw Error("move_to: {} joints, but {} values", joints.size(), values.size());
+  if (drives.size() != values.size()) throw Error("move_to: {} joints, but {} values", drives.size(), values.size());
   ClosureOptions held = options;
-  std::vector<int> q_of;
-  for (const int joint : joints) {
-    q_of.push_back(require_scalar(model, joint));
-    held.held.push_back(joint);
+  for (std::size_t i = 0; i < drives.size(); ++i) {
+    if (!std::isfinite(values[i])) throw Error("move_to: value {} is {}", i, values[i]);
+    if (drives[i].joint < 0) {
+      require_coordinate(model, drives[i]);
+      continue;
+    }
+    require_scalar(model, drives[i].joint);
+    held.held.push_back(drives[i].joint);
   }
+  closure_->driven().clear();
   ClosureReport report = run(state, held);  // the start must be on a branch
   ClosureOptions step_options = held;
   step_options.max_iterations = std::min(held.max_iterations, kStepIterations);
-  const State start = state;
+  std::vector<double> start;
   double farthest = 0.0;
-  for (std::size_t i = 0; i < joints.size(); ++i) {
-    if (!std::isfinite(values[i]))
-      throw Error("move_to: the value of joint '{}' is {}", model.joints[at(joints[i])].name, values[i]);
-    farthest = std::max(farthest, std::abs(values[i] - start.q[q_of[i]]));
+  for (std::size_t i = 0; i < drives.size(); ++i) {
+    start.push_back(value_of(state, drives[i]));
+    farthest = std::max(farthest, std::abs(values[i] - start[i]));
+    if (drives[i].joint < 0) closure_->driven().push_back(drive_of(drives[i]));
   }
   double done = 0.0, length = farthest > kFirstStep ? kFirstStep / farthest : 1.0;
   const double most = farthest > kLargestStep ? kLargestStep / farthest : 1.0;
@@ -235,8 +228,10 @@ ClosureReport Mechanism::move_to(State& state, const std::vector<int>& joints, c
   for (int k = 0; report.closed && done < 1.0 && k < kMostSteps && length >= kSmallestStep; ++k) {
     const double to = std::min(1.0, done + length);
     integrate(model, state.q, rate, to - done, expected.q);
-    for (std::size_t i = 0; i < joints.size(); ++i)
-      expected.q[q_of[i]] = start.q[q_of[i]] + to * (values[i] - start.q[q_of[i]]);
+    for (std::size_t i = 0, loops = 0; i < drives.size(); ++i) {
+      drive_to(drives[i], loops, start[i] + to * (values[i] - start[i]), expected);
+      if (drives[i].joint < 0) ++loops;
+    }
     next = expected;
     const ClosureReport step = run(next, step_options);
     iterations += step.iterations;
@@ -253,13 +248,21 @@ ClosureReport Mechanism::move_to(State& state, const std::vector<int>& joints, c
     rate = motion / (to - done);
     done = to;
     state.q = next.q;
+    state.loop_q = expected.loop_q = next.loop_q;
     length = std::min(most, 1.5 * length);
     if (done == 1.0) report = step;
   }
+  closure_->driven().clear();
   report.closed = report.closed && done == 1.0;
   report.reached = done;
   report.iterations = iterations;
   return report;
+}
+
+ClosureReport Mechanism::move_to(State& state, const std::vector<int>& joints, const std::vector<double>& values,
+                                 const ClosureOptions& options) {
+  for (const int joint : joints) require_joint(*model_, joint);
+  return move_to(state, drives_of(joints), values, options);
 }
 
 MatrixX Mechanism::project_velocities(const State& state, const MatrixX& velocities, const ClosureOptions& options) {
@@ -268,7 +271,7 @@ MatrixX Mechanism::project_velocities(const State& state, const MatrixX& velocit
   if (velocities.rows() != model_->nv)
     throw Error("project_velocities: {} rows, but the model has {} dofs", velocities.rows(), model_->nv);
   set_metric(state, options);
-  closure_->update(model_->defaults, *weights_, state, false);
+  closure_->update(*parameters_, *weights_, state, false);
   closure_->solve_rows();
   MatrixX V = velocities;
   RowFactor(*model_, *closure_, rows_of_loops(closure_->rows())).project(*model_, closure_->data(), V);
@@ -281,7 +284,7 @@ void Mechanism::project_velocity(State& state, const ClosureOptions& options) {
   options.validate(*model_);
   state.validate(*model_);
   set_metric(state, options);
-  closure_->update(model_->defaults, *weights_, state, options.limits);
+  closure_->update(*parameters_, *weights_, state, options.limits);
   closure_->solve_rows();
   const std::vector<int> loops = rows_of_loops(closure_->rows()), limits = rows_at_limits(closure_->rows());
   const MatrixX J = dense_rows(*model_, closure_->rows(), limits, false);
@@ -316,18 +319,55 @@ void Mechanism::project_velocity(State& state, const ClosureOptions& options) {
 
 MechanismJacobian Mechanism::jacobian(const State& state, const std::vector<int>& joints,
                                       const ClosureOptions& options) {
+  for (const int joint : joints) require_joint(*model_, joint);
+  return jacobian(state, drives_of(joints), options);
+}
+
+// Joints of trees are held at their rates, coordinates of loop joints have rows whose rates are given.
+MechanismJacobian Mechanism::jacobian(const State& state, std::span<const Drive> drives,
+                                      const ClosureOptions& options) {
+  const Model& model = *model_;
+  state.validate(model);
   ClosureOptions held = options;
-  for (const int joint : joints) held.held.push_back(joint);
-  held.validate(*model_);
-  const ClosureOptions chosen{.held = joints};
-  const std::vector<int> dofs = held_dofs(chosen);
-  MatrixX V = MatrixX::Zero(model_->nv, static_cast<Eigen::Index>(dofs.size()));
-  for (std::size_t i = 0; i < dofs.size(); ++i) V(dofs[i], static_cast<Eigen::Index>(i)) = 1.0;
+  std::vector<int> dof_of;  // of each column; -1: a coordinate of a loop joint
+  closure_->driven().clear();
+  for (const Drive& drive : drives) {
+    if (drive.joint < 0) {
+      require_coordinate(model, drive);
+      closure_->driven().push_back(drive_of(drive));
+      dof_of.push_back(-1);
+      continue;
+    }
+    require_joint(model, drive.joint);
+    held.held.push_back(drive.joint);
+    const int first = model.joint_dof[at(drive.joint)];
+    for (int k = 0; k < dof_count(model.joints[at(drive.joint)].type); ++k) dof_of.push_back(first + k);
+  }
+  held.validate(model);
+  set_metric(state, held);
+  closure_->update(*parameters_, *weights_, state, false);
+  closure_->solve_rows();
+  const std::vector<int> rows = rows_of_loops(closure_->rows());
+  const auto columns = static_cast<Eigen::Index>(dof_of.size());
+  MatrixX V = MatrixX::Zero(model.nv, columns), rates = MatrixX::Zero(static_cast<Eigen::Index>(rows.size()), columns);
+  Eigen::Index row = rates.rows() - static_cast<Eigen::Index>(closure_->driven().size());
+  for (Eigen::Index k = 0; k < columns; ++k) {
+    if (const int dof = dof_of[at(static_cast<int>(k))]; dof >= 0) {
+      V(dof, k) = 1.0;
+    } else {
+      rates(row, k) = closure_->rows().row_length[at(rows[at(static_cast<int>(row))])];
+      ++row;
+    }
+  }
+  const MatrixX wanted = V;
+  const RowFactor factor(model, *closure_, rows);
+  factor.project(model, closure_->data(), rates, V);
+  for (const int dof : held_dofs(held)) V.row(dof) = wanted.row(dof);
+  closure_->driven().clear();
   MechanismJacobian result;
-  result.J = project_velocities(state, V, held);
-  const RowFactor factor(*model_, *closure_, rows_of_loops(closure_->rows()));
-  result.error = (factor.J * result.J).colwise().lpNorm<Eigen::Infinity>();
-  result.free = model_->nv - static_cast<int>(held_dofs(held).size()) - factor.rank;
+  result.J = V;
+  result.error = (factor.J * V - rates).colwise().lpNorm<Eigen::Infinity>();
+  result.free = model.nv - static_cast<int>(held_dofs(held).size()) - factor.rank;
   return result;
 }
 
@@ -336,7 +376,7 @@ Mobility Mechanism::mobility(const State& state) {
   const ClosureOptions options{.metric = ClosureMetric::kPlain};
   Mobility result{.dofs = model_->nv};
   set_metric(state, options);
-  closure_->update(model_->defaults, *weights_, state, false);
+  closure_->update(*parameters_, *weights_, state, false);
   result.error = closure_->error();
   std::vector<int> rows = rows_of_loops(closure_->rows());
   result.rows = static_cast<int>(rows.size());
@@ -367,7 +407,7 @@ Mobility Mechanism::mobility(const State& state) {
     // What has come back is the same configuration: a structure that gives way to first order only.
     if ((moved.array() * weights_->dof_length.array()).matrix().lpNorm<Eigen::Infinity>() < 0.1 * kSampleMotion)
       continue;
-    closure_->update(model_->defaults, *weights_, other, false);
+    closure_->update(*parameters_, *weights_, other, false);
     closure_->solve_rows();
     rows = rows_of_loops(closure_->rows());
     if (static_cast<int>(rows.size()) != result.rows) continue;

@@ -2,11 +2,14 @@
 // leave.
 //
 //   Mechanism mechanism(model);
-//   ClosureReport report = mechanism.close(state);                    an inconsistent configuration, made consistent
-//   report = mechanism.move_to(state, {crank}, {0.3});                forward kinematics: passive joints from actuated
-//   ones MatrixX V = mechanism.project_velocities(state, V0);              velocities, several at once
-//   MechanismJacobian J = mechanism.jacobian(state, {crank});         dq_all/dq_actuated
-//   Mobility mobility = mechanism.mobility(state);                    rank of the loops, dofs left, redundancy
+//   ClosureReport report = mechanism.close(state);            an inconsistent configuration, made consistent
+//   report = mechanism.move_to(state, {crank}, {0.3});        forward kinematics: passive joints from actuated ones
+//   MatrixX V = mechanism.project_velocities(state, V0);      velocities, several at once
+//   MechanismJacobian J = mechanism.jacobian(state, {crank}); dq_all/dq_actuated
+//   Mobility mobility = mechanism.mobility(state);            rank of the loops, dofs left, redundancy
+//
+// Coordinates of loop joints may drive it as joints of trees do. All functions read the turns of their angles in
+// state.loop_q, and those that move a state keep it.
 //
 // Works on the rows of the constraints of a step (sim/constraints/): a new type of loop is taken up by itself.
 #pragma once
@@ -56,9 +59,15 @@ struct ClosureReport {
   std::vector<OpenConstraint> open;  // worst first
 };
 
+// What drives a mechanism: a joint of a tree, or a coordinate of a loop joint (not of a spherical one).
+struct Drive {
+  int joint = -1;
+  int loop_joint = -1, coordinate = 0;  // where joint is below zero
+};
+
 // How all dofs move with chosen ones.
 struct MechanismJacobian {
-  MatrixX J;      // nv x dofs of the chosen joints
+  MatrixX J;      // nv x dofs of the chosen joints, a column for each coordinate of a loop joint
   VectorX error;  // of these, m a unit: how much loops would open; not zero: this motion alone is impossible
   int free = 0;   // dofs that the chosen ones leave undetermined (they move least)
 };
@@ -83,8 +92,10 @@ bool has_loops(const Model& model);
 
 class Mechanism {
  public:
-  // With the model's default parameters. Throws Error if it is null.
+  // With the model's default parameters, or others: the masses are what "nearest" is measured by. Throws Error if it is
+  // null.
   explicit Mechanism(ModelPtr model);
+  Mechanism(ModelPtr model, const Parameters& parameters);
   Mechanism(Mechanism&&) noexcept;
   Mechanism& operator=(Mechanism&&) noexcept;
   ~Mechanism();
@@ -95,10 +106,12 @@ class Mechanism {
   // as near as it gets, and named.
   ClosureReport close(State& state, const ClosureOptions& options = {});
 
-  // Forward kinematics: moves the given joints (hinges, slides, screws) to these values and all others along, on the
+  // Forward kinematics: moves the given drives (hinges, slides, screws) to these values and all others along, on the
   // branch that continues from state.q. On the way there loops stay closed; where they cannot, it stops at the last
   // configuration in which they could and says how far that was. Limits are respected.
   ClosureReport move_to(State& state, const std::vector<int>& joints, const std::vector<double>& values,
+                        const ClosureOptions& options = {});
+  ClosureReport move_to(State& state, std::span<const Drive> drives, const std::vector<double>& values,
                         const ClosureOptions& options = {});
 
   // The nearest velocities (columns) with J v = 0 for all loops, one factorisation for all columns.
@@ -107,6 +120,7 @@ class Mechanism {
   void project_velocity(State& state, const ClosureOptions& options = {});
 
   MechanismJacobian jacobian(const State& state, const std::vector<int>& joints, const ClosureOptions& options = {});
+  MechanismJacobian jacobian(const State& state, std::span<const Drive> drives, const ClosureOptions& options = {});
 
   Mobility mobility(const State& state);
 
@@ -114,8 +128,12 @@ class Mechanism {
   void set_metric(const State& state, const ClosureOptions& options);
   ClosureReport run(State& state, const ClosureOptions& options);
   std::vector<int> held_dofs(const ClosureOptions& options) const;
+  std::string name_of(int block) const;
+  double value_of(const State& state, const Drive& drive) const;
+  void drive_to(const Drive& drive, std::size_t number, double value, State& state);
 
   ModelPtr model_;
+  std::unique_ptr<const Parameters> parameters_;
   std::unique_ptr<ReferenceWeights> weights_;
   std::unique_ptr<LoopClosure> closure_;
 };

@@ -307,13 +307,7 @@ void Simulator::reset(int keyframe) {
     throw Error("keyframe {} of a model with {}", keyframe, s_->model.keyframes.size());
   }
   const Keyframe& key = s_->model.keyframes[at(keyframe)];
-  State state(s_->model);
-  state.q = key.q;
-  state.v = key.v;
-  state.activation = key.activation;
-  state.time = key.time;
-  if (!key.mocap.empty()) state.mocap = key.mocap;
-  reset(state);
+  reset(State(s_->model, key));
   s_->input.control = key.control;
 }
 

@@ -39,10 +39,29 @@ def test_forward_kinematics_and_jacobian() -> None:
     assert there.q[slide][0] == pytest.approx(piston(start + 1.0) - piston(start), abs=1e-8)
     J = mechanism.jacobian(there.q, ["crank"])
     rate = (piston(start + 1.0 + 1e-6) - piston(start + 1.0 - 1e-6)) / 2e-6
-    assert J[2, 0] == pytest.approx(rate, abs=1e-8)
+    assert J.J[2, 0] == pytest.approx(rate, abs=1e-8)
+    assert J.free == 0 and J.error[0] < 1e-9 and np.asarray(J).shape == (3, 1)
     V = mechanism.project_velocity(there.q, np.eye(3))
     assert V.shape == (3, 3)
     assert np.linalg.matrix_rank(V, tol=1e-8) == 1
+
+
+def test_loop_joints_drive_and_count_turns() -> None:
+    builder = ts.ModelBuilder("screw")
+    builder.add_body("nut", mass=1.0, inertia=np.eye(3) * 0.1)
+    builder.add_joint("nut", "free", name="free")
+    builder.add_loop_joint("screw", "world", "nut", name="thread", pitch=0.004)
+    model = builder.build()
+    mechanism = ts.Mechanism(model)
+    there = mechanism.move_to(ts.State(model), {"thread": 20.0})
+    assert there.closed
+    assert there.state.loop_q[0] == pytest.approx(20.0, abs=1e-8)
+    assert there.q[2] == pytest.approx(0.08, abs=1e-8)
+    assert np.allclose(mechanism.close(there.state).q, there.q, atol=1e-9)
+    assert mechanism.jacobian(there.state, ["thread"]).J[2, 0] == pytest.approx(0.004, abs=1e-9)
+    assert mechanism.move_to(there.state, {("thread", 0): 21.0}).closed
+    with pytest.raises(ts.Error, match="coordinate 1"):
+        mechanism.jacobian(there.state, [("thread", 1)])
 
 
 def test_mobility_and_errors() -> None:

@@ -13,6 +13,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/dynamics/algorithms.hpp"
 #include "touchstone/dynamics/kinematics.hpp"
+#include "touchstone/dynamics/maximal.hpp"
 #include "touchstone/io/load.hpp"
 #include "touchstone/scenes/scenes.hpp"
 
@@ -137,6 +138,95 @@ TEST(Mechanism, OpenLoopsAreNamedWithTheirErrors) {
   EXPECT_NEAR(report.open[1].error, 0.1, 1e-6);
   EXPECT_NE(report.open[0].name.find("equality"), std::string::npos);
   EXPECT_LT(state.q.head<3>().norm(), 1e-6);
+}
+
+// A nut on a screw with little pitch, and a wheel geared to it, over many turns: the way there counts them.
+TEST(Mechanism, CountsTheTurnsOfLoopJoints) {
+  constexpr double kPitch = 0.004;
+  ModelBuilder b("screw and gear");
+  const MassProperties inertia{1.0, Vector3::Zero(), Matrix3(0.1 * Matrix3::Identity())};
+  for (int k = 0; k < 2; ++k) {
+    const Transform place{{0.5 * k, 0.0, 0.0}, Quaternion::Identity()};
+    const int wheel = b.add_body({.name = "wheel" + std::to_string(k), .pose = place, .inertia = inertia});
+    b.add_joint({.body = wheel, .type = JointType::kFree});
+    b.add_loop_joint({.name = k == 0 ? "screw" : "axle",
+                      .type = k == 0 ? LoopJointType::kScrew : LoopJointType::kRevolute,
+                      .body_b = wheel,
+                      .frame_a = place,
+                      .pitch = kPitch});
+  }
+  Equality gear{.type = EqualityType::kJoint, .a = 1, .b = 0, .polynomial = {0.0, -2.0, 0.0, 0.0, 0.0}};
+  gear.coordinate_a = gear.coordinate_b = 0;
+  b.add_equality(gear);
+  const ModelPtr model = b.build();
+  Mechanism mechanism(model);
+  State state(*model);
+  const Drive screw[] = {{.loop_joint = 0}};
+  for (const double turn : {4.0 * pi, -3.0 * pi, 0.7}) {
+    const ClosureReport report = mechanism.move_to(state, screw, {turn});
+    ASSERT_TRUE(report.closed) << turn << ", " << report.reached << ", " << report.error;
+    EXPECT_NEAR(state.loop_q[0], turn, 1e-8);
+    EXPECT_NEAR(state.loop_q[1], -2.0 * turn, 1e-8);
+    EXPECT_NEAR(state.q[2], kPitch * turn, 1e-8);
+    State again = state;
+    EXPECT_LT(mechanism.close(again).error, 1e-8) << "where it is, it is closed";
+    EXPECT_LT((again.q - state.q).norm(), 1e-8);
+  }
+  const MechanismJacobian J = mechanism.jacobian(state, screw);
+  EXPECT_NEAR(J.J(5, 0), 1.0, 1e-9);
+  EXPECT_NEAR(J.J(2, 0), kPitch, 1e-9);
+  EXPECT_NEAR(J.J(11, 0), -2.0, 1e-9);
+  EXPECT_LT(J.error[0], 1e-10);
+  EXPECT_EQ(J.free, 0);
+}
+
+// In maximal coordinates every joint is a loop joint: the same places and rates as in reduced ones.
+TEST(Mechanism, LoopJointsDriveAsJointsOfTreesDo) {
+  for (const char* name : {"loops/four-bar", "loops/slider-crank", "loops/fourbar-fixed", "loops/scissor-lift:3"}) {
+    const Scene scene = make_scene(name);
+    const ModelPtr maximal = to_maximal(*scene.model);
+    int joint = 0;
+    while (dof_count(scene.model->joints[static_cast<std::size_t>(joint)].type) != 1) ++joint;
+    int loop = 0;
+    const std::string& wanted = scene.model->joints[static_cast<std::size_t>(joint)].name;
+    while (maximal->loop_joints[static_cast<std::size_t>(loop)].name != wanted) ++loop;
+    Mechanism tree(scene.model), bodies(maximal);
+    State a = scene.start, b = to_maximal_state(*scene.model, *maximal, scene.start);
+    const double value = a.q[scene.model->joint_q[static_cast<std::size_t>(joint)]] - 0.1;
+    const Drive drive[] = {{.loop_joint = loop}};
+    ASSERT_TRUE(tree.move_to(a, {joint}, {value}).closed) << name;
+    const ClosureReport report = bodies.move_to(b, drive, {value});
+    ASSERT_TRUE(report.closed) << name << ", " << report.reached;
+    const MechanismJacobian J = tree.jacobian(a, {joint}), K = bodies.jacobian(b, drive);
+    EXPECT_EQ(K.free, J.free) << name;
+    EXPECT_LT(K.error.maxCoeff(), 1e-9) << name;
+    if (J.free > 0) continue;  // the rest moves least, by other metrics
+    const State there = to_reduced_state(*scene.model, *maximal, b);
+    EXPECT_LT((there.q - a.q).lpNorm<Eigen::Infinity>(), 1e-7) << name;
+    b.v = K.J.col(0);
+    const VectorX rate = to_reduced_state(*scene.model, *maximal, b).v;
+    EXPECT_LT((rate - J.J.col(0)).lpNorm<Eigen::Infinity>(), 1e-7) << name;
+  }
+}
+
+// Two coordinates that a gear ties cannot move on their own.
+TEST(Mechanism, SaysWhatLoopsForbid) {
+  const Scene scene = make_scene("loops/four-bar");
+  const ModelPtr maximal = to_maximal(*scene.model);
+  Mechanism mechanism(maximal);
+  State state = to_maximal_state(*scene.model, *maximal, scene.start);
+  const Drive both[] = {{.loop_joint = 0}, {.loop_joint = 1}};
+  const State start = state;
+  const ClosureReport report = mechanism.move_to(state, both, {state.loop_q[0] + 0.2, state.loop_q[1] + 0.2});
+  EXPECT_FALSE(report.closed);
+  EXPECT_LT(report.reached, 1e-4);
+  ASSERT_FALSE(report.open.empty());
+  EXPECT_LT((state.q - start.q).norm(), 1e-4);
+  EXPECT_GT(mechanism.jacobian(state, both).error.minCoeff(), 1e-3);
+  EXPECT_LT(mechanism.mobility(state).error, 1e-8) << "what drove it is forgotten";
+  const Drive missing[] = {{.loop_joint = 99}}, second[] = {{.loop_joint = 0, .coordinate = 1}};
+  EXPECT_THROW(mechanism.move_to(state, missing, {0.0}), Error);
+  EXPECT_THROW(mechanism.jacobian(state, second), InputError);
 }
 
 TEST(Mechanism, StaysWithinLimits) {

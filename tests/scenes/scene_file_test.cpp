@@ -7,6 +7,7 @@
 
 #include "touchstone/base/error.hpp"
 #include "touchstone/scenes/scene_run.hpp"
+#include "touchstone/scenes/scenes.hpp"
 
 namespace touchstone {
 namespace {
@@ -88,6 +89,22 @@ models:
   SceneRun run(scene);
   for (int i = 0; i < 50; ++i) ASSERT_EQ(run.step().status, StepStatus::kOk);
   EXPECT_THAT(message_of("models: [{model: stack}, {model: stack}]"), HasSubstr("scene.yaml:1: models"));
+}
+
+TEST(SceneFile, PutsModelsWithLoopJointsIntoOneWorld) {
+  const Scene one = make_scene("loops/fourbar-fixed");
+  Scene scene = load_scene_text(R"(
+models:
+  - {model: "loops/fourbar-fixed", name: left}
+  - {model: "loops/fourbar-fixed", name: right, position: [0, 2, 0]}
+)");
+  ASSERT_GT(one.model->nloop, 0);
+  ASSERT_EQ(scene.start.loop_q.size(), 2 * one.model->nloop);
+  EXPECT_EQ(scene.start.loop_q.head(one.model->nloop), one.start.loop_q);
+  scene.options.stabilisation.loops = LoopClosing::kClosed;
+  SceneRun run(scene);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(run.step().status, StepStatus::kOk);
+  EXPECT_LT(run.simulator().report().loop_error, 1e-8);
 }
 
 TEST(SceneFile, ErrorsNameLineKeyAndTheNearest) {

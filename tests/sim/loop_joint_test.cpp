@@ -333,6 +333,49 @@ TEST(LoopJoint, TendonsThatAreHeldStayClosed) {
   EXPECT_GT(std::abs(sim.state().v[0]), 0.01);
 }
 
+// A body that hangs by a ball joint at its largest angle: the limit holds the weight, about the axis of the whole turn.
+TEST(LoopJoint, TheLimitOfABallActsAboutItsTurn) {
+  ModelBuilder b;
+  const int arm = b.add_body({.name = "arm", .inertia = inertia(2.0, {0.1, 0.1, 0.1}, {0.5, 0, 0})});
+  b.add_joint({.body = arm, .type = JointType::kFree});
+  LoopCoordinate c;
+  c.limited = true;
+  c.range = {0.0, 0.3};
+  b.add_loop_joint({.name = "ball", .type = LoopJointType::kSpherical, .body_b = arm, .coordinates = {c, {}, {}}});
+  Simulator sim(b.build(), with_step(1e-3));
+  sim.step(2000);
+  const LoopReading ball = sim.loop_joint("ball");
+  EXPECT_NEAR(ball.position[1], 0.3, 1e-3);
+  EXPECT_NEAR(ball.force[0], 0.0, 1e-6);
+  EXPECT_NEAR(ball.force[1], -2.0 * kGravity * 0.5 * std::cos(ball.position[1]), 1e-4);
+  EXPECT_NEAR(ball.force[2], 0.0, 1e-6);
+}
+
+// What errors are worth in metres does not depend on how the rows of a weld are scaled.
+TEST(LoopJoint, ErrorsOfWeldsAreMetresAtAnyTorqueScale) {
+  std::vector<double> errors;
+  for (const double scale : {1.0, 0.01, 20.0}) {
+    ModelBuilder b;
+    const int bar = b.add_body({.name = "bar", .inertia = inertia(2.0, {0.1, 0.2, 0.3}, {0.5, 0, 0})});
+    b.add_joint({.name = "hinge", .body = bar, .axis = Vector3::UnitY()});
+    const int end = b.add_body(
+        {.name = "end", .parent = bar, .pose = Transform{{1, 0, 0}}, .inertia = inertia(1.0, {0.1, 0.1, 0.1})});
+    b.add_joint({.body = end, .type = JointType::kBall});
+    b.add_equality(
+        {.type = EqualityType::kWeld, .a = 0, .b = end, .relative_pose = Transform{{1, 0, 0}}, .torque_scale = scale});
+    SimulatorOptions options = with_step(1e-3);
+    options.stabilisation.loops = LoopClosing::kClosed;
+    options.stabilisation.loop_tolerance = 1e-6;
+    Simulator sim(b.build(), options);
+    sim.state().q[0] = 1e-3;
+    sim.step();
+    errors.push_back(sim.report().loop_error);
+    EXPECT_LT(std::abs(sim.state().q[0]), 2e-6) << scale;
+    EXPECT_LT(2.0 * sim.state().q.tail<3>().norm(), 1e-5) << scale;
+  }
+  for (const double error : errors) EXPECT_LT(error, 1e-6);
+}
+
 TEST(LoopJoint, ARodKeepsItsLength) {
   ModelBuilder b;
   b.set_gravity({0.0, 0.0, -kGravity});

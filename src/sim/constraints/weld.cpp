@@ -1,6 +1,7 @@
 #include "touchstone/sim/constraints/weld.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "touchstone/base/index.hpp"
 #include "touchstone/math/so3.hpp"
@@ -79,7 +80,7 @@ void WeldLoop::add(const ConstraintStep& step, const Equality& e, ConstraintWrit
   writer.blocks().add_equality(6);
   writer.add_pair(rows);
   const double position[6] = {error.x(), error.y(), error.z(), turn.x(), turn.y(), turn.z()};
-  const double length = pair_length(step, rows.body_a, rows.body_b);
+  const double length = weld_turn_length(e, pair_length(step, rows.body_a, rows.body_b));
   const double lengths[6] = {1.0, 1.0, 1.0, length, length, length};
   writer.end(position, lengths);
   if (!step.needs_loop_drift()) return;
@@ -98,6 +99,11 @@ void WeldLoop::drift(const ConstraintScene& scene, const Equality& e, double* dr
     drift[r] = a[r];
     drift[3 + r] = alpha[r];
   }
+}
+
+// Rows of the rotation are in radians times the torque scale.
+double weld_turn_length(const Equality& e, double length) {
+  return e.torque_scale != 0.0 ? length / std::abs(e.torque_scale) : length;
 }
 
 double WeldLoop::weight(const Model&, const ReferenceWeights& weights, const Equality& e, int row) {

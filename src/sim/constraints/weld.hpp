@@ -18,4 +18,7 @@ struct WeldLoop {
   static bool wrench(const ConstraintScene& scene, const Equality& equality, const double* impulse, PairWrench& wrench);
 };
 
+// m: what a row of the rotation is multiplied by to be a way, for a turn that is worth `length` a radian.
+double weld_turn_length(const Equality& equality, double length);
+
 }  // namespace touchstone
