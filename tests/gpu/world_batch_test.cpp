@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "support/random_model.hpp"
 #include "support/world_fixture.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/gpu/backend.hpp"
+#include "touchstone/gpu/reset.hpp"
 #include "touchstone/sim/model_arrays.hpp"
 #include "touchstone/sim/simulator.hpp"
 
@@ -177,6 +179,17 @@ TEST(WorldBatch, NoiseFollowsFromTheSeedAndKeepsLimits) {
   request.seed = 8;
   batch->reset(request);
   EXPECT_NE(read(*batch, BatchField::kPosition, 8), q);
+}
+
+// Seeds and worlds that are side by side have nothing in common, nor has a number with its neighbour's next one.
+TEST(WorldBatch, NoiseOfASeedIsNotThatOfAnotherWorldWithTheNext) {
+  std::set<double> seen;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (int world = 0; world < 20; ++world) {
+      for (int k = 0; k < 20; ++k) seen.insert(gpu::noise(seed, world, k));
+    }
+  }
+  EXPECT_EQ(seen.size(), 20u * 20u * 20u);
 }
 
 std::unique_ptr<gpu::WorldBatch> make_lanes(gpu::ModelArrays arrays, int worlds, const gpu::BatchOptions& options) {
