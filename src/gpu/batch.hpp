@@ -52,8 +52,8 @@ struct BatchOptions {
   void validate() const;
 };
 
-// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; certificate and time (s) one each; sensor_numbers;
-// loop_numbers (State::loop_q); the rest one int each.
+// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; certificate (infinite where a world stayed where it was)
+// and time (s) one each; sensor_numbers; loop_numbers (State::loop_q); the rest one int each.
 enum class BatchField {
   kPosition,
   kVelocity,

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <vector>
 
 #include "touchstone/base/error.hpp"
@@ -108,6 +110,7 @@ TEST(CpuBatch, WhatDoesNotFitAPoolGoesToTheNextTier) {
   batch->step(1);
   batch->read(gpu::BatchField::kStatus, &status);
   batch->read(gpu::BatchField::kContacts, &contacts);
+  double natv = 0.0;
   EXPECT_EQ(batch->tiers().third, 1);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(contacts, 4);
@@ -119,6 +122,26 @@ TEST(CpuBatch, WhatDoesNotFitAPoolGoesToTheNextTier) {
 }
 
 // A minute on a slope that holds it: nothing sinks, nothing creeps.
+  small->read(gpu::BatchField::kNatv, &natv);
+  EXPECT_EQ(natv, std::numeric_limits<double>::infinity()) << "no step, no certificate";
+}
+
+// Worlds that cannot make their step stay where they were, without a certificate; others go on.
+TEST(CpuBatch, AWorldThatDivergesHasNoCertificate) {
+  const auto batch = gpu::make_cpu_batch(make_model_arrays(*box_on_plane(1.0)), 2);
+  std::vector<double> v(12, 0.0), q(14), before(14), natv(2);
+  v[6 + 3] = 1e200;
+  batch->write(gpu::BatchField::kVelocity, v.data());
+  batch->read(gpu::BatchField::kPosition, before.data());
+  batch->step(1);
+  std::vector<int> status(2);
+  batch->read(gpu::BatchField::kStatus, status.data());
+  batch->read(gpu::BatchField::kNatv, natv.data());
+  batch->read(gpu::BatchField::kPosition, q.data());
+  EXPECT_THAT(status, testing::ElementsAre(0, 3));
+  EXPECT_THAT(natv, testing::ElementsAre(0.0, std::numeric_limits<double>::infinity()));
+  EXPECT_NE(q[2], before[2]);
+  EXPECT_TRUE(std::equal(q.begin() + 7, q.end(), before.begin() + 7));
 TEST(CpuBatch, ABoxRestsForAMinute) {
   const auto model = std::make_shared<Model>(*box_on_plane(0.1));
   model->defaults.gravity = {2.0, 0.0, -9.6};  // a slope of 12 degrees, friction 1
