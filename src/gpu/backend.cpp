@@ -65,6 +65,7 @@ class BackendBatch final : public WorldBatch {
   void synchronize() const override {
     call([&](BackendFault* f) { table_.synchronize(batch_, f); });
   }
+  int device() const override { return table_.device(batch_); }
   std::string kernels() const override {
     BackendFault text;
     table_.kernels(batch_, &text);

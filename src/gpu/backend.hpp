@@ -44,6 +44,7 @@ struct BackendTable {
   // How many there are; fills `room` of them at most.
   int (*impulses)(void* batch, int world, int room, std::int64_t* keys, double* impulses, BackendFault*) = nullptr;
 };
+  int (*device)(void* batch) = nullptr;
 
 // Calls work(); what it throws becomes text.
 template <typename Work>
@@ -93,6 +94,7 @@ inline void add_step_calls(BackendTable& t) {
     });
   };
 }
+  t.device = [](void* b) { return batch_behind(b).device(); };
 
 inline void add_field_calls(BackendTable& t) {
   t.write = [](void* b, int field, const double* x, BackendFault* f) {

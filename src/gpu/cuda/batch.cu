@@ -167,6 +167,7 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
     stream_ = stream != nullptr ? static_cast<cudaStream_t>(stream) : own_stream_.get();
   }
   void synchronize() const override { check(cudaStreamSynchronize(stream_), "step on the GPU"); }
+  int device() const override { return device_; }
   TierCounts tiers() const override {
     std::vector<int> counts(counts_of_lists_.size());
     synchronize();
@@ -284,8 +285,8 @@ class CudaBatch final : public StoredBatch<DeviceArray> {
 
   // The kernels of a step of a part, in order.
   void launch_step(const Part& part) {
-    const BatchView view = view_.part(sizes_, part.first, part.worlds);
     const cudaStream_t stream = part.stream.get();
+    const BatchView view = view_.part(sizes_, part.first, part.worlds);
     const Launch launch{model_,       options_, view, middle_, records_.data() + at(part.first) * record_bytes_,
                         record_bytes_};
     const WorkList second{lists_[0].data() + part.first, part.counts};
