@@ -45,6 +45,9 @@ TEST(ModelArrays, ComeBackFromAFileAsTheyWere) {
   TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
   TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
+  std::string bytes = gpu::pack_model_arrays(arrays);
+  bytes[8] = static_cast<char>(bytes[8] + 1);  // the signature of other sources
+  EXPECT_THROW(gpu::unpack_model_arrays(bytes), std::runtime_error);
   std::filesystem::resize_file(path, 500);
   EXPECT_THROW(gpu::read_model_arrays(path), std::runtime_error);
   std::ofstream(path) << "no arrays at all";
@@ -107,10 +110,10 @@ TEST(CpuBatch, WhatDoesNotFitAPoolGoesToTheNextTier) {
   options.large_pool = 4;
   const auto batch = gpu::make_cpu_batch(make_model_arrays(*box_on_plane(0.1)), 1, options);
   int status = -1, contacts = 0;
+  double natv = 0.0;
   batch->step(1);
   batch->read(gpu::BatchField::kStatus, &status);
   batch->read(gpu::BatchField::kContacts, &contacts);
-  double natv = 0.0;
   EXPECT_EQ(batch->tiers().third, 1);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(contacts, 4);
@@ -119,9 +122,6 @@ TEST(CpuBatch, WhatDoesNotFitAPoolGoesToTheNextTier) {
   small->step(1);
   small->read(gpu::BatchField::kStatus, &status);
   EXPECT_EQ(status, 2) << "too many contacts";
-}
-
-// A minute on a slope that holds it: nothing sinks, nothing creeps.
   small->read(gpu::BatchField::kNatv, &natv);
   EXPECT_EQ(natv, std::numeric_limits<double>::infinity()) << "no step, no certificate";
 }
@@ -142,6 +142,9 @@ TEST(CpuBatch, AWorldThatDivergesHasNoCertificate) {
   EXPECT_THAT(natv, testing::ElementsAre(0.0, std::numeric_limits<double>::infinity()));
   EXPECT_NE(q[2], before[2]);
   EXPECT_TRUE(std::equal(q.begin() + 7, q.end(), before.begin() + 7));
+}
+
+// A minute on a slope that holds it: nothing sinks, nothing creeps.
 TEST(CpuBatch, ABoxRestsForAMinute) {
   const auto model = std::make_shared<Model>(*box_on_plane(0.1));
   model->defaults.gravity = {2.0, 0.0, -9.6};  // a slope of 12 degrees, friction 1

@@ -274,8 +274,19 @@ TEST(Backend, ABatchBehindATableIsTheSame) {
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(), HasSubstr("not negative"));
   }
+  EXPECT_EQ(other->device(), -1);
+  const auto refusal = [&] {
+    try {
+      gpu::make_backend_batch(table, arrays, 2);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  ++table.signature;
+  EXPECT_THAT(refusal(), HasSubstr("built from other sources"));
   table.version = 0;
-  EXPECT_THROW(gpu::make_backend_batch(table, arrays, 2), std::runtime_error);
+  EXPECT_THAT(refusal(), HasSubstr("of another version (0, wanted"));
 }
 
 TEST(Backend, AMissingLibraryIsNamed) {
