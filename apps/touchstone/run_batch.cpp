@@ -160,15 +160,19 @@ void BatchRun::follow(const Simulator& sim) {
   }
 }
 
+double BatchRun::without_certificates() const { return lost_ > 0 ? std::numeric_limits<double>::infinity() : 0.0; }
+
+double BatchRun::worst() const { return certificates_.empty() ? without_certificates() : worst_; }
+
 double BatchRun::quantile(double share) const {
-  if (certificates_.empty()) return 0.0;
+  if (certificates_.empty()) return without_certificates();
   std::vector<double> sorted = certificates_;
   std::sort(sorted.begin(), sorted.end());
   return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(share * static_cast<double>(sorted.size())))];
 }
 
 std::vector<CertificateItem> BatchRun::checks() const {
-  return {{"worst natv of the batch", "relative, of all steps of all worlds", worst_, tolerance_, ""},
+  return {{"worst natv of the batch", "relative, of all steps of all worlds", worst(), tolerance_, ""},
           {"steps of the batch that were lost", "too many contacts, or diverged; those worlds stay where they were",
            static_cast<double>(lost_), 0.0, ""}};
 }
@@ -178,7 +182,7 @@ std::string BatchRun::text() const {
       "  batch: {} worlds on {}, {:.3g} steps/s; natv p50 {:.1e}, p99 {:.1e}, worst {:.1e}\n"
       "  shown is world {}; its velocities after a step are at most {:.1e} m/s or rad/s from the simulator's\n",
       request_.worlds, request_.device, static_cast<double>(steps_) / std::max(seconds_, 1e-9), quantile(0.5),
-      quantile(0.99), worst_, request_.world, difference_);
+      quantile(0.99), worst(), request_.world, difference_);
 }
 
 nlohmann::ordered_json BatchRun::json() const {
@@ -189,7 +193,7 @@ nlohmann::ordered_json BatchRun::json() const {
           {"steps_per_second", static_cast<double>(steps_) / std::max(seconds_, 1e-9)},
           {"natv_p50", quantile(0.5)},
           {"natv_p99", quantile(0.99)},
-          {"natv_worst", worst_},
+          {"natv_worst", worst()},
           {"above_tolerance", above_},
           {"lost", lost_},
           {"difference", difference_}};

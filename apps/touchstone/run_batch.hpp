@@ -42,7 +42,10 @@ class BatchRun {
 
  private:
   void read_world();
+  // Of steps that were made; infinite where all were lost.
   double quantile(double share) const;
+  double worst() const;
+  double without_certificates() const;
 
   BatchRequest request_;
   double tolerance_ = 0.0;

@@ -119,7 +119,20 @@ def check_torch(model: ts.Model) -> None:
     np.testing.assert_array_equal(after[::3], start.cpu().numpy()[::3])
     np.testing.assert_array_equal(after[1::3], before[1::3])
     batch.use_stream(0)
-    print(f"torch {torch.__version__}: DLPack without a copy, streams, masked reset")
+    # Parameters where they lie, on the device where they are said to be.
+    assert batch.q.__dlpack_device__()[1] == q.get_device() == torch.cuda.current_device()
+    wrench = torch.from_dlpack(batch.parameter_array("applied_wrench"))
+    wrench[:, -6] = 3.0
+    torch.cuda.synchronize()
+    np.testing.assert_array_equal(batch.parameter("applied_wrench")[:, -6], 3.0)
+    other = ts.Batch(model, WORLDS, device="cuda")
+    other.set_parameter("applied_wrench", batch.parameter("applied_wrench"))
+    for each in (batch, other):
+        each.reset(seed=3, noise_v=0.1)
+        each.control = controls(model)
+        each.step(20)
+    np.testing.assert_array_equal(batch.q.numpy(), other.q.numpy())
+    print(f"torch {torch.__version__}: DLPack without a copy, streams, masked reset, parameters")
 
 
 def check_others(model: ts.Model) -> None:

@@ -125,19 +125,18 @@ std::unique_ptr<gpu::WorldBatch> make_batch(const Arguments& a, const std::strin
 
 // What all worlds have seen in the steps that were looked at.
 struct Figures {
-  std::vector<double> natv;
+  std::vector<double> natv;  // of worlds that are not lost
   double contacts = 0.0, sweeps = 0.0, second_tier = 0.0, third_tier = 0.0;
   int looks = 0, uncertified = 0, lost = 0;
   int unreported = 0;  // worlds with numbers that are not finite, and a status that does not say so
 
   void look(const gpu::WorldBatch& batch) {
-    std::vector<double> values(static_cast<std::size_t>(batch.worlds()));
-    std::vector<int> counts(values.size());
+    std::vector<int> counts(static_cast<std::size_t>(batch.worlds()));
     batch.read(gpu::BatchField::kStatus, counts.data());
     unreported += not_finite(batch, gpu::BatchField::kPosition, batch.sizes().nq, counts) +
                   not_finite(batch, gpu::BatchField::kVelocity, batch.sizes().nv, counts);
-    batch.read(gpu::BatchField::kNatv, values.data());
-    natv.insert(natv.end(), values.begin(), values.end());
+    const std::vector<double> made = gpu::certificates(batch);
+    natv.insert(natv.end(), made.begin(), made.end());
     batch.read(gpu::BatchField::kStatus, counts.data());
     for (const int status : counts) {
       uncertified += status == 1 ? 1 : 0;
@@ -173,21 +172,21 @@ std::string measure(const Arguments& a, const States& states) {
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     figures.look(*batch);
   }
-  const double worst = quantile(figures.natv, 1.0);
-  const double total = static_cast<double>(a.worlds) * a.steps, looked = static_cast<double>(figures.natv.size());
+  const auto natv = [&](double share) { return gpu::json_number(quantile(figures.natv, share)); };
+  const double total = static_cast<double>(a.worlds) * a.steps, looked = static_cast<double>(a.worlds) * figures.looks;
   char text[1024];
   std::snprintf(text, sizeof text,
                 "{\"model\": \"%s\", \"device\": \"%s\", \"worlds\": %d, \"steps\": %d, \"sweeps\": %d, "
                 "\"more_sweeps\": %d, \"most_sweeps\": %d, \"tolerance\": %g, \"pool\": %d, \"steps_per_second\": "
-                "%.4g, \"natv_p50\": %.2e, "
-                "\"natv_p90\": %.2e, \"natv_p99\": %.2e, \"natv_worst\": %.2e, \"contacts\": %.2f, \"mean_sweeps\": "
+                "%.4g, \"natv_p50\": %s, "
+                "\"natv_p90\": %s, \"natv_p99\": %s, \"natv_worst\": %s, \"contacts\": %.2f, \"mean_sweeps\": "
                 "%.1f, \"second_tier\": %.4f, \"third_tier\": %.4f, \"uncertified\": %.2e, \"lost\": %.2e, "
                 "\"unreported\": %d, \"special\": %s}",
                 a.arrays.c_str(), a.device.c_str(), a.worlds, a.steps, a.options.sweeps, a.options.more_sweeps,
-                a.options.most_sweeps, a.options.tolerance, a.options.small_pool, total / seconds,
-                quantile(figures.natv, 0.5), quantile(figures.natv, 0.9), quantile(figures.natv, 0.99), worst,
-                figures.contacts / looked, figures.sweeps / looked, figures.second_tier / looked,
-                figures.third_tier / looked, figures.uncertified / looked, figures.lost / looked, figures.unreported,
+                a.options.most_sweeps, a.options.tolerance, a.options.small_pool, total / seconds, natv(0.5).c_str(),
+                natv(0.9).c_str(), natv(0.99).c_str(), natv(1.0).c_str(), figures.contacts / looked,
+                figures.sweeps / looked, figures.second_tier / looked, figures.third_tier / looked,
+                figures.uncertified / looked, figures.lost / looked, figures.unreported,
                 batch->kernels().starts_with("compiled") ? "true" : "false");
   return text;
 }
@@ -241,9 +240,8 @@ void compare(const Arguments& a, const States& states) {
     reset(*batch, states);
     batch->step(1);
     v.emplace_back(static_cast<std::size_t>(a.worlds) * static_cast<std::size_t>(states.nv));
-    natv.emplace_back(static_cast<std::size_t>(a.worlds));
+    natv.push_back(gpu::certificates(*batch));
     batch->read(gpu::BatchField::kVelocity, v.back().data());
-    batch->read(gpu::BatchField::kNatv, natv.back().data());
   }
   std::vector<double> difference;
   for (int w = 0; w < a.worlds; ++w) {
@@ -259,9 +257,10 @@ void compare(const Arguments& a, const States& states) {
   const bool same = std::memcmp(v[0].data(), v[1].data(), v[0].size() * sizeof(double)) == 0;
   std::printf(
       "{\"compare\": \"%s\", \"worlds\": %d, \"same_bits\": %s, \"v_p50\": %.1e, \"v_p90\": %.1e, \"v_p99\": %.1e, "
-      "\"v_worst\": %.1e, \"natv_p99\": %.1e, \"natv_p99_cpu\": %.1e}\n",
+      "\"v_worst\": %.1e, \"natv_p99\": %s, \"natv_p99_cpu\": %s}\n",
       a.arrays.c_str(), a.worlds, same ? "true" : "false", quantile(difference, 0.5), quantile(difference, 0.9),
-      quantile(difference, 0.99), worst_difference, quantile(natv[0], 0.99), quantile(natv[2], 0.99));
+      quantile(difference, 0.99), worst_difference, gpu::json_number(quantile(natv[0], 0.99)).c_str(),
+      gpu::json_number(quantile(natv[2], 0.99)).c_str());
 }
 
 // Steps that the simulator's own certificate can judge: for each of the first worlds nq + nv + nu numbers of the state

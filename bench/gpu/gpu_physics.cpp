@@ -213,7 +213,7 @@ bool soak(const Arguments& a, const gpu::States& states) {
     gpu::write_controls(*batch, states, static_cast<int>(random() % 100000u));
     batch->step(kHold);
     health.look(*batch);
-    natv = read(*batch, gpu::BatchField::kNatv, 1);
+    natv = gpu::certificates(*batch);
     steps += static_cast<long long>(kHold) * a.worlds;
     uncertified += health.uncertified;
     looked += a.worlds;
@@ -222,9 +222,10 @@ bool soak(const Arguments& a, const gpu::States& states) {
   geometry.look(arrays, *batch);
   const bool passed = health.unreported == 0 && geometry.deepest <= a.within;
   std::printf("%s\n", words("{\"check\": \"soak\", \"model\": \"%s\", \"worlds\": %d, \"world_steps\": %lld, "
-                            "\"tolerance\": %g, \"last_natv_p99\": %.2e, \"uncertified\": %.2e, \"lost\": %d, "
+                            "\"tolerance\": %g, \"last_natv_p99\": %s, \"uncertified\": %.2e, \"lost\": %d, "
                             "\"deepest\": %.2e, \"loops_open\": %.2e, \"unreported\": %d, \"passed\": %s}",
-                            a.arrays.c_str(), a.worlds, steps, a.options.tolerance, gpu::quantile(natv, 0.99),
+                            a.arrays.c_str(), a.worlds, steps, a.options.tolerance,
+                            gpu::json_number(gpu::quantile(natv, 0.99)).c_str(),
                             static_cast<double>(uncertified) / static_cast<double>(std::max(looked, 1LL)), health.lost,
                             geometry.deepest, geometry.open, health.unreported, passed ? "true" : "false")
                           .c_str());

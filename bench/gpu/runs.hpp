@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "touchstone/gpu/backend.hpp"
+#include "touchstone/gpu/world.hpp"
 
 namespace touchstone::gpu {
 
@@ -60,9 +63,30 @@ inline void reset(WorldBatch& batch, const States& s) {
   write_controls(batch, s, 0);
 }
 
+// Not a number where there are no values.
 inline double quantile(std::vector<double>& values, double share) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   std::sort(values.begin(), values.end());
   return values[std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())))];
+}
+
+// A number of JSON, which has none that are not finite.
+inline std::string json_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2e", value);
+  return std::isfinite(value) ? text : "null";
+}
+
+// Certificates of the worlds that made their last step; the others have none, and are counted as lost.
+inline std::vector<double> certificates(const WorldBatch& batch) {
+  std::vector<double> natv(static_cast<std::size_t>(batch.worlds())), made;
+  std::vector<int> status(natv.size());
+  batch.read(BatchField::kNatv, natv.data());
+  batch.read(BatchField::kStatus, status.data());
+  for (std::size_t w = 0; w < natv.size(); ++w) {
+    if (status[w] < 2) made.push_back(std::isnan(natv[w]) ? kLostNatv : natv[w]);  // they are sorted
+  }
+  return made;
 }
 
 // Worlds whose status says that all is well, and of which a field is not finite.

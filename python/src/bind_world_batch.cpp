@@ -13,23 +13,14 @@
 
 #include "bindings.hpp"
 #include "simulator.hpp"
-#include "touchstone/base/error.hpp"
 #include "touchstone/gpu/backend.hpp"
 #include "touchstone/sim/model_arrays.hpp"
 #include "touchstone/sim/option_fields.hpp"
 #include "touchstone/sim/sensor_arrays.hpp"
+#include "world_batch.hpp"
 
 namespace touchstone::python {
 namespace {
-
-struct PyWorldBatch {
-  ModelPtr model;
-  gpu::ModelArrays arrays;
-  std::unique_ptr<gpu::WorldBatch> batch;
-  std::vector<std::string> unread_sensors;  // why there are none
-  bool on_gpu = false;
-  std::atomic<bool> busy{false};
-};
 
 using Handle = nb::handle_t<PyWorldBatch>;
 using DoubleTensor = nb::ndarray<double>;
@@ -113,22 +104,16 @@ bool is_matrix(gpu::BatchField field) {
          field == gpu::BatchField::kLoopCoordinates;
 }
 
-// Runs native code of the batch; its errors name the batch's methods.
-template <typename Work>
-auto run(const Work& work) -> decltype(work()) {
-  try {
-    return work();
-  } catch (const std::runtime_error& error) {
-    throw Error("{}", error.what());
-  }
-}
+struct Settings {
+  SimulatorOptions simulator;
+  gpu::BatchOptions batch;
+};
 
 // Options of the batch are taken from `named`; what is left goes to the model's settings.
-void construct(PyWorldBatch* self, const PyModel& model, int worlds, const std::string& library, double dt,
-               const nb::kwargs& named) {
-  SimulatorOptions o;
-  o.time_step = dt;
-  gpu::BatchOptions options;
+Settings settings_of(double dt, const nb::kwargs& named) {
+  Settings settings;
+  settings.simulator.time_step = dt;
+  gpu::BatchOptions& options = settings.batch;
   nb::kwargs rest;
   for (const auto& [key, value] : named) {
     const std::string name = nb::cast<std::string>(key);
@@ -151,12 +136,22 @@ void construct(PyWorldBatch* self, const PyModel& model, int worlds, const std::
       rest[key] = value;
     }
   }
-  set_options(o, rest);
+  set_options(settings.simulator, rest);
+  return settings;
+}
+
+std::vector<std::string> complaints_of(const PyModel& model, double dt, const nb::kwargs& named) {
+  return unsupported_features(*model.ptr, settings_of(dt, named).simulator);
+}
+
+void construct(PyWorldBatch* self, const PyModel& model, int worlds, const std::string& library, double dt,
+               const nb::kwargs& named) {
+  const auto [simulator, options] = settings_of(dt, named);
   new (self) PyWorldBatch();
   try {
     self->model = model.ptr;
-    self->arrays = make_model_arrays(*model.ptr, o);
-    self->unread_sensors = unsupported_sensors(*model.ptr, o);
+    self->arrays = make_model_arrays(*model.ptr, simulator);
+    self->unread_sensors = unsupported_sensors(*model.ptr, simulator);
     self->on_gpu = !library.empty();
     run([&] {
       self->batch = library.empty()
@@ -169,23 +164,56 @@ void construct(PyWorldBatch* self, const PyModel& model, int worlds, const std::
   }
 }
 
-// A field where it lies: numpy's array on the processor, a DLPack capsule on a GPU.
+// A field or a parameter, which share no names.
+struct Numbered {
+  std::optional<gpu::BatchField> field;
+  gpu::WorldParameter parameter{};
+
+  explicit Numbered(const std::string& name) {
+    const auto* known =
+        std::find_if(std::begin(kFields), std::end(kFields), [&](const Field& f) { return name == f.name; });
+    if (known != std::end(kFields)) {
+      field = known->field;
+    } else {
+      parameter = find(kParameters, name, "parameter").parameter;
+    }
+  }
+  bool counts() const { return field && *field >= gpu::BatchField::kStatus; }
+  // worlds x numbers, or worlds.
+  std::vector<std::size_t> shape(const gpu::WorldBatch& batch) const {
+    const auto worlds = static_cast<std::size_t>(batch.worlds());
+    if (field && !is_matrix(*field)) return {worlds};
+    const int width = field ? width_of(batch.sizes(), *field) : gpu::parameter_width(batch.sizes(), parameter);
+    return {worlds, static_cast<std::size_t>(width)};
+  }
+  void* data(PyWorldBatch& self) const {
+    if (field) return run([&] { return self.batch->data(*field); });
+    const Guard guard(self.busy, "batch");  // it may be made now
+    return run([&] { return self.batch->parameter_data(parameter); });
+  }
+};
+
+nb::tuple shape(const PyWorldBatch& self, const std::string& name) {
+  const std::vector<std::size_t> shape = Numbered(name).shape(*self.batch);
+  return shape.size() == 1 ? nb::make_tuple(shape[0]) : nb::make_tuple(shape[0], shape[1]);
+}
+
+// Numbers where they lie: numpy's array on the processor, a DLPack capsule on a GPU.
 nb::object tensor(Handle handle, const std::string& name) {
   auto& self = nb::cast<PyWorldBatch&>(handle);
-  const gpu::BatchField field = find(kFields, name, "field").field;
-  const int width = width_of(self.batch->sizes(), field);
-  const std::size_t shape[2] = {static_cast<std::size_t>(self.batch->worlds()), static_cast<std::size_t>(width)};
-  const std::size_t dimensions = is_matrix(field) ? 2 : 1;
-  void* data = run([&] { return self.batch->data(field); });
-  const int device = self.on_gpu ? nb::device::cuda::value : nb::device::cpu::value;
-  const bool counts = field >= gpu::BatchField::kStatus;
-  const nb::dlpack::dtype type = counts ? nb::dtype<int>() : nb::dtype<double>();
-  if (self.on_gpu) return nb::cast(nb::ndarray<>(data, dimensions, shape, handle, nullptr, type, device));
-  return nb::cast(nb::ndarray<nb::numpy>(data, dimensions, shape, handle, nullptr, type, device));
+  const Numbered which(name);
+  const std::vector<std::size_t> shape = which.shape(*self.batch);
+  const nb::dlpack::dtype type = which.counts() ? nb::dtype<int>() : nb::dtype<double>();
+  void* data = which.data(self);
+  if (self.on_gpu)
+    return nb::cast(nb::ndarray<>(data, shape.size(), shape.data(), handle, nullptr, type, nb::device::cuda::value,
+                                  self.batch->device()));
+  return nb::cast(
+      nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), handle, nullptr, type, nb::device::cpu::value));
 }
 
 std::size_t address(PyWorldBatch& self, const std::string& name) {
-  return reinterpret_cast<std::size_t>(run([&] { return self.batch->data(find(kFields, name, "field").field); }));
+  return reinterpret_cast<std::size_t>(Numbered(name).data(self));
 }
 
 void step(PyWorldBatch& self, int count) {
@@ -220,20 +248,24 @@ void write(PyWorldBatch& self, const std::string& name, const Numbers& source) {
   run([&] { self.batch->write(field, all.data()); });
 }
 
-nb::object copy_of(Handle handle, const std::string& name) {
-  auto& self = nb::cast<PyWorldBatch&>(handle);
-  const gpu::BatchField field = find(kFields, name, "field").field;
-  const auto worlds = static_cast<std::size_t>(self.batch->worlds());
-  const auto columns = static_cast<std::size_t>(width_of(self.batch->sizes(), field));
-  const bool matrix = is_matrix(field);
-  const std::size_t shape[2] = {worlds, columns}, size = matrix ? worlds * columns : worlds;
-  const auto make = [&]<typename T>(T) {
+nb::object copy_of(PyWorldBatch& self, const std::string& name) {
+  const Guard guard(self.busy, "batch");
+  const Numbered which(name);
+  const std::vector<std::size_t> shape = which.shape(*self.batch);
+  const std::size_t size = shape.size() == 2 ? shape[0] * shape[1] : shape[0];
+  const auto make = [&]<typename T>(T, const auto& read) {
     auto* memory = new T[std::max<std::size_t>(size, 1)];
     const nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    run([&] { self.batch->read(field, memory); });
-    return nb::cast(nb::ndarray<nb::numpy, T>(memory, matrix ? 2 : 1, shape, owner));
+    run([&] { read(memory); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(memory, shape.size(), shape.data(), owner));
   };
-  return field >= gpu::BatchField::kStatus ? make(int()) : make(double());
+  if (!which.field) return make(double(), [&](double* x) { self.batch->parameter(which.parameter, x); });
+  if (which.counts()) return make(int(), [&](int* x) { self.batch->read(*which.field, x); });
+  return make(double(), [&](double* x) { self.batch->read(*which.field, x); });
+}
+
+int parameter_width(const PyWorldBatch& self, const std::string& name) {
+  return gpu::parameter_width(self.batch->sizes(), find(kParameters, name, "parameter").parameter);
 }
 
 void set_parameter(PyWorldBatch& self, const std::string& name, const std::optional<Numbers>& source) {
@@ -249,61 +281,6 @@ void set_parameter(PyWorldBatch& self, const std::string& name, const std::optio
   std::vector<double> all(worlds * width);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = values[values.size() == width ? i % width : i];
   run([&] { self.batch->set_parameter(parameter, all.data()); });
-}
-
-Copy2 parameter(const PyWorldBatch& self, const std::string& name) {
-  const gpu::WorldParameter which = find(kParameters, name, "parameter").parameter;
-  const int width = gpu::parameter_width(self.batch->sizes(), which);
-  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows(self.batch->worlds(), width);
-  run([&] { self.batch->parameter(which, rows.data()); });
-  return copy_matrix(rows);
-}
-
-using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-void reset(PyWorldBatch& self, const std::optional<Mask>& mask, const std::optional<Numbers>& q,
-           const std::optional<Numbers>& v, double noise_q, double noise_v, std::uint64_t seed) {
-  const Guard guard(self.busy, "batch");
-  const gpu::ModelSizes& n = self.batch->sizes();
-  const auto worlds = static_cast<std::size_t>(self.batch->worlds());
-  if (mask && mask->shape(0) != worlds)
-    throw Error("mask has {} entries; give one for each of the {} worlds", mask->shape(0), worlds);
-  if (!(noise_q >= 0.0) || !(noise_v >= 0.0)) throw Error("noise {} and {}; give numbers from 0", noise_q, noise_v);
-  std::vector<double> rows_q, rows_v;
-  const auto spread = [&](const std::optional<Numbers>& given, int width, const char* name, std::vector<double>& all) {
-    if (!given) return static_cast<const double*>(nullptr);
-    const std::vector<double>& values = given->values();
-    const auto columns = static_cast<std::size_t>(width);
-    if (values.size() != columns && values.size() != worlds * columns)
-      throw Error("{} has shape {}; give {} numbers for all worlds, or {} x {}", name, given->shape_text(), width,
-                  worlds, width);
-    all.resize(worlds * columns);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = values[values.size() == columns ? i % columns : i];
-    return static_cast<const double*>(all.data());
-  };
-  gpu::ResetRequest request;
-  request.mask = mask ? reinterpret_cast<const unsigned char*>(mask->data()) : nullptr;
-  request.q = spread(q, n.nq, "q", rows_q);
-  request.v = spread(v, n.nv, "v", rows_v);
-  request.noise_q = noise_q;
-  request.noise_v = noise_v;
-  request.seed = seed;
-  run([&] { self.batch->reset(request); });
-}
-
-// Addresses in the memory of a GPU; 0: none.
-void reset_on_device(PyWorldBatch& self, std::uintptr_t mask, std::uintptr_t q, std::uintptr_t v, double noise_q,
-                     double noise_v, std::uint64_t seed) {
-  const Guard guard(self.busy, "batch");
-  gpu::ResetRequest request;
-  request.mask = reinterpret_cast<const unsigned char*>(mask);
-  request.q = reinterpret_cast<const double*>(q);
-  request.v = reinterpret_cast<const double*>(v);
-  request.noise_q = noise_q;
-  request.noise_v = noise_v;
-  request.seed = seed;
-  request.in_batch_memory = true;
-  run([&] { self.batch->reset(request); });
 }
 
 const std::string& shape_name(const PyWorldBatch& self, int shape) {
@@ -338,43 +315,57 @@ nb::list sensor_columns(const PyWorldBatch& self) {
 }  // namespace
 
 void bind_world_batch(nb::module_& m) {
-  m.def(
-      "batch_complaints", [](const PyModel& model) { return unsupported_features(*model.ptr); }, nb::arg("model"),
-      "What of a model a batch on a device cannot do yet, one phrase each; empty: it will do.");
-  nb::class_<PyWorldBatch>(m, "WorldBatch", "Worlds by the code of a GPU; use touchstone.Batch(..., device=...).")
+  m.def("batch_complaints", &complaints_of, nb::arg("model"), nb::kw_only(), nb::arg("dt") = 0.0, nb::arg("options"),
+        nb::sig(
+            "def batch_complaints(model: Model, *, dt: float = 0.0, **options: bool | int | float | str) -> list[str]"),
+        "What of a model with these options of a batch a device cannot do yet, one phrase each; empty: it will do.");
+  nb::class_<PyWorldBatch> batch(m, "WorldBatch",
+                                 "Worlds by the code of a GPU; use touchstone.Batch(..., device=...).");
+  bind_world_resets(batch);
+  batch
       .def("__init__", &construct, nb::arg("model"), nb::arg("worlds"), nb::kw_only(), nb::arg("library") = "",
            nb::arg("dt") = 0.0, nb::arg("options"),
            nb::sig("def __init__(self, model: Model, worlds: int, *, library: str = '', dt: float = 0.0, **options: "
                    "bool | int | float | str) -> None"))
       .def_prop_ro("worlds", [](const PyWorldBatch& self) { return self.batch->worlds(); })
+      .def_prop_ro(
+          "device", [](const PyWorldBatch& self) { return self.batch->device(); },
+          "Number of the GPU; -1: the processor.")
       .def_prop_ro("loop_numbers", [](const PyWorldBatch& self) { return self.batch->sizes().loop_numbers; })
       .def_prop_ro("model", [](const PyWorldBatch& self) { return PyModel{self.model}; })
       .def_prop_ro("kernels", [](const PyWorldBatch& self) { return self.batch->kernels(); })
       .def("step", &step, nb::arg("count"))
-      .def("tensor", &tensor, nb::arg("field"))
-      .def("address", &address, nb::arg("field"))
+      .def("shape", &shape, nb::arg("name"), "Of a field or a parameter, by name, as in tensor, address and copy.")
+      .def("tensor", &tensor, nb::arg("name"))
+      .def("address", &address, nb::arg("name"))
       .def("write", &write, nb::arg("field"), nb::arg("values"))
-      .def("copy", &copy_of, nb::arg("field"))
+      .def("copy", &copy_of, nb::arg("name"))
       .def("set_parameter", &set_parameter, nb::arg("name"), nb::arg("values").none())
-      .def("parameter", &parameter, nb::arg("name"))
-      .def("reset", &reset, nb::arg("mask").none(), nb::arg("q").none(), nb::arg("v").none(), nb::arg("noise_q"),
-           nb::arg("noise_v"), nb::arg("seed"))
-      .def("reset_on_device", &reset_on_device, nb::arg("mask"), nb::arg("q"), nb::arg("v"), nb::arg("noise_q"),
-           nb::arg("noise_v"), nb::arg("seed"))
-      .def("forget", [](PyWorldBatch& self) { run([&] { self.batch->forget(); }); })
+      .def("parameter_width", &parameter_width, nb::arg("name"), "Numbers of a world; no other names than parameters'.")
+      .def("forget",
+           [](PyWorldBatch& self) {
+             const Guard guard(self.busy, "batch");
+             run([&] { self.batch->forget(); });
+           })
       .def(
           "use_stream",
           [](PyWorldBatch& self, std::uintptr_t stream) {
+            const Guard guard(self.busy, "batch");
             run([&] { self.batch->use_stream(reinterpret_cast<void*>(stream)); });
           },
           nb::arg("stream"))
       .def("synchronize", [](PyWorldBatch& self) { run([&] { self.batch->synchronize(); }); })
       .def("tiers",
-           [](const PyWorldBatch& self) {
+           [](PyWorldBatch& self) {
+             const Guard guard(self.busy, "batch");
              const gpu::TierCounts tiers = run([&] { return self.batch->tiers(); });
              return std::pair(tiers.second, tiers.third);
            })
-      .def("observe", [](PyWorldBatch& self) { run([&] { self.batch->observe(); }); })
+      .def("observe",
+           [](PyWorldBatch& self) {
+             const Guard guard(self.busy, "batch");
+             run([&] { self.batch->observe(); });
+           })
       .def("sensor_complaints", [](const PyWorldBatch& self) { return self.unread_sensors; })
       .def("sensor_columns", &sensor_columns)
       .def("shapes", &shapes)

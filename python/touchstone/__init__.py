@@ -15,7 +15,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from . import problems as problems
-from ._batch import Batch, DeviceArray, DeviceBatch
+from ._batch import Batch, DeviceBatch
 from ._core import (
     Actuator,
     Body,
@@ -98,6 +98,7 @@ from ._core import (
     to_reduced_state,
     version,
 )
+from ._device_array import DeviceArray
 from ._load import ModelWarning, load, load_string
 from ._solve import compare, solve
 from ._trace import Trace, record, run

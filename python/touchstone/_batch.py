@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._device_array import DeviceArray, address_of, is_on_gpu, on_processor
 
 _HOW_TO_GET = (
     "device='cuda' needs the backend touchstone-sim-cuda, which is not installed. Where nvcc is, build it in a clone: "
@@ -58,47 +59,6 @@ _OF_THE_BATCH = (
 )  # options that a Simulator does not have, or means otherwise
 
 
-class DeviceArray:
-    """Numbers of all worlds in the memory of a GPU. No copy: torch.from_dlpack, jax.dlpack.from_dlpack, cupy.asarray.
-
-    What is written there is what the next step starts from. numpy() and numpy.asarray copy to the processor.
-    """
-
-    def __init__(self, batch: DeviceBatch, name: str, shape: tuple[int, ...], typestr: str) -> None:
-        self._batch, self._name = batch, name
-        self.shape, self._typestr = shape, typestr
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self._typestr)
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        self._batch.synchronize()
-        address = self._batch._core.address(self._name)
-        return {"shape": self.shape, "typestr": self._typestr, "data": (address, False), "version": 3, "strides": None}
-
-    def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
-        self._batch.synchronize()
-        return self._batch._core.tensor(self._name)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (2, 0)  # kDLCUDA
-
-    def numpy(self) -> npt.NDArray[Any]:
-        """A copy."""
-        return np.asarray(self._batch._core.copy(self._name))
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
-        return np.asarray(self.numpy(), dtype=dtype)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        return f"<DeviceArray {self._name} {self.shape} {self.dtype}>"
-
-
 class DeviceBatch:
     """Many worlds of one model by the code of a GPU; what Batch(..., device='cuda' or 'lanes') gives.
 
@@ -124,7 +84,8 @@ class DeviceBatch:
                 raise _core.Error(f"a batch with device='{device}' has no option '{name}'")
         if isinstance(worlds, bool) or not isinstance(worlds, (int, np.integer)) or worlds < 1:
             raise _core.Error(f"{worlds!r} worlds; give a number from 1")
-        complaints = _core.batch_complaints(model)
+        options.setdefault("stabilisation", "baumgarte")
+        complaints = _core.batch_complaints(model, **options)
         if complaints:
             named = "; ".join(complaints[:5]) + (f"; and {len(complaints) - 5} more" if len(complaints) > 5 else "")
             raise _core.Error(f"device='{device}' does not support: {named}; use device='cpu' (docs/gpu.md)")
@@ -132,8 +93,8 @@ class DeviceBatch:
         library = cuda_library() if device == "cuda" else ""
         if library:
             _name_nvrtc()
-        options.setdefault("stabilisation", "baumgarte")
         self._core = _core.WorldBatch(model, int(worlds), library=library, **options)
+        self._in_use: tuple[Any, ...] = ()  # by a reset that a GPU may not have come to yet
         self._options = {name: value for name, value in options.items() if name not in _OF_THE_BATCH}
         if self.kernels.startswith("warning: "):
             warnings.warn(f"kernels are {self.kernels[len('warning: ') :]}", RuntimeWarning, stacklevel=3)
@@ -170,13 +131,11 @@ class DeviceBatch:
     def _array(self, name: str) -> Any:
         if self.device == "lanes":
             return np.asarray(self._core.tensor(name))
-        widths = {"q": self.model.nq, "v": self.model.nv, "activation": self.model.na, "control": self.model.nu}
-        widths["applied_force"] = self.model.nv
-        widths["loop_q"] = self._core.loop_numbers
-        widths["sensors"] = sum(count for _, _, count in self._core.sensor_columns())
-        shape = (self.worlds, widths[name]) if name in widths else (self.worlds,)
         typestr = "<i4" if name in ("status", "contact_count", "sweeps") else "<f8"
-        return DeviceArray(self, name, shape, typestr)
+        return DeviceArray(self._core, name, tuple(self._core.shape(name)), typestr)
+
+    def _write(self, name: str, values: npt.ArrayLike) -> None:
+        self._core.write(name, on_processor(values, name))
 
     @property
     def q(self) -> Any:
@@ -185,7 +144,7 @@ class DeviceBatch:
 
     @q.setter
     def q(self, values: npt.ArrayLike) -> None:
-        self._core.write("q", values)
+        self._write("q", values)
 
     @property
     def v(self) -> Any:
@@ -194,7 +153,7 @@ class DeviceBatch:
 
     @v.setter
     def v(self, values: npt.ArrayLike) -> None:
-        self._core.write("v", values)
+        self._write("v", values)
 
     @property
     def activation(self) -> Any:
@@ -203,7 +162,7 @@ class DeviceBatch:
 
     @activation.setter
     def activation(self, values: npt.ArrayLike) -> None:
-        self._core.write("activation", values)
+        self._write("activation", values)
 
     @property
     def loop_q(self) -> Any:
@@ -216,7 +175,7 @@ class DeviceBatch:
 
     @loop_q.setter
     def loop_q(self, values: npt.ArrayLike) -> None:
-        self._core.write("loop_q", values)
+        self._write("loop_q", values)
 
     @property
     def control(self) -> Any:
@@ -225,7 +184,7 @@ class DeviceBatch:
 
     @control.setter
     def control(self, values: npt.ArrayLike) -> None:
-        self._core.write("control", values)
+        self._write("control", values)
 
     @property
     def applied_force(self) -> Any:
@@ -234,13 +193,14 @@ class DeviceBatch:
 
     @applied_force.setter
     def applied_force(self, values: npt.ArrayLike) -> None:
-        self._core.write("applied_force", values)
+        self._write("applied_force", values)
 
     @property
     def mocap(self) -> npt.NDArray[np.float64]:
         """worlds x (7 nmocap): position and quaternion (w first) of each mocap body; a copy.
 
-        Assign to move them; a reset leaves them where they are.
+        Assign to move them, or write into parameter_array("mocap"); a reset leaves them where they are, one to a
+        keyframe puts them where that has them.
         """
         return self.parameter("mocap")
 
@@ -257,7 +217,7 @@ class DeviceBatch:
 
     @property
     def natv(self) -> Any:
-        """The certificate of each world's last step, relative."""
+        """The certificate of each world's last step, relative; infinite where a world stayed where it was."""
         return self._array("natv")
 
     @property
@@ -323,36 +283,40 @@ class DeviceBatch:
         noise_v: float = 0.0,
         seed: int = 0,
     ) -> None:
-        """Worlds to the reference configuration at rest, a keyframe (with its controls) or given q and v.
+        """Worlds to the reference configuration at rest, a keyframe or given q and v.
 
         One world, those where mask is true, or all. q, v: one row for all worlds, or one each (of all worlds, whatever
         the mask). noise_q, noise_v (m or rad, m/s or rad/s): each number up to so far from that, joints within their
         limits, by the seed and the number of the world alone; shapes may overlap then. Contacts, activations and times
-        are forgotten. Masks and states in the memory of the GPU are used there, without a copy.
+        are forgotten; a keyframe brings its controls, activations, mocap bodies and time, as in Simulator.reset. Masks
+        and states in the memory of a GPU that the batch is on are used there, without a copy: leave them as they are
+        until the batch has come to the reset.
         """
         noise = (float(noise_q), float(noise_v), int(seed))
         given = [mask, q, v]
-        if any(x is not None for x in given) and all(x is None or _on_gpu(x) for x in given):
+        on_device = self.device == "cuda" and any(x is not None for x in given)
+        if on_device and all(x is None or is_on_gpu(x) for x in given):
             if world is not None or keyframe is not None:
                 raise _core.Error("give a mask and states, or a world and a keyframe")
             shapes = [(self.worlds,), (self.worlds, self.model.nq), (self.worlds, self.model.nv)]
             kinds = [("|b1", "|u1"), ("<f8",), ("<f8",)]
-            where = [_address(x, shape, kind) for x, shape, kind in zip(given, shapes, kinds)]
+            where = [address_of(x, shape, kind, self._core.device) for x, shape, kind in zip(given, shapes, kinds)]
             self._core.reset_on_device(where[0], where[1], where[2], *noise)
+            self._in_use = tuple(given)
             return
+        mask, q, v = (None if x is None else on_processor(x, name) for x, name in zip(given, ("mask", "q", "v")))
         flags = None if mask is None else np.ascontiguousarray(mask, dtype=np.bool_)
         if world is not None:
             if not -self.worlds <= world < self.worlds:
                 raise _core.Error(f"world {world}; there are {self.worlds}")
             flags = np.zeros(self.worlds, dtype=np.bool_) if flags is None else flags
             flags[world] = True
-        if keyframe is not None:
-            frame = self.model.keyframe(keyframe)
-            q, v = frame.q, frame.v
-            control = self._copy("control")
-            control[slice(None) if flags is None else flags] = frame.control
-            self._core.write("control", control)
-        self._core.reset(flags, q, v, *noise)
+        if keyframe is None:
+            self._core.reset(flags, q, v, *noise)
+            return
+        if q is not None or v is not None:
+            raise _core.Error("give a keyframe, or q and v")
+        self._core.reset_to_keyframe(flags, keyframe, *noise)
 
     # --- parameters ---
 
@@ -365,11 +329,22 @@ class DeviceBatch:
         hulls and height fields keep theirs, masses and inertias do not follow), mocap (see there), gravity (3),
         applied_wrench (6 a body: force and torque in world axes at its centre of mass).
         """
-        self._core.set_parameter(name, values)
+        self._core.set_parameter(name, None if values is None else on_processor(values, name))
 
     def parameter(self, name: str) -> npt.NDArray[np.float64]:
         """Those that worlds have now, worlds x width; a copy."""
-        return np.asarray(self._core.parameter(name))
+        self._core.parameter_width(name)  # which knows no other names
+        return self._copy(name)
+
+    def parameter_array(self, name: str) -> Any:
+        """Those of all worlds where they lie, worlds x width, as q and v are: written there, the next step uses them.
+
+        Worlds have numbers of their own then. Nothing checks what is written, so bodies may get a negative mass, and
+        dofs whose dry friction is zero in the model have no row for one. shape_size is not among them, as bounds of
+        shapes follow it. After set_parameter(name, None) the array is not used until it is asked for again.
+        """
+        self._core.parameter_width(name)
+        return self._array(name)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -390,6 +365,7 @@ class DeviceBatch:
     def synchronize(self) -> None:
         """Waits for the steps that are under way."""
         self._core.synchronize()
+        self._in_use = ()
 
     def simulator(self, world: int) -> _core.Simulator:
         """A simulator in the state of a world, with the parameters of the model: to look at, view, record.
@@ -437,22 +413,6 @@ class DeviceBatch:
 
     def __repr__(self) -> str:
         return f"<DeviceBatch of {self.worlds} worlds of '{self.model.name}' on {self.device}>"
-
-
-def _on_gpu(array: Any) -> bool:
-    return hasattr(array, "__cuda_array_interface__")
-
-
-def _address(array: Any, shape: tuple[int, ...], kinds: tuple[str, ...]) -> int:
-    if array is None:
-        return 0
-    about = array.__cuda_array_interface__
-    if tuple(about["shape"]) != shape or about["typestr"] not in kinds or about.get("strides") is not None:
-        raise _core.Error(
-            f"an array of shape {tuple(about['shape'])} and type {about['typestr']}; "
-            f"give a contiguous one of shape {shape} and type {kinds[0]}"
-        )
-    return int(about["data"][0])
 
 
 class Batch(_core.Batch):

@@ -65,6 +65,7 @@ class BackendBatch final : public WorldBatch {
   void synchronize() const override {
     call([&](BackendFault* f) { table_.synchronize(batch_, f); });
   }
+  int device() const override { return table_.device(batch_); }
   std::string kernels() const override {
     BackendFault text;
     table_.kernels(batch_, &text);
@@ -109,11 +110,14 @@ class BackendBatch final : public WorldBatch {
 std::unique_ptr<WorldBatch> make_backend_batch(const BackendTable& table, const ModelArrays& arrays, int worlds,
                                                const BatchOptions& options) {
   options.validate();
-  if (table.version != kBackendVersion || table.options_bytes != sizeof(BatchOptions) ||
-      table.request_bytes != sizeof(ResetRequest))
+  constexpr const char* kRemedy = "; install the touchstone-sim-cuda of this touchstone-sim, or build it again";
+  if (table.version != kBackendVersion)
     throw std::runtime_error("the backend library is of another version (" + std::to_string(table.version) +
-                             ", wanted " + std::to_string(kBackendVersion) +
-                             "); install the touchstone-sim-cuda of this touchstone-sim");
+                             ", wanted " + std::to_string(kBackendVersion) + ")" + kRemedy);
+  if (table.signature != backend_signature())
+    throw std::runtime_error(std::string("the backend library was built from other sources: its arrays or options are "
+                                         "not those of this library") +
+                             kRemedy);
   return std::make_unique<BackendBatch>(table, arrays, worlds, options);
 }
 

@@ -11,7 +11,7 @@
 
 namespace touchstone::gpu {
 
-constexpr int kBackendVersion = 5;  // of everything below, and of what it is given
+constexpr int kBackendVersion = 6;  // of what the calls below mean
 constexpr const char* kBackendEntry = "touchstone_backend_table";
 
 // What went wrong in a call; empty: nothing.
@@ -19,9 +19,12 @@ struct BackendFault {
   char text[1024] = {};
 };
 
+// Of everything that both sides have to agree on: arrays, parameters, structs, the table itself.
+std::uint64_t backend_signature();
+
 struct BackendTable {
-  int version = kBackendVersion;
-  std::size_t options_bytes = sizeof(BatchOptions), request_bytes = sizeof(ResetRequest);
+  int version = kBackendVersion;  // first in every version
+  std::uint64_t signature = backend_signature();
   // `arrays`: of pack_model_arrays.
   void* (*make)(const char* arrays, std::size_t bytes, int worlds, const BatchOptions*, BackendFault*) = nullptr;
   void (*destroy)(void* batch) = nullptr;
@@ -41,9 +44,24 @@ struct BackendTable {
   double* (*parameter_data)(void* batch, int parameter, BackendFault*) = nullptr;
   void (*use_stream)(void* batch, void* stream, BackendFault*) = nullptr;
   void (*synchronize)(void* batch, BackendFault*) = nullptr;
+  int (*device)(void* batch) = nullptr;
   // How many there are; fills `room` of them at most.
   int (*impulses)(void* batch, int world, int room, std::int64_t* keys, double* impulses, BackendFault*) = nullptr;
 };
+
+inline std::uint64_t backend_signature() {
+  Signature signature;
+  signature.add(arrays_signature());
+#define TOUCHSTONE_FIELD(name, array, width) signature.add_name(#name);
+  TOUCHSTONE_WORLD_PARAMETERS(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+  signature.add(kWorldParameters);
+  signature.add(kBatchFields);
+  signature.add(sizeof(BatchOptions));
+  signature.add(sizeof(ResetRequest));
+  signature.add(sizeof(BackendTable));
+  return signature.value();
+}
 
 // Calls work(); what it throws becomes text.
 template <typename Work>
@@ -76,6 +94,7 @@ inline void add_step_calls(BackendTable& t) {
     const std::string all = batch_behind(b).kernels();
     std::strncpy(text->text, all.c_str(), sizeof text->text - 1);
   };
+  t.device = [](void* b) { return batch_behind(b).device(); };
   t.use_stream = [](void* b, void* stream, BackendFault* f) {
     guarded(f, [&] { batch_behind(b).use_stream(stream); });
   };

@@ -52,8 +52,8 @@ struct BatchOptions {
   void validate() const;
 };
 
-// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; certificate and time (s) one each; sensor_numbers;
-// loop_numbers (State::loop_q); the rest one int each.
+// Numbers of all worlds: worlds x nq, nv, na, nu, nv doubles; certificate (infinite where a world stayed where it was)
+// and time (s) one each; sensor_numbers; loop_numbers (State::loop_q); the rest one int each.
 enum class BatchField {
   kPosition,
   kVelocity,
@@ -68,6 +68,7 @@ enum class BatchField {
   kContacts,
   kSweeps
 };
+constexpr int kBatchFields = static_cast<int>(BatchField::kSweeps) + 1;
 
 // Impulses of one world in its last step: those of contacts in world axes, of others in the first number. Keys are
 // those of block_key (gpu/world.hpp).
@@ -123,11 +124,14 @@ class WorldBatch {
   virtual void set_parameter(WorldParameter parameter, const double* values) = 0;
   virtual void parameter(WorldParameter parameter, double* values) const = 0;
   // Where a parameter of all worlds lies, to be written between steps; made first if all worlds share the model's.
+  // Nothing checks what is written there. The memory stays as long as the batch.
   virtual double* parameter_data(WorldParameter parameter) = 0;
 
   // CUDA: the stream (cudaStream_t) that steps and resets are put on from now on; null: the batch's own.
   virtual void use_stream(void* stream) = 0;
   virtual void synchronize() const = 0;
+  // CUDA: the number of the GPU; -1: the processor.
+  virtual int device() const = 0;
 };
 
 // All worlds at the reference configuration. Throw std::runtime_error.

@@ -117,12 +117,13 @@ class StoredBatch : public WorldBatch {
     if (parameter == WorldParameter::kShapeSize || parameter == WorldParameter::kShapeRadius)
       throw std::runtime_error("bounds of shapes follow their sizes; use set_parameter");
     const auto k = static_cast<std::size_t>(parameter);
-    if (view_.parameters.array[k] == nullptr) {
+    if (view_.parameters.array[k] == nullptr && !defaults_[k].empty()) {
       std::vector<double> all(at(view_.worlds) * defaults_[k].size());
       this->parameter(parameter, all.data());
       make_parameter(k).write(all.data());
       parameters_changed();
     }
+    is_known_[k] = true;
     return parameters_[k].data();
   }
   void use_stream(void* stream) override {
@@ -165,7 +166,8 @@ class StoredBatch : public WorldBatch {
   }
   Array<double>& make_parameter(std::size_t k) {
     if (view_.parameters.array[k] == nullptr) {
-      parameters_[k] = Array<double>(at(view_.worlds) * defaults_[k].size());
+      const std::size_t size = at(view_.worlds) * defaults_[k].size();
+      if (parameters_[k].size() != size) parameters_[k] = Array<double>(size);
       view_.parameters.array[k] = parameters_[k].data();
     }
     return parameters_[k];
@@ -175,7 +177,7 @@ class StoredBatch : public WorldBatch {
     const auto k = static_cast<std::size_t>(parameter);
     const double* before = view_.parameters.array[k];
     if (values == nullptr) {
-      parameters_[k] = Array<double>();
+      if (!is_known_[k]) parameters_[k] = Array<double>();
       view_.parameters.array[k] = nullptr;
     } else {
       make_parameter(k).write(values);
@@ -254,6 +256,7 @@ class StoredBatch : public WorldBatch {
   }
 
   Array<double> numbers_[kNumbers], parameters_[kWorldParameters];
+  bool is_known_[kWorldParameters] = {};            // by its address: the memory stays
   std::vector<double> defaults_[kWorldParameters];  // of one world
   std::vector<int> shape_type_;
   Array<int> counts_[3];

@@ -43,6 +43,7 @@ class CpuBatch final : public StoredBatch<HostArray> {
   }
 
   TierCounts tiers() const override { return tiers_; }
+  int device() const override { return -1; }
   std::string kernels() const override { return "of tables, on a lane of the processor"; }
   void observe() override {}  // every step has done it: there is one record for all worlds
   void reset(const ResetRequest& request) override {

@@ -10,7 +10,8 @@
 namespace touchstone::gpu {
 namespace {
 
-constexpr char kMagic[8] = {'T', 'S', 'A', 'R', 'R', 'A', 'Y', '8'};
+constexpr char kMagic[8] = {'T', 'S', 'A', 'R', 'R', 'A', 'Y', '9'};
+constexpr std::uint64_t kSignature = arrays_signature();
 constexpr std::uint64_t kLargest = 1ull << 28;  // entries of an array
 
 class Writer {
@@ -57,6 +58,7 @@ class Reader {
 
 void write(const ModelArrays& arrays, Writer& writer) {
   writer.bytes(kMagic, sizeof kMagic);
+  writer.bytes(&kSignature, sizeof kSignature);
   writer.bytes(&arrays.sizes, sizeof arrays.sizes);
   writer.bytes(&arrays.settings, sizeof arrays.settings);
 #define TOUCHSTONE_FIELD(name) writer.array(arrays.name);
@@ -67,8 +69,10 @@ void write(const ModelArrays& arrays, Writer& writer) {
 
 ModelArrays read(const std::string& path, Reader& reader) {
   char magic[sizeof kMagic];
+  std::uint64_t signature = 0;
   reader.bytes(magic, sizeof magic);
-  if (std::memcmp(magic, kMagic, sizeof kMagic) != 0)
+  reader.bytes(&signature, sizeof signature);
+  if (std::memcmp(magic, kMagic, sizeof kMagic) != 0 || signature != kSignature)
     throw std::runtime_error("'" + path +
                              "' holds no model arrays of this version; write it again (write_model_arrays)");
   ModelArrays arrays;

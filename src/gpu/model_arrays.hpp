@@ -6,6 +6,8 @@
 #pragma once
 
 #ifndef __CUDACC_RTC__  // which has no standard library, and needs the addresses alone
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 #endif
@@ -312,6 +314,34 @@ struct ModelArrays {
   TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
 };
+
+// Fowler, Noll, Vo: FNV-1a, 64 bits.
+class Signature {
+ public:
+  constexpr void add_name(const char* text) {
+    for (; *text != '\0'; ++text) add(static_cast<unsigned char>(*text));
+    add(';');
+  }
+  constexpr void add(std::uint64_t number) { value_ = (value_ ^ number) * 0x100000001b3ull; }
+  constexpr std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325ull;
+};
+
+// Of the lists of arrays and the structs above: arrays with another are of other sources, whoever forgot to count a
+// version. Files begin with it, and backends are asked for it.
+constexpr std::uint64_t arrays_signature() {
+  Signature signature;
+#define TOUCHSTONE_FIELD(name) signature.add_name(#name);
+  TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
+  signature.add_name("doubles");
+  TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
+#undef TOUCHSTONE_FIELD
+  signature.add(sizeof(ModelSizes));
+  signature.add(sizeof(ModelSettings));
+  return signature.value();
+}
 #endif
 
 // The same as addresses, in the memory of the processor or of a GPU.

@@ -422,7 +422,14 @@ TOUCHSTONE_LANE bool run_check(const Team& team, const ModelView& m, WorldState&
   return open_pass(m, memory, s) && wants_pass(team, m, world, s);
 }
 
-// What the third tier ends it observes itself; worlds that were reset have not made a step.
+// After a reset: no step has been made from this state.
+TOUCHSTONE_LANE void forget_record(const ModelView& m, const StageMemory& memory) {
+  Scratch<float> s;
+  carve_stage<ObserveStage>(m.sizes, memory.pool, memory.room, nullptr, memory.record, s);
+  s.counts[3] = static_cast<int>(StepOutcome::kPending);
+}
+
+// What the third tier ends it observes itself.
 template <typename Team>
 TOUCHSTONE_LANE void run_observe(const Team& team, const ModelView& m, WorldState& world, const StageMemory& memory) {
   Scratch<float> s;
@@ -430,7 +437,7 @@ TOUCHSTONE_LANE void run_observe(const Team& team, const ModelView& m, WorldStat
   s.contact_count = s.counts[0];
   s.block_count = s.counts[1];
   s.row_count = s.counts[2];
-  if (static_cast<StepOutcome>(s.counts[3]) == StepOutcome::kDone && *world.time > 0.0) observe(team, m, world, s);
+  if (static_cast<StepOutcome>(s.counts[3]) == StepOutcome::kDone) observe(team, m, world, s);
 }
 
 template <typename Team>

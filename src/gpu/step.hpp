@@ -158,6 +158,12 @@ TOUCHSTONE_LANE void report(const Team& team, WorldState& world, WorldStatus sta
   *world.sweeps = sweeps;
 }
 
+// No step is made, whatever it could have been certified with.
+template <typename Team>
+TOUCHSTONE_LANE void lose(const Team& team, WorldState& world, WorldStatus status, int contacts = 0, int sweeps = 0) {
+  report(team, world, status, kLostNatv, contacts, sweeps);
+}
+
 // The end of a step of the first two tiers: what they cannot certify they leave to the next, with its impulses.
 template <typename Team, typename Real>
 TOUCHSTONE_LANE StepOutcome finish_first(const Team& team, const ModelView& m, WorldState& world, Scratch<Real>& s,
@@ -209,8 +215,8 @@ TOUCHSTONE_LANE WorldStatus solve_world(const Team& team, const ModelView& m, co
 template <typename Team, typename Real>
 TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const StepOptions& options, WorldState& world,
                                   Scratch<Real>& s, PassMemory& pass) {
-  if (!begin_step(team, m, world, s)) return report(team, world, WorldStatus::kDiverged, 0.0, 0, 0);
-  if (!find_contacts(team, m, s)) return report(team, world, WorldStatus::kTooManyContacts, 0.0, 0, 0);
+  if (!begin_step(team, m, world, s)) return lose(team, world, WorldStatus::kDiverged);
+  if (!find_contacts(team, m, s)) return lose(team, world, WorldStatus::kTooManyContacts);
   Found found{.thorough = {&pass, world.warm}};
   [[maybe_unused]] bool follows = false;
   if constexpr (Team::kFull) follows = begin_mean(team, m, world, s);
@@ -223,11 +229,10 @@ TOUCHSTONE_LANE void finish_world(const Team& team, const ModelView& m, const St
                                                     : WorldStatus::kDiverged;
     }
   }
-  if (status != WorldStatus::kOk) return report(team, world, status, 0.0, 0, 0);
+  if (status != WorldStatus::kOk) return lose(team, world, status);
   const double natv = found.natv;
   const int sweeps = found.sweeps;
-  if (!finish_step(team, m, world, s))
-    return report(team, world, WorldStatus::kDiverged, natv, s.contact_count, sweeps);
+  if (!finish_step(team, m, world, s)) return lose(team, world, WorldStatus::kDiverged, s.contact_count, sweeps);
   if constexpr (Team::kFull) leave_velocity(team, m, world, follows);
   report(team, world, natv <= options.tolerance ? WorldStatus::kOk : WorldStatus::kNotConverged, natv, s.contact_count,
          sweeps);

@@ -16,6 +16,9 @@ enum class WorldStatus : int {
   kDiverged = 3,         // not finite, or the inertia is not positive definite; the state was not changed
 };
 
+// The certificate of a world that stayed where it was: infinite, as no step was made that one could be of.
+constexpr double kLostNatv = __builtin_bit_cast(double, 0x7ff0000000000000ull);
+
 // kCoulomb: one coefficient of sliding friction, rows t1, t2, n. kCone: any other contact with friction (cones.hpp).
 enum class BlockType : int { kNonNegative, kBox, kCoulomb, kCone };
 

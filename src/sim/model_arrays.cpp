@@ -14,6 +14,7 @@
 #include "touchstone/sim/array_parts.hpp"
 #include "touchstone/sim/backend_features.hpp"
 #include "touchstone/sim/constraints/kind.hpp"
+#include "touchstone/sim/integrators/loop_velocity.hpp"
 #include "touchstone/sim/loop_arrays.hpp"
 #include "touchstone/sim/pair_arrays.hpp"
 #include "touchstone/sim/reference_weights.hpp"
@@ -402,8 +403,9 @@ gpu::ModelArrays make_model_arrays(const Model& model, const SimulatorOptions& o
   fill_sensors(model, options, a);
   a.sizes.friction_rows = count_friction_rows(a) + a.sizes.loop_frictions;
   a.sizes.single_rows = count_single_rows(a);
-  const bool has_loops = !model.equalities.empty() || !model.loop_joints.empty();
-  if (has_loops && options.integrator == Integrator::kMoreauMidpoint) a.sizes.old_velocity = 4 * model.nv;
+  // As in stage::begin: beside mocap bodies no velocity is taken to be what the step before has left.
+  const bool is_midpoint = options.integrator == Integrator::kMoreauMidpoint;
+  if (is_midpoint && may_have_loops(model) && model.nmocap == 0) a.sizes.old_velocity = 4 * model.nv;
   return a;
 }
 

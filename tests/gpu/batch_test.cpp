@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <vector>
 
 #include "touchstone/base/error.hpp"
@@ -43,6 +45,9 @@ TEST(ModelArrays, ComeBackFromAFileAsTheyWere) {
   TOUCHSTONE_MODEL_INTS(TOUCHSTONE_FIELD)
   TOUCHSTONE_MODEL_DOUBLES(TOUCHSTONE_FIELD)
 #undef TOUCHSTONE_FIELD
+  std::string bytes = gpu::pack_model_arrays(arrays);
+  bytes[8] = static_cast<char>(bytes[8] + 1);  // the signature of other sources
+  EXPECT_THROW(gpu::unpack_model_arrays(bytes), std::runtime_error);
   std::filesystem::resize_file(path, 500);
   EXPECT_THROW(gpu::read_model_arrays(path), std::runtime_error);
   std::ofstream(path) << "no arrays at all";
@@ -105,6 +110,7 @@ TEST(CpuBatch, WhatDoesNotFitAPoolGoesToTheNextTier) {
   options.large_pool = 4;
   const auto batch = gpu::make_cpu_batch(make_model_arrays(*box_on_plane(0.1)), 1, options);
   int status = -1, contacts = 0;
+  double natv = 0.0;
   batch->step(1);
   batch->read(gpu::BatchField::kStatus, &status);
   batch->read(gpu::BatchField::kContacts, &contacts);
@@ -116,6 +122,26 @@ TEST(CpuBatch, WhatDoesNotFitAPoolGoesToTheNextTier) {
   small->step(1);
   small->read(gpu::BatchField::kStatus, &status);
   EXPECT_EQ(status, 2) << "too many contacts";
+  small->read(gpu::BatchField::kNatv, &natv);
+  EXPECT_EQ(natv, std::numeric_limits<double>::infinity()) << "no step, no certificate";
+}
+
+// Worlds that cannot make their step stay where they were, without a certificate; others go on.
+TEST(CpuBatch, AWorldThatDivergesHasNoCertificate) {
+  const auto batch = gpu::make_cpu_batch(make_model_arrays(*box_on_plane(1.0)), 2);
+  std::vector<double> v(12, 0.0), q(14), before(14), natv(2);
+  v[6 + 3] = 1e200;
+  batch->write(gpu::BatchField::kVelocity, v.data());
+  batch->read(gpu::BatchField::kPosition, before.data());
+  batch->step(1);
+  std::vector<int> status(2);
+  batch->read(gpu::BatchField::kStatus, status.data());
+  batch->read(gpu::BatchField::kNatv, natv.data());
+  batch->read(gpu::BatchField::kPosition, q.data());
+  EXPECT_THAT(status, testing::ElementsAre(0, 3));
+  EXPECT_THAT(natv, testing::ElementsAre(0.0, std::numeric_limits<double>::infinity()));
+  EXPECT_NE(q[2], before[2]);
+  EXPECT_TRUE(std::equal(q.begin() + 7, q.end(), before.begin() + 7));
 }
 
 // A minute on a slope that holds it: nothing sinks, nothing creeps.

@@ -214,5 +214,37 @@ TEST(BackendMocap, LoopsFollowThem) {
   }
 }
 
+// Where an equality is switched off the midpoint rule still takes the bias at the mean of two velocities, but not
+// beside a mocap body: in both cases as the simulator does.
+TEST(BackendMocap, TheMidpointRuleIsTheSimulatorsWhereLoopsAreSwitchedOff) {
+  for (const bool mocap : {false, true}) {
+    ModelBuilder builder("arm");
+    if (mocap) builder.add_body({.name = "hand", .pose = {Vector3(5, 0, 0), Quaternion::Identity()}, .mocap = true});
+    int parent = 0, joints[2];
+    for (int& joint : joints) {
+      parent = builder.add_body({.parent = parent,
+                                 .pose = {Vector3(0.3, 0, 0), Quaternion::Identity()},
+                                 .inertia = mass_properties(kBox, 500.0)});
+      joint = builder.add_joint({.body = parent, .axis = Vector3(0, 0.6, 0.8), .anchor = Vector3(-0.3, 0, 0)});
+    }
+    builder.add_equality({.type = EqualityType::kJoint, .a = joints[0], .b = joints[1]});
+    builder.options().equalities_enabled = false;
+    const ModelPtr model = builder.build();
+    SimulatorOptions options = backend_options();
+    options.integrator = Integrator::kMoreauMidpoint;
+    const gpu::ModelArrays arrays = make_model_arrays(*model, options);
+    EXPECT_EQ(arrays.sizes.old_velocity, mocap ? 0 : 4 * model->nv);
+    const auto batch = gpu::make_cpu_batch(arrays, 1, {.tolerance = 1e-10, .most_sweeps = 100});
+    Simulator sim(model, options);
+    sim.state().v << 3.0, -5.0;
+    batch->write(gpu::BatchField::kVelocity, sim.state().v.data());
+    batch->step(200);
+    sim.step(200);
+    VectorX v(2);
+    batch->read(gpu::BatchField::kVelocity, v.data());
+    EXPECT_LT((v - sim.state().v).lpNorm<Eigen::Infinity>(), 1e-9) << (mocap ? "beside a mocap body" : "alone");
+  }
+}
+
 }  // namespace
 }  // namespace touchstone::test

@@ -4,12 +4,16 @@
 
 #include <cmath>
 #include <random>
+#include <set>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "support/random_model.hpp"
 #include "support/world_fixture.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/gpu/backend.hpp"
+#include "touchstone/gpu/reset.hpp"
 #include "touchstone/sim/model_arrays.hpp"
 #include "touchstone/sim/simulator.hpp"
 
@@ -179,6 +183,70 @@ TEST(WorldBatch, NoiseFollowsFromTheSeedAndKeepsLimits) {
   EXPECT_NE(read(*batch, BatchField::kPosition, 8), q);
 }
 
+// Seeds and worlds that are side by side have nothing in common, nor has a number with its neighbour's next one.
+TEST(WorldBatch, NoiseOfASeedIsNotThatOfAnotherWorldWithTheNext) {
+  std::set<double> seen;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (int world = 0; world < 20; ++world) {
+      for (int k = 0; k < 20; ++k) seen.insert(gpu::noise(seed, world, k));
+    }
+  }
+  EXPECT_EQ(seen.size(), 20u * 20u * 20u);
+}
+
+// Parameters where they lie: what is written there is what the next step uses, and the memory outlives its use.
+TEST(WorldBatch, ParametersAreWrittenWhereTheyLie) {
+  const auto batch = gpu::make_cpu_batch(make_model_arrays(*hopper()), 2);
+  double* gravity = batch->parameter_data(WorldParameter::kGravityVector);
+  EXPECT_EQ(gravity[2], -9.81);
+  gravity[3 + 2] = -1.62;
+  double* wrench = batch->parameter_data(WorldParameter::kAppliedWrench);
+  wrench[6] = 2.5;  // N along x at the first body of the first world, 2.5 kg in all
+  batch->step(1);
+  std::vector<double> v = read(*batch, BatchField::kVelocity, 7);
+  const double h = 0.002;
+  EXPECT_NEAR(v[7 + 2], -1.62 * h, 1e-12);
+  EXPECT_NEAR(v[7], 0.0, 1e-12);
+  EXPECT_GT(v[0], 0.5 * h);
+  batch->set_parameter(WorldParameter::kGravityVector, nullptr);
+  EXPECT_EQ(gravity[3 + 2], -1.62) << "the memory is gone";
+  batch->step(1);
+  v = read(*batch, BatchField::kVelocity, 7);
+  EXPECT_NEAR(v[7 + 2], -(1.62 + 9.81) * h, 1e-12);
+  EXPECT_EQ(batch->parameter_data(WorldParameter::kGravityVector), gravity);
+  EXPECT_EQ(gravity[3 + 2], -9.81);
+  EXPECT_THROW(batch->parameter_data(WorldParameter::kShapeSize), std::runtime_error);
+}
+
+// Batches know nothing of each other: two models by turns, or at the same time in two threads, move as alone.
+TEST(WorldBatch, BatchesOfSeveralModelsStepSideBySide) {
+  std::mt19937_64 random(5);
+  const gpu::ModelArrays arrays[] = {make_model_arrays(*hopper()),
+                                     make_model_arrays(*random_model(random, {}), backend_options())};
+  constexpr int kSteps = 300;
+  std::unique_ptr<gpu::WorldBatch> alone[2], turns[2], threads[2];
+  gpu::ResetRequest request;
+  request.noise_v = 0.5;
+  for (auto* group : {&alone, &turns, &threads}) {
+    for (int k = 0; k < 2; ++k) {
+      (*group)[k] = gpu::make_cpu_batch(arrays[k], 3 + k);
+      (*group)[k]->reset(request);
+    }
+  }
+  for (const auto& batch : alone) batch->step(kSteps);
+  for (int step = 0; step < kSteps; ++step) {
+    for (const auto& batch : turns) batch->step(1);
+  }
+  std::thread other([&] { threads[0]->step(kSteps); });
+  threads[1]->step(kSteps);
+  other.join();
+  for (int k = 0; k < 2; ++k) {
+    const std::vector<double> q = read(*alone[k], BatchField::kPosition, arrays[k].sizes.nq);
+    EXPECT_EQ(read(*turns[k], BatchField::kPosition, arrays[k].sizes.nq), q);
+    EXPECT_EQ(read(*threads[k], BatchField::kPosition, arrays[k].sizes.nq), q);
+  }
+}
+
 std::unique_ptr<gpu::WorldBatch> make_lanes(gpu::ModelArrays arrays, int worlds, const gpu::BatchOptions& options) {
   return gpu::make_cpu_batch(std::move(arrays), worlds, options);
 }
@@ -206,8 +274,19 @@ TEST(Backend, ABatchBehindATableIsTheSame) {
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(), HasSubstr("not negative"));
   }
+  EXPECT_EQ(other->device(), -1);
+  const auto refusal = [&] {
+    try {
+      gpu::make_backend_batch(table, arrays, 2);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  ++table.signature;
+  EXPECT_THAT(refusal(), HasSubstr("built from other sources"));
   table.version = 0;
-  EXPECT_THROW(gpu::make_backend_batch(table, arrays, 2), std::runtime_error);
+  EXPECT_THAT(refusal(), HasSubstr("of another version (0, wanted"));
 }
 
 TEST(Backend, AMissingLibraryIsNamed) {

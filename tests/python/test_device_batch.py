@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,6 +166,114 @@ def test_resets() -> None:
     np.testing.assert_array_equal(batch.q, first)
     with pytest.raises(ts.Error, match="one for each of the 4 worlds"):
         batch.reset(mask=[True])
+
+
+class OnGpu:
+    """What PyTorch's tensors of a GPU look like; nobody may look at the address."""
+
+    def __init__(self, shape: tuple[int, ...], typestr: str) -> None:
+        self.__cuda_array_interface__ = {"shape": shape, "typestr": typestr, "data": (64, False), "version": 3}
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+
+def test_arrays_of_a_gpu_are_refused_by_a_batch_on_the_processor() -> None:
+    batch = ts.Batch(ts.load_string(ARM), 4, device="lanes")
+    with pytest.raises(ts.Error, match=r"mask is in the memory of a GPU.*x\.cpu\(\)"):
+        batch.reset(mask=OnGpu((4,), "|b1"))
+    with pytest.raises(ts.Error, match="q is in the memory of a GPU"):
+        batch.reset(mask=[True, False, False, True], q=OnGpu((4, 2), "<f8"))
+    with pytest.raises(ts.Error, match="control is in the memory of a GPU"):
+        batch.control = OnGpu((4, 2), "<f8")
+    with pytest.raises(ts.Error, match="body_mass is in the memory of a GPU"):
+        batch.set_parameter("body_mass", OnGpu((4, 3), "<f8"))
+
+    class Readable(OnGpu):  # as JAX's, which numpy may copy
+        def __array__(self, dtype: object = None, copy: object = None) -> Any:
+            return np.array([True, False, False, False])
+
+    batch.step(10)
+    batch.reset(mask=Readable((4,), "|b1"))
+    assert (batch.time > 0).tolist() == [False, True, True, True]
+
+
+POSED = """
+<mujoco><option timestep="0.002"/><worldbody><body name="hand" mocap="true" pos="3 0 0"/>
+<body name="upper" pos="0 0 1"><joint name="shoulder" axis="0 1 0" damping="0.1"/>
+<geom name="a" type="capsule" fromto="0 0 0 0 0 -.4" size=".04" contype="0" conaffinity="0"/></body></worldbody>
+<actuator><general joint="shoulder" dyntype="filter" dynprm="0.1" gainprm="5"/></actuator>
+<sensor><jointpos name="angle" joint="shoulder"/></sensor>
+<keyframe><key name="up" time="-1" qpos="0.5" qvel="0.25" act="0.75" ctrl="0.1" mpos="1 2 3" mquat="0 1 0 0"/>
+</keyframe></mujoco>
+"""
+
+
+def test_a_keyframe_is_that_of_a_simulator() -> None:
+    model = ts.load_string(POSED)
+    batch, sim = ts.Batch(model, 3, device="lanes", tolerance=1e-9), ts.Simulator(model)
+    batch.control = 0.3
+    batch.step(5)
+    before = {name: np.copy(getattr(batch, name)) for name in ("activation", "mocap", "time")}
+    batch.reset(mask=[True, False, True], keyframe="up")
+    sim.reset("up")
+    for world in (0, 2):
+        np.testing.assert_array_equal(batch.q[world], sim.state.q)
+        np.testing.assert_array_equal(batch.v[world], sim.state.v)
+        np.testing.assert_array_equal(batch.activation[world], sim.state.activation)
+        np.testing.assert_array_equal(batch.control[world], sim.control)
+        np.testing.assert_array_equal(batch.mocap[world], [1, 2, 3, 0, 1, 0, 0])
+        assert batch.time[world] == sim.time == -1.0
+    for name, old in before.items():
+        np.testing.assert_array_equal(getattr(batch, name)[1], old[1])
+    assert batch.control[1, 0] == 0.3
+    batch.step()
+    sim.step()
+    np.testing.assert_allclose(batch.q[2], sim.state.q, atol=1e-12)
+    np.testing.assert_allclose(batch.observe()[2], sim.sensors)  # also before time 0
+    batch.reset(1, 0)
+    assert batch.activation[1, 0] == 0.75
+    with pytest.raises(ts.Error, match="a keyframe, or q and v"):
+        batch.reset(keyframe="up", q=[0.0])
+    with pytest.raises(ts.Error, match="no keyframe is called 'down'"):
+        batch.reset(keyframe="down")
+
+
+def test_parameters_lie_in_the_memory_of_the_batch() -> None:
+    batch = ts.Batch(ts.load_string(BOX), 2, device="lanes")
+    gravity, wrench = batch.parameter_array("gravity"), batch.parameter_array("applied_wrench")
+    assert gravity.shape == (2, 3) and wrench.shape == (2, 12)
+    assert np.shares_memory(gravity, batch.parameter_array("gravity"))
+    gravity[1] = 0
+    wrench[1, 6] = 4.0  # N on 2 kg
+    batch.step(50)
+    np.testing.assert_allclose(batch.v[:, 2], [-0.981, 0.0], atol=1e-12)
+    assert batch.v[1, 0] == pytest.approx(0.2)
+    np.testing.assert_array_equal(batch.parameter("gravity")[1], 0)
+    batch.set_parameter("gravity", None)
+    assert (gravity[1] == 0).all()  # it is there as long as the batch, but not used
+    np.testing.assert_array_equal(batch.parameter("gravity"), [[0, 0, -9.81]] * 2)
+    with pytest.raises(ts.Error, match="use set_parameter"):
+        batch.parameter_array("shape_size")
+    with pytest.raises(ts.Error, match="no parameter 'q'"):
+        batch.parameter_array("q")
+    mocap = ts.Batch(ts.load_string(POSED), 2, device="lanes").parameter_array("mocap")
+    np.testing.assert_array_equal(mocap, [[3, 0, 0, 1, 0, 0, 0]] * 2)
+
+
+def test_options_count_for_what_is_supported() -> None:
+    model = ts.load_string(BOX.replace('timestep="0.002"/>', 'timestep="0.002"><flag sleep="enable"/></option>'))
+    with pytest.raises(ts.Error, match="does not support: sleep"):
+        ts.Batch(model, 1, device="lanes")
+    ts.Batch(model, 1, device="lanes", sleep="false").step()
+
+
+def test_a_world_that_is_lost_has_no_certificate() -> None:
+    batch = ts.Batch(ts.load_string(BOX), 2, device="lanes")
+    batch.v[1, 3] = 1e200
+    batch.step()
+    assert batch.status.tolist() == [0, 3] and batch.ok.tolist() == [True, False]
+    assert batch.natv[0] < 1e-3 and batch.natv[1] == np.inf
 
 
 def test_a_world_as_a_simulator() -> None:

@@ -45,7 +45,8 @@ struct BlockShape {
   std::size_t bytes;  // of shared memory
 };
 
-// For `bytes` of fast memory for each world; blocks shrink where that is more than there is.
+// For `bytes` of fast memory for each world; blocks shrink where that is more than there is. What does not fit a block of
+// one warp is refused before (fitting_lanes), as this may be called while a graph is captured.
 inline BlockShape block_shape(const Work& work, std::size_t bytes) {
   int device = 0, most = 0;
   check(cudaGetDevice(&device), "GPU");
@@ -55,8 +56,8 @@ inline BlockShape block_shape(const Work& work, std::size_t bytes) {
   while (threads > kWarpSize && all(threads) > static_cast<std::size_t>(most)) threads /= 2;
   if (all(threads) > static_cast<std::size_t>(most))
     throw std::runtime_error("a world of this model needs " + std::to_string(bytes) +
-                             " bytes of shared memory, and the GPU has " + std::to_string(most) +
-                             "; make small_pool or middle_pool smaller, or lanes more");
+                             " bytes of shared memory, and a block of the GPU has " + std::to_string(most) +
+                             "; use device='lanes' or 'cpu', the processor");
   const int teams = threads / work.lanes;
   return {(work.teams + teams - 1) / teams, threads, all(threads)};
 }

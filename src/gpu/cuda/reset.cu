@@ -9,6 +9,7 @@ __global__ void __launch_bounds__(kThreads) reset_kernel(const Launch launch, co
   if (w >= launch.batch.worlds || (to.mask != nullptr && to.mask[w] == 0)) return;
   WorldState world = launch.batch.world(launch.model.sizes, w);
   reset_world(launch.model, to, w, world);
+  forget_record(launch.model, place_of(launch, launch.room, 0).memory(nullptr, w));
 }
 
 }  // namespace
