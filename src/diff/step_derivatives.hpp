@@ -155,6 +155,7 @@ class StepDerivatives {
   void add_bounce(const StepContext& step, int block);
   void add_hertz_rate(const StepContext& step, int block);
   void add_error_rate(const StepContext& step, int block);
+  void add_mocap_rate(const StepContext& step, int block);
   void add_rebound(const StepContext& step, int block);
   void add_approach_rate(const StepContext& step, const Constraints& c, int block, double share,
                          const ImplicitBalance& balance, ImplicitBalance::View rows, int row);
