@@ -350,8 +350,8 @@ void bind_derivatives(nb::module_& m) {
           "dx'/dtheta, by the parameters of a StepGradient; no columns without.")
       .def_prop_ro(
           "held_contacts", [](const StepJacobians& j) { return j.held.contacts; },
-          "Contacts whose point and normal were taken to move with the mean of both bodies, or the normal with a "
-          "triangle.")
+          "Contacts whose point and normal were taken to move with the mean of both bodies, or, beside the edge of a "
+          "triangle, the normal with that triangle.")
       .def_prop_ro(
           "held_actuators", [](const StepJacobians& j) { return j.held.actuators; },
           "Actuators that share a force limit, and motors of loop joints that the limit of a joint cuts.")
@@ -359,6 +359,9 @@ void bind_derivatives(nb::module_& m) {
           "held_recovery", [](const StepJacobians& j) { return j.held.pass; },
           "The configuration was moved out of violations as far as it may, or loops were closed in every step; that "
           "motion is taken to be constant.")
+      .def_prop_ro(
+          "held_smoothing", [](const StepJacobians& j) { return j.held.smoothing; },
+          "The relaxed problem of smoothed derivatives was not solved: these are those of the last point on its way.")
       .def("vjp", &vjp, nb::arg("x_next_bar"),
            "Gradients (by x, by u) of a number whose gradient by the state after the step is given.");
   bind_gradient(m);

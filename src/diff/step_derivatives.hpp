@@ -72,9 +72,10 @@ class StepDerivatives {
 
   // What was taken to be constant although it is not: see docs/derivatives.md.
   struct Held {
-    int contacts = 0;  // contacts whose point and normal were taken to move with the mean of both bodies, or a triangle
-    int actuators = 0;  // actuators that share a limit, or motors of loop joints that the limit of a joint cuts
-    bool pass = false;  // the position pass: where it moved something as far as it may, and closed loops
+    int contacts = 0;  // contacts whose point and normal were taken to move with the mean of both bodies, or at an edge
+    int actuators = 0;       // actuators that share a limit, or motors of loop joints that the limit of a joint cuts
+    bool pass = false;       // the position pass: where it moved something as far as it may, and closed loops
+    bool smoothing = false;  // the relaxed problem was not solved: derivatives are those of the last point on its way
   };
   const Held& held() const { return held_; }
   // Of contact-implicit: the first of its problems, at the start of the step.
@@ -94,6 +95,7 @@ class StepDerivatives {
   void compute_part(const StepContext& step);
   void compute_events(const StepContext& step);
   void linearise_part(const StepContext& step);
+  void close(const StepContext& step, const ContactLaw& law);
   void begin(const StepContext& step);
   void begin_forces(const StepContext& step);
   void add_impulse_wrenches(const StepContext& step);
