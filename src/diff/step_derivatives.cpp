@@ -27,7 +27,13 @@ bool StepDerivatives::has_parts(const SimulatorOptions& options) {
   return options.substeps > 1 || (options.accuracy > 0.0 && options.integrator != Integrator::kEvent);
 }
 
-void StepDerivatives::require_usable(const StepContext& step) {
+void StepDerivatives::require_usable(const StepContext& step) const {
+  if (&step.model != &model_) {
+    throw Error(
+        "derivatives of a step of another model: these are for {} dofs and {} actuators, the step has {} and {}; make "
+        "StepDerivatives with the model of the simulator, sim.model()",
+        model_.nv, model_.nu, step.model.nv, step.model.nu);
+  }
   if (step.report.status == StepStatus::kDiverged) {
     throw Error("derivatives of a step that has diverged are not available: go back to a state before it");
   }

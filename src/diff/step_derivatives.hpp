@@ -42,8 +42,8 @@ class StepDerivatives {
 
   // After a step (sim.step(), or stage::account), before anything else is done to the simulator.
   // Hard constraints with a solver of the NCP, CCP, LCP or of RaiSim, compliant laws (sap, lagged, similar), or
-  // softened constraints. Throws Error for what an integrator has no derivatives of, and before the first step. What
-  // sleeps stays where it is, at rest.
+  // softened constraints. Throws Error for what an integrator has no derivatives of, before the first step, and for a
+  // step of another model than ours. What sleeps stays where it is, at rest.
   void compute(const StepContext& step);
   // Only what vjp and jvp need, without A, B and C: much less for one gradient.
   void linearise(const StepContext& step);
@@ -241,7 +241,7 @@ class StepDerivatives {
   void form_pass();
   void push(VectorRef dx_next);
   // Throws Error if the step has no derivatives, or none that are known here.
-  static void require_usable(const StepContext& step);
+  void require_usable(const StepContext& step) const;
   static void require_whole(const StepContext& step);
   static bool has_parts(const SimulatorOptions& options);
   // step_chain.cpp
