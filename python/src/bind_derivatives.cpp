@@ -158,7 +158,7 @@ ContactForces contact_inverse(PySimulator& self, const Numbers& v_next, const st
   const Guard guard(self.busy, "simulator");
   const VectorX v = v_next.vector("v_next", self.sim.model().nv);
   const nb::gil_scoped_release release;
-  ContactInverseDynamics inverse(self.sim.model_ptr(), self.sim.options(), actuated);
+  ContactInverseDynamics inverse(self.sim.model_ptr(), self.sim.options(), actuated, &self.sim.context().parameters);
   inverse.tolerance = tolerance;
   return inverse.solve(self.sim.context().state, v, &self.sim.context().input);
 }
@@ -197,7 +197,8 @@ void bind_contact_inverse(nb::module_& m) {
   m.def("inverse_contact_dynamics", &contact_inverse, nb::arg("simulator"), nb::arg("v_next"), nb::kw_only(),
         nb::arg("actuated") = std::vector<int>(), nb::arg("tolerance") = 1e-6,
         "The forces of actuators and the impulses of least norm that give the simulator's state the velocity v_next "
-        "after a step. actuated: dofs with a force of their own, instead of the model's actuators. Its controls do not "
+        "after one step of the integrator euler. actuated: dofs with a force of their own, instead of the model's "
+        "actuators. Parameters are those of the simulator, but for gains and biases of actuators; its controls do not "
         "act, other forces of its input do; the simulator stays as it is.");
 }
 
@@ -296,10 +297,9 @@ void bind_jacobians_of(nb::class_<PySimulator>& c) {
         "for it itself.");
   c.def("jacobians", &jacobians, nb::kw_only(), nb::arg("smoothing") = 0.0,
         "Derivatives of the last step: A = dx'/dx and B = dx'/du, x = [q, v, activation] with q in the tangent space. "
-        "Integrators euler and midpoint; solvers of hard contact, compliant laws, softened constraints. Ask before "
-        "anything else is "
-        "changed. With "
-        "smoothing, a width in m/s, laws of contact are relaxed by so much (solvers of the NCP): gradients at the "
+        "All integrators; solvers of hard contact, compliant laws, softened constraints. Ask before anything else is "
+        "changed. With smoothing, a width in m/s, laws of contact are relaxed by so much (solvers of the NCP): "
+        "gradients at the "
         "border of two modes then say what lies beyond.");
 }
 
@@ -350,15 +350,18 @@ void bind_derivatives(nb::module_& m) {
           "dx'/dtheta, by the parameters of a StepGradient; no columns without.")
       .def_prop_ro(
           "held_contacts", [](const StepJacobians& j) { return j.held.contacts; },
-          "Contacts whose point and normal were taken to move with the mean of both bodies, or the normal with a "
-          "triangle.")
+          "Contacts whose point and normal were taken to move with the mean of both bodies, or, beside the edge of a "
+          "triangle, the normal with that triangle.")
       .def_prop_ro(
           "held_actuators", [](const StepJacobians& j) { return j.held.actuators; },
-          "Actuators whose moment was taken to be constant, or that share a force limit.")
+          "Actuators that share a force limit, and motors of loop joints that the limit of a joint cuts.")
       .def_prop_ro(
           "held_recovery", [](const StepJacobians& j) { return j.held.pass; },
           "The configuration was moved out of violations as far as it may, or loops were closed in every step; that "
           "motion is taken to be constant.")
+      .def_prop_ro(
+          "held_smoothing", [](const StepJacobians& j) { return j.held.smoothing; },
+          "The relaxed problem of smoothed derivatives was not solved: these are those of the last point on its way.")
       .def("vjp", &vjp, nb::arg("x_next_bar"),
            "Gradients (by x, by u) of a number whose gradient by the state after the step is given.");
   bind_gradient(m);

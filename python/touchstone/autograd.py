@@ -61,7 +61,11 @@ def _turn(quaternion: Array) -> Array:
 
 
 class Rollout:
-    """Some steps of a simulator as a function that can be differentiated. It owns the simulator while it runs."""
+    """Some steps of a simulator as a function that can be differentiated. It owns the simulator while it runs.
+
+    What `run` is not given is as the simulator had it when the rollout was made: the control (in every step), the poses
+    of mocap bodies and the time. So the same arguments give the same states, whatever has run before.
+    """
 
     def __init__(
         self,
@@ -84,6 +88,7 @@ class Rollout:
             raise Error(f"a rollout needs at least one step, not {steps}")
         self.simulator, self.steps = simulator, steps
         self.model = simulator.model
+        self._start, self._control = simulator.state.copy(), np.array(simulator.control)
         self._every = max(1, math.isqrt(steps))
         self._make: Callable[[], StepGradient] = lambda: StepGradient(
             simulator,
@@ -110,6 +115,11 @@ class Rollout:
         """The parameters as the simulator has them."""
         return np.array(self._gradients[0].theta)
 
+    @property
+    def controls(self) -> Array:
+        """What acts where `run` is given none, steps x nu: in every step the control of when the rollout was made."""
+        return np.tile(self._control, (self.steps, 1))
+
     def run(
         self,
         q0: Array,
@@ -119,16 +129,19 @@ class Rollout:
         controls: Array | None = None,
         theta: Array | None = None,
     ) -> tuple[Array, Array, Array]:
-        """All states after the start: q (steps x nq), v (steps x nv), activation (steps x na)."""
+        """All states after the start: q (steps x nq), v (steps x nv), activation (steps x na).
+
+        Unless given, activations start at zero, and theta stays as it is.
+        """
         sim, model = self.simulator, self.model
-        sim.reset()
+        sim.reset(self._start)
         sim.state.q[:], sim.state.v[:] = np.asarray(q0), np.asarray(v0)
         if model.na:
             sim.state.activation[:] = 0.0 if activation0 is None else np.asarray(activation0)
         if theta is not None:
             self._gradients[0].theta = np.asarray(theta, dtype=float)
         if controls is None:
-            controls = np.tile(np.array(sim.control), (self.steps, 1))
+            controls = self.controls
         self._controls = np.array(controls, dtype=float).reshape(self.steps, model.nu)
         self._kept = []
         q, v = np.empty((self.steps + 1, model.nq)), np.empty((self.steps, model.nv))
@@ -217,24 +230,31 @@ def vjp_all(rollouts: Sequence[Rollout], arguments: Sequence[dict[str, Any]], th
 
 
 def torch_function(rollout: Rollout) -> Callable[..., Any]:
-    """f(q0, v0, controls=None, theta=None) -> (q, v) of torch tensors in double precision, with backward()."""
+    """f(q0, v0, controls=None, theta=None) -> (q, v) of torch tensors, with backward(), once.
+
+    Steps are made in double precision on the processor; states and gradients are given in the type and on the device of
+    what they belong to (q of q0, v of v0).
+    """
     import torch
 
     class Steps(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, q0: Any, v0: Any, controls: Any, theta: Any) -> Any:
-            ctx.dtypes = [x.dtype for x in (q0, v0, controls, theta)]
+            ctx.places = [(x.device, x.dtype) for x in (q0, v0, controls, theta)]
             ctx.inputs = tuple(x.detach().cpu().double().numpy().copy() for x in (q0, v0, controls, theta))
             q, v = _forward(rollout, ctx.inputs)
-            return torch.from_numpy(q).to(q0.dtype), torch.from_numpy(v).to(v0.dtype)
+            return torch.from_numpy(q).to(q0), torch.from_numpy(v).to(v0)
 
         @staticmethod
+        @torch.autograd.function.once_differentiable
         def backward(ctx: Any, q_bar: Any, v_bar: Any) -> Any:
-            bars = _backward(rollout, ctx.inputs, q_bar.double().numpy(), v_bar.double().numpy())
-            return tuple(torch.from_numpy(bar).to(dtype) for bar, dtype in zip(bars, ctx.dtypes))
+            bars = _backward(rollout, ctx.inputs, q_bar.cpu().double().numpy(), v_bar.cpu().double().numpy())
+            return tuple(
+                torch.from_numpy(bar).to(device=device, dtype=dtype) for bar, (device, dtype) in zip(bars, ctx.places)
+            )
 
     def function(q0: Any, v0: Any, controls: Any = None, theta: Any = None) -> Any:
-        controls = torch.zeros(rollout.steps, rollout.model.nu) if controls is None else controls
+        controls = torch.from_numpy(rollout.controls) if controls is None else controls
         theta = torch.from_numpy(rollout.theta) if theta is None else theta
         return Steps.apply(q0, v0, controls, theta)
 
@@ -274,7 +294,7 @@ def jax_function(rollout: Rollout) -> Callable[..., Any]:
     steps.defvjp(forward, backward)
 
     def function(q0: Any, v0: Any, controls: Any = None, theta: Any = None) -> Any:
-        controls = jnp.zeros((n, model.nu)) if controls is None else controls
+        controls = jnp.asarray(rollout.controls) if controls is None else controls
         theta = jnp.asarray(rollout.theta) if theta is None else theta
         return steps(jnp.asarray(q0), jnp.asarray(v0), controls, theta)
 

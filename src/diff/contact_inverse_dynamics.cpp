@@ -10,13 +10,30 @@
 #include "touchstone/base/index.hpp"
 #include "touchstone/diff/implicit_balance.hpp"
 #include "touchstone/sim/constraints/contact.hpp"
+#include "touchstone/sim/integrators/integrator.hpp"
 #include "touchstone/sim/models/hard.hpp"
 #include "touchstone/sim/simulator.hpp"
 #include "touchstone/sim/stages.hpp"
 #include "touchstone/solvers/catalogue.hpp"
 
 namespace touchstone {
+
+// What impulses may be when the velocities of their rows are known: lambda = fixed + Z z with z in blocks.
+struct InverseChoices {
+  Blocks blocks;
+  VectorX fixed;                                        // nrow
+  std::vector<VectorX> directions;                      // columns of Z
+  std::vector<std::pair<Eigen::Index, double>> pinned;  // numbers of z that are known, as normals of disks
+  double violation = 0.0;
+
+  void add(int row, int nrow, double value = 1.0) { directions.push_back(value * VectorX::Unit(nrow, row)); }
+};
+
 namespace {
+
+constexpr double kPinning = 100.0;  // of the largest entry of G: each round misses 1/100 of what the last one did
+constexpr double kPinned = 1e-10;   // of a number, that may be missed
+constexpr int kMostRounds = 12;
 
 // y = A x = L' D L x with the tree factor of a step.
 VectorX multiply(const Model& model, const VectorX& L, const VectorX& D_inverse, const VectorX& x) {
@@ -40,17 +57,35 @@ MatrixX jacobian(const Model& model, const Constraints& c) {
   return J;
 }
 
-// What impulses may be when the velocities of their rows are known: lambda = fixed + Z z with z in blocks.
-struct Choices {
-  Blocks blocks;
-  VectorX fixed;                    // nrow
-  std::vector<VectorX> directions;  // columns of Z
-  double violation = 0.0;
+// Whether u + R lambda = 0 has one impulse for each velocity: springs as rows, contacts of materials that give way, and
+// loops if these do. The compliance of other loops is that of a solver.
+bool gives_way(const Constraints& c, int block, bool loops_give_way) {
+  const ConstraintKind kind = c.list[at(block)].kind;
+  if ((kind == ConstraintKind::kEquality || kind == ConstraintKind::kLoopJoint) && !loops_give_way) return false;
+  return c.compliance[c.blocks.row[at(block + 1)] - 1] > 0.0;
+}
 
-  void add(int row, int nrow, double value = 1.0) { directions.push_back(value * VectorX::Unit(nrow, row)); }
-};
+// A spring's contact: its normal impulse is known, and so is its friction where it slides. Where it sticks, friction is
+// a choice within a disk: a cone whose normal number acts on nothing and is pinned.
+void add_spring_contact(const Constraints& c, int block, const VectorX& u, double tolerance, InverseChoices& out) {
+  const int first = c.blocks.row[at(block)], size = c.blocks.size(block), n = first + size - 1, nrow = c.rows();
+  const double impulse = std::max(0.0, -u[n] / c.compliance[n]);
+  if (impulse == 0.0) return;
+  out.fixed[n] = impulse;
+  const Eigen::Map<const VectorX> mu(c.blocks.mu.data() + first, size - 1);
+  if (size == 1 || mu.maxCoeff() <= 0.0) return;
+  const VectorX slip = mu.cwiseProduct(u.segment(first, size - 1));
+  if (slip.norm() > tolerance * mu.maxCoeff()) {
+    out.fixed.segment(first, size - 1) = -(impulse / slip.norm()) * mu.cwiseProduct(slip);
+    return;
+  }
+  out.blocks.add_coulomb(mu.data(), size - 1);
+  for (int r = first; r < n; ++r) out.add(r, nrow);
+  out.pinned.emplace_back(static_cast<Eigen::Index>(out.directions.size()), impulse);
+  out.directions.push_back(VectorX::Zero(nrow));
+}
 
-void add_contact(const Constraints& c, int block, const VectorX& u, double tolerance, Choices& out) {
+void add_contact(const Constraints& c, int block, const VectorX& u, double tolerance, InverseChoices& out) {
   const int first = c.blocks.row[at(block)], size = c.blocks.size(block), n = first + size - 1, nrow = c.rows();
   out.violation = std::max(out.violation, -u[n]);
   if (u[n] > tolerance) return;
@@ -69,15 +104,10 @@ void add_contact(const Constraints& c, int block, const VectorX& u, double toler
   }
 }
 
-void add_bounded(const Constraints& c, int block, const VectorX& u, double tolerance, Choices& out) {
+void add_bounded(const Constraints& c, int block, const VectorX& u, double tolerance, InverseChoices& out) {
   const int row = c.blocks.row[at(block)];
   const double lo = c.blocks.lo[at(row)], hi = c.blocks.hi[at(row)];
-  const ConstraintKind kind = c.list[at(block)].kind;
-  const bool is_spring =
-      kind == ConstraintKind::kServo || kind == ConstraintKind::kTendonSpring || kind == ConstraintKind::kLoopSpring;
-  if (is_spring && c.compliance[row] > 0.0) {  // u + R lambda = 0
-    out.fixed[row] = std::clamp(-u[row] / c.compliance[row], lo, hi);
-  } else if (u[row] > tolerance) {
+  if (u[row] > tolerance) {
     out.fixed[row] = lo;
   } else if (u[row] < -tolerance) {
     out.fixed[row] = hi;
@@ -87,11 +117,26 @@ void add_bounded(const Constraints& c, int block, const VectorX& u, double toler
   }
 }
 
-Choices choices_of(const Constraints& c, const VectorX& u, double tolerance) {
-  Choices out;
+void add_spring(const Constraints& c, int block, const VectorX& u, double tolerance, InverseChoices& out) {
+  const BlockType type = c.blocks.type[at(block)];
+  if (type == BlockType::kCoulomb) return add_spring_contact(c, block, u, tolerance, out);
+  for (int row = c.blocks.row[at(block)]; row < c.blocks.row[at(block + 1)]; ++row) {
+    const double impulse = -u[row] / c.compliance[row];
+    out.fixed[row] = type == BlockType::kBox           ? std::clamp(impulse, c.blocks.lo[at(row)], c.blocks.hi[at(row)])
+                     : type == BlockType::kNonNegative ? std::max(0.0, impulse)
+                                                       : impulse;
+  }
+}
+
+InverseChoices choices_of(const Constraints& c, const VectorX& u, double tolerance, bool loops_give_way) {
+  InverseChoices out;
   out.fixed = VectorX::Zero(c.rows());
   for (int block = 0; block < c.count(); ++block) {
     const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
+    if (gives_way(c, block, loops_give_way)) {
+      add_spring(c, block, u, tolerance, out);
+      continue;
+    }
     switch (c.blocks.type[at(block)]) {
       case BlockType::kEquality:
         out.violation = std::max(out.violation, u.segment(first, size).cwiseAbs().maxCoeff());
@@ -118,7 +163,7 @@ Choices choices_of(const Constraints& c, const VectorX& u, double tolerance) {
 }  // namespace
 
 ContactInverseDynamics::ContactInverseDynamics(const ModelPtr& model, const SimulatorOptions& options,
-                                               std::vector<int> actuated)
+                                               std::vector<int> actuated, const Parameters* parameters)
     : sim_(std::make_unique<Simulator>(model, options)),
       actuated_(std::move(actuated)),
       solver_(make_solver("ccp-newton")),
@@ -130,9 +175,22 @@ ContactInverseDynamics::ContactInverseDynamics(const ModelPtr& model, const Simu
         "inverse dynamics with contact is available for hard constraints only; set constraints=rigid and a solver "
         "of the NCP, CCP or LCP");
   }
+  if (options.integrator != Integrator::kSemiImplicitEuler) {
+    throw Error(
+        "inverse dynamics with contact is that of the integrator 'euler', not of '{}'; set integrator=euler, or take "
+        "v_next from a step of 'euler'",
+        entry_of(options.integrator).name);
+  }
+  if (options.substeps > 1 || options.accuracy > 0.0) {
+    throw Error(
+        "inverse dynamics with contact is that of one undivided step; set substeps=1 and accuracy=0, with the time "
+        "step "
+        "of a substep");
+  }
   for (const int dof : actuated_) {
     if (dof < 0 || dof >= m.nv) throw Error("dof {} cannot be actuated: the model has {}", dof, m.nv);
   }
+  if (parameters != nullptr) sim_->parameters() = *parameters;
   for (auto& gain : sim_->parameters().actuator_gain) gain = {};
   for (auto& bias : sim_->parameters().actuator_bias) bias = {};
   solver_options_->max_iterations = 500;
@@ -178,7 +236,7 @@ ContactForces ContactInverseDynamics::solve(const State& state, const VectorX& v
   const MatrixX J = jacobian(model, c);
   VectorX u = J * v_next;
   if (c.rows() > 0) u += c.bias.head(c.rows());
-  const Choices choices = choices_of(c, u, tolerance);
+  const InverseChoices choices = choices_of(c, u, tolerance, s.options.stabilisation.softens_loops());
   const VectorX momentum = multiply(model, s.data.L, s.data.D_inverse, v_next - s.data.v_free);
   VectorX left = momentum - J.transpose() * choices.fixed;
 
@@ -188,7 +246,7 @@ ContactForces ContactInverseDynamics::solve(const State& state, const VectorX& v
   if (!choices.directions.empty() && null_.cols() > 0) {
     MatrixX Z(c.rows(), static_cast<Eigen::Index>(choices.directions.size()));
     for (Eigen::Index k = 0; k < Z.cols(); ++k) Z.col(k) = choices.directions[static_cast<std::size_t>(k)];
-    out.lambda += Z * least_impulses(choices.blocks, Z, J, left, out.status);
+    out.lambda += Z * least_impulses(choices, Z, J, left, out.status);
     left = momentum - J.transpose() * out.lambda;
   }
   const VectorX force = left / h;
@@ -203,7 +261,7 @@ ContactForces ContactInverseDynamics::solve(const State& state, const VectorX& v
 }
 
 // min |N' (left - J' Z z)| over the blocks, and |Z z| where that leaves a choice: half |.|^2 is the potential of a CCP.
-VectorX ContactInverseDynamics::least_impulses(const Blocks& blocks, const MatrixX& Z, const MatrixX& J,
+VectorX ContactInverseDynamics::least_impulses(const InverseChoices& choices, const MatrixX& Z, const MatrixX& J,
                                                const VectorX& left, SolveStatus& status) {
   const StepContext& s = sim_->context();
   // Rows of N weighed as inertias are, so that forces and torques compare.
@@ -214,24 +272,41 @@ VectorX ContactInverseDynamics::least_impulses(const Blocks& blocks, const Matri
   const MatrixX seen = null_.transpose() * (J.transpose() * Z);
   const MatrixX G = seen.transpose() * weight.asDiagonal() * seen;
   const VectorX g = -seen.transpose() * (weight.asDiagonal() * (null_.transpose() * left));
-  const VectorX slack = (kSlack * std::max(G.diagonal().maxCoeff(), 1e-300)) * Z.colwise().squaredNorm().transpose();
+  const double largest = std::max(G.diagonal().maxCoeff(), 1e-300);
+  const VectorX slack = (kSlack * largest) * Z.colwise().squaredNorm().transpose();
   // Of two slacks, extrapolated to none: what is left is of second order.
-  Solution solution;
   VectorX answer[2];
-  for (int k = 0; k < 2; ++k) {
-    ContactProblem problem;
-    problem.blocks = blocks;
-    problem.R = slack / (1 + k);
-    MatrixX stiff = G;
-    stiff.diagonal() += problem.R;
-    problem.dual.set(stiff, g);
+  for (int k = 0; k < 2; ++k) answer[k] = least_impulses(choices, G, g, slack / (1 + k), kPinning * largest, status);
+  answer[0] = 2.0 * answer[1] - answer[0];
+  project(choices.blocks, answer[0].data(), answer[0].data());
+  return answer[0];
+}
+
+// With pinned numbers by the method of multipliers: springs of stiffness `pinning` that pull beyond what is missed.
+VectorX ContactInverseDynamics::least_impulses(const InverseChoices& choices, const MatrixX& G, const VectorX& g,
+                                               const VectorX& slack, double pinning, SolveStatus& status) {
+  ContactProblem problem;
+  problem.blocks = choices.blocks;
+  problem.R = slack;
+  for (const auto& [k, value] : choices.pinned) problem.R[k] = pinning;
+  MatrixX stiff = G;
+  stiff.diagonal() += problem.R;
+  VectorX pulled = g;
+  for (const auto& [k, value] : choices.pinned) pulled[k] = -pinning * value;
+  Solution solution;
+  for (int round = 0; round < kMostRounds; ++round) {
+    problem.dual.set(stiff, pulled);
     problem.dual.symmetric = true;
     status = solver_->solve(problem, *solver_options_, *workspace_, solution);
-    answer[k] = solution.lambda;
+    bool is_pinned = true;
+    for (const auto& [k, value] : choices.pinned) {
+      const double missed = value - solution.lambda[k];
+      is_pinned = is_pinned && std::abs(missed) <= kPinned * value;
+      pulled[k] -= pinning * missed;
+    }
+    if (is_pinned) break;
   }
-  answer[0] = 2.0 * answer[1] - answer[0];
-  project(blocks, answer[0].data(), answer[0].data());
-  return answer[0];
+  return solution.lambda;
 }
 
 void ContactInverseDynamics::list_contacts(ContactForces& out) const {

@@ -6,7 +6,8 @@
 //
 // The step is A (v' - v_free) = h tau + J' lambda with u = J v' + b. As v' is given, so is u, and it says what each
 // impulse may be: none at a contact that opens, along the slip at one that slides, within the cone at one that sticks,
-// anything at an equality. With hard contact that leaves a set of answers (004 calls the problem ill-posed). Of those
+// anything at an equality; where something gives way (contacts with a stiffness, springs as rows, softened loops) it is
+// known, -u / R. With hard contact that leaves a set of answers (004 calls the problem ill-posed). Of those
 // that come nearest to v', measured by what no actuator can do,
 //     min |N' (A (v' - v_free) - J' lambda)|     N' B = 0 for the moments B of the actuators,
 // the one with the least |lambda| is given: a convex problem over cones, solved as a CCP whose compliance is small
@@ -25,6 +26,7 @@
 namespace touchstone {
 
 class Simulator;
+struct InverseChoices;
 
 struct InverseContact {
   int shape_a = -1, shape_b = -1;
@@ -45,10 +47,12 @@ struct ContactForces {
 
 class ContactInverseDynamics {
  public:
-  // Hard constraints and the step of `options`. `actuated`: dofs that have a force of their own, instead of what the
-  // model's actuators act on. Throws Error for other models of constraints and dofs that are not there.
+  // Hard constraints and the step of `options`: one undivided step of the integrator `euler`. `actuated`: dofs that
+  // have a force of their own, instead of what the model's actuators act on. `parameters`: instead of the model's;
+  // gains and biases of actuators do not act. Throws Error for other models of constraints, other integrators, substeps
+  // and an accuracy, and dofs that are not there.
   explicit ContactInverseDynamics(const ModelPtr& model, const SimulatorOptions& options = {},
-                                  std::vector<int> actuated = {});
+                                  std::vector<int> actuated = {}, const Parameters* parameters = nullptr);
   ~ContactInverseDynamics();
 
   // Throws Error for sizes that do not fit, or a state whose mass matrix is not positive definite. Wrenches and forces
@@ -61,8 +65,10 @@ class ContactInverseDynamics {
 
  private:
   void prepare_moments();
-  VectorX least_impulses(const Blocks& blocks, const MatrixX& Z, const MatrixX& J, const VectorX& left,
+  VectorX least_impulses(const InverseChoices& choices, const MatrixX& Z, const MatrixX& J, const VectorX& left,
                          SolveStatus& status);
+  VectorX least_impulses(const InverseChoices& choices, const MatrixX& G, const VectorX& g, const VectorX& slack,
+                         double pinning, SolveStatus& status);
   void list_contacts(ContactForces& out) const;
 
   std::unique_ptr<Simulator> sim_;

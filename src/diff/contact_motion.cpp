@@ -13,6 +13,7 @@ namespace {
 constexpr double kSame = 1e-4;
 constexpr double kAligned = 1e-6;  // rad: normals of a contact and of a face that are the same
 constexpr double kFlat = 1e-3;     // rad: of two faces that lie on each other
+constexpr double kInside = 1e-6;   // of a triangle's size: beyond its edges by more than this is inside
 
 // A dof's motion of the shape's frame.
 Vector6 twist(Vec3 linear, Vec3 angular, Vec3 from, Vec3 to) {
@@ -20,6 +21,25 @@ Vector6 twist(Vec3 linear, Vec3 angular, Vec3 from, Vec3 to) {
   t.head<3>() = (linear + cross(angular, to - from)).eigen();
   t.tail<3>() = angular.eigen();
   return t;
+}
+
+// Whether a point at the surface of a shape made of triangles is inside of the named one (or of what is in one plane
+// with it), and its normal that of the contact: then it stays so as bodies move. `out`: from the surface, world.
+bool is_inside_triangle(const CollisionShape& shape, const Pose& X_WS, int index, Vec3 point, Vec3 out) {
+  const TriangleSurface* surface = shape.surface();
+  if (surface == nullptr || index < 0 || index >= surface->triangle_count()) return false;
+  const SurfaceTriangle t = surface->triangle(index);
+  const Vec3 n = transpose_times(X_WS.R, out), apart = t.normal - n;
+  if (!(dot(apart, apart) <= kAligned * kAligned)) return false;
+  const Vec3 p = transpose_times(X_WS.R, point - X_WS.p) - n * shape.surface_radius();
+  double size = 0.0;
+  for (int k = 0; k < 3; ++k) size = std::max(size, norm(t.vertices[(k + 1) % 3] - t.vertices[k]));
+  for (int k = 0; k < 3; ++k) {
+    const Vec3 edge = t.vertices[(k + 1) % 3] - t.vertices[k];
+    const double inside = dot(cross(t.normal, edge), p - t.vertices[k]) / norm(edge);
+    if (!(inside > (t.edges[k] == EdgeKind::kFlat ? -kInside : kInside) * size)) return false;
+  }
+  return std::abs(dot(t.normal, p - t.vertices[0])) <= kInside * size;
 }
 
 // The vector that MuJoCo's frames make their first tangent of (detector.cpp, frame_of): an axis of the world, or that
@@ -92,7 +112,7 @@ bool ContactMotion::set(const Model& model, const CollisionModel& shapes, const 
 }
 
 // A face is what faces the normal to 5 degrees. Where it does not exactly, the shapes are nearest at its edge or
-// corner, unless two faces lie on each other, of which either may be taken. Of triangles nobody knows.
+// corner, unless two faces lie on each other, of which either may be taken. Of shapes of several pieces nobody knows.
 ContactMotion::Turning ContactMotion::turning(const CollisionModel& shapes, const Data& data, const Contact& contact) {
   const bool face_a = contact.active.A.type == FeatureType::kFace;
   if (!face_a && contact.active.B.type != FeatureType::kFace) return Turning::kOtherwise;
@@ -112,8 +132,14 @@ ContactMotion::Turning ContactMotion::turning(const CollisionModel& shapes, cons
   const Collider* other = collider_of(face_a ? contact.shape_b : contact.shape_a);
   if (own == nullptr || other == nullptr) return Turning::kPerhapsByFace;
   if (own->half_space) return Turning::kByFace;
-  if (!shapes.shape(*own).is_convex()) return Turning::kPerhapsByFace;
   const Vec3 n = contact.normal(), d = face_a ? n : -n;
+  if (!shapes.shape(*own).is_convex()) {
+    const int index = (face_a ? contact.active.A : contact.active.B).first;
+    const Vec3 point = contact.position - d * (0.5 * contact.distance);
+    const Pose X_WS = data.X_WB[at(own->body)] * own->X_BS;
+    const bool is_inside = is_inside_triangle(shapes.shape(*own), X_WS, index, point, d);
+    return is_inside ? Turning::kByFace : Turning::kPerhapsByFace;
+  }
   double tilt2 = 0.0, unused = 0.0;
   if (!is_face(*own, d, tilt2) || tilt2 > kFlat * kFlat) return Turning::kOtherwise;
   if (tilt2 <= kAligned * kAligned) return Turning::kByFace;

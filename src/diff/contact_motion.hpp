@@ -20,8 +20,9 @@ class ContactMotion {
   // unless a pyramid asks for it; where friction differs between the tangents it is always there.
   void set_tangents_matter(bool matter) { tangents_matter_ = matter; }
 
-  // Fills in how point and axes move. False if that is not exact: the normals of triangles are taken to turn with them,
-  // and points of a patch that are not where the shapes are nearest to move with the mean of both bodies.
+  // Fills in how point and axes move. False if that is not exact: beside the inside of a triangle its normal is taken
+  // to turn with it all the same, as that of shapes of several pieces, and points of a patch that are not where the
+  // shapes are nearest are taken to move with the mean of both bodies.
   bool set(const Model& model, const CollisionModel& shapes, const Data& data, const Contact& contact,
            PairMotion& motion);
 

@@ -82,10 +82,15 @@ void StepDerivatives::add_actuators(const StepContext& step) {
 void StepDerivatives::add_activation(const StepContext& step, int u) {
   const int k = model_.activation_index[at(u)];
   if (k < 0) return;
+  if (!model_.options.actuation_enabled) {  // it stays, but within its range
+    const Actuator& actuator = model_.actuators[at(u)];
+    const bool stays = is_inside(step.before.activation[k], actuator.activation_limited, actuator.activation_range);
+    activation_(k, 2 * model_.nv + k) = stays ? 1.0 : 0.0;
+    return;
+  }
   const SignalRates rates = signal_rates(model_, step, u);
   activation_(k, 2 * model_.nv + k) = rates.next_by_activation;
   activation_(k, nx_ + u) = rates.next_by_control;
-  if (!model_.options.actuation_enabled) activation_(k, 2 * model_.nv + k) = 1.0;
 }
 
 // The force of an actuator is that of its law, less h kp times its velocity where gains are implicit (servos.hpp); then

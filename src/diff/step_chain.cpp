@@ -108,6 +108,7 @@ void StepDerivatives::add_held(const Held& earlier) {
   held_.contacts += earlier.contacts;
   held_.actuators += earlier.actuators;
   held_.pass = held_.pass || earlier.pass;
+  held_.smoothing = held_.smoothing || earlier.smoothing;
 }
 
 void StepDerivatives::find_sleeping(const StepContext& step) {

@@ -27,7 +27,13 @@ bool StepDerivatives::has_parts(const SimulatorOptions& options) {
   return options.substeps > 1 || (options.accuracy > 0.0 && options.integrator != Integrator::kEvent);
 }
 
-void StepDerivatives::require_usable(const StepContext& step) {
+void StepDerivatives::require_usable(const StepContext& step) const {
+  if (&step.model != &model_) {
+    throw Error(
+        "derivatives of a step of another model: these are for {} dofs and {} actuators, the step has {} and {}; make "
+        "StepDerivatives with the model of the simulator, sim.model()",
+        model_.nv, model_.nu, step.model.nv, step.model.nu);
+  }
   if (step.report.status == StepStatus::kDiverged) {
     throw Error("derivatives of a step that has diverged are not available: go back to a state before it");
   }
@@ -153,6 +159,17 @@ void StepDerivatives::linearise_part(const StepContext& step) {
     add_actuators(step);
     main_.set_velocities(model_.nv);  // v' = v + A^-1 (..)
   }
+  close(step, law);
+  add_parameters(step);
+  linearise_pass(step);
+  hold_sleeping(step);
+  way_ = remaining_ * v_next_;
+  if (is_variational_) finish_variational(step);
+}
+
+// The problem of contacts, or the laws that take its place.
+void StepDerivatives::close(const StepContext& step, const ContactLaw& law) {
+  const Constraints& c = step.constraints;
   if (has_hessians()) {
     // Rows of ccp-newton without a compliance have some 1e-9 of their mobility; those of softened models give way.
     const bool is_stiff = is_settled_ || (is_regularised_ && !is_soft_ && asleep_.empty());
@@ -160,12 +177,8 @@ void StepDerivatives::linearise_part(const StepContext& step) {
   } else {
     main_.close(model_, c, law, step.data.L, step.data.D_inverse, lambda_.view(), velocity_, kModeShare);
     add_coupling_rates(step);
+    held_.smoothing = smoothing_ > 0.0 && c.rows() > 0 && !main_.contact().smoothed().is_solved();
   }
-  add_parameters(step);
-  linearise_pass(step);
-  hold_sleeping(step);
-  way_ = remaining_ * v_next_;
-  if (is_variational_) finish_variational(step);
 }
 
 // The momentum balance A (v' - v) = h f(q, v) + J' lambda: what its right-hand side changes by at fixed v' and lambda.

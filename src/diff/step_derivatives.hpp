@@ -42,8 +42,8 @@ class StepDerivatives {
 
   // After a step (sim.step(), or stage::account), before anything else is done to the simulator.
   // Hard constraints with a solver of the NCP, CCP, LCP or of RaiSim, compliant laws (sap, lagged, similar), or
-  // softened constraints. Throws Error for what an integrator has no derivatives of, and before the first step. What
-  // sleeps stays where it is, at rest.
+  // softened constraints. Throws Error for what an integrator has no derivatives of, before the first step, and for a
+  // step of another model than ours. What sleeps stays where it is, at rest.
   void compute(const StepContext& step);
   // Only what vjp and jvp need, without A, B and C: much less for one gradient.
   void linearise(const StepContext& step);
@@ -72,9 +72,10 @@ class StepDerivatives {
 
   // What was taken to be constant although it is not: see docs/derivatives.md.
   struct Held {
-    int contacts = 0;  // contacts whose point and normal were taken to move with the mean of both bodies, or a triangle
-    int actuators = 0;  // actuators that share a limit, or motors of loop joints that the limit of a joint cuts
-    bool pass = false;  // the position pass: where it moved something as far as it may, and closed loops
+    int contacts = 0;  // contacts whose point and normal were taken to move with the mean of both bodies, or at an edge
+    int actuators = 0;       // actuators that share a limit, or motors of loop joints that the limit of a joint cuts
+    bool pass = false;       // the position pass: where it moved something as far as it may, and closed loops
+    bool smoothing = false;  // the relaxed problem was not solved: derivatives are those of the last point on its way
   };
   const Held& held() const { return held_; }
   // Of contact-implicit: the first of its problems, at the start of the step.
@@ -94,6 +95,7 @@ class StepDerivatives {
   void compute_part(const StepContext& step);
   void compute_events(const StepContext& step);
   void linearise_part(const StepContext& step);
+  void close(const StepContext& step, const ContactLaw& law);
   void begin(const StepContext& step);
   void begin_forces(const StepContext& step);
   void add_impulse_wrenches(const StepContext& step);
@@ -155,6 +157,7 @@ class StepDerivatives {
   void add_bounce(const StepContext& step, int block);
   void add_hertz_rate(const StepContext& step, int block);
   void add_error_rate(const StepContext& step, int block);
+  void add_mocap_rate(const StepContext& step, int block);
   void add_rebound(const StepContext& step, int block);
   void add_approach_rate(const StepContext& step, const Constraints& c, int block, double share,
                          const ImplicitBalance& balance, ImplicitBalance::View rows, int row);
@@ -238,7 +241,7 @@ class StepDerivatives {
   void form_pass();
   void push(VectorRef dx_next);
   // Throws Error if the step has no derivatives, or none that are known here.
-  static void require_usable(const StepContext& step);
+  void require_usable(const StepContext& step) const;
   static void require_whole(const StepContext& step);
   static bool has_parts(const SimulatorOptions& options);
   // step_chain.cpp

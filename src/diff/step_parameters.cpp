@@ -1,5 +1,6 @@
 #include "touchstone/diff/step_parameters.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "touchstone/base/error.hpp"
@@ -21,6 +22,20 @@ void require_numbers(const char* what, const std::vector<int>& numbers, int firs
     if (i < first || i >= count) {
       throw Error("derivatives by parameters: there is no {} {}; numbers are from {} to {}", what, i, first, count - 1);
     }
+  }
+}
+
+// The spin of a free body follows the implicit midpoint rule only without armature (dynamics/gyroscopic.hpp): any would
+// be a jump.
+void require_armatures(const Model& model, const Parameters& parameters, const std::vector<int>& dofs) {
+  for (const int i : dofs) {
+    const int joint = model.dof_joint[at(i)];
+    const bool is_alone = std::binary_search(model.free_joints.begin(), model.free_joints.end(), joint);
+    if (!is_alone || !conserves_spin(model, parameters, joint)) continue;
+    throw Error(
+        "derivatives by parameters: the armature of dof {} ('{}') has no derivative at 0, for any armature of a free "
+        "joint changes the rule of its spin; give that joint an armature first, or leave its dofs out",
+        i, model.joints[at(joint)].name);
   }
 }
 
@@ -109,6 +124,7 @@ void StepDerivatives::add_parameters(const StepContext& step) {
     pulled_ = h_ * a_;
     return add_metric_parameters(step, pulled_, nx_ + model_.nu, main_);
   }
+  if (!is_settled_ && !is_soft_) require_armatures(model_, step.parameters, theta_.armatures);
   const double h = step.h;
   ImplicitBalance::View force = main_.force();
   int column = nx_ + model_.nu;

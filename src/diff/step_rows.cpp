@@ -89,6 +89,7 @@ void StepDerivatives::add_rows(const StepContext& step) {
         [[fallthrough]];
       case ConstraintKind::kLoopJoint:
         add_error_rate(step, block);
+        add_mocap_rate(step, block);
         break;
       case ConstraintKind::kServo:
         add_servo_rates(step, constraint.index, row);
@@ -245,6 +246,41 @@ void StepDerivatives::add_error_rate(const StepContext& step, int block) {
   for (int row = c.blocks.row[at(block)]; row < c.blocks.row[at(block + 1)]; ++row) {
     if (c.recovery[row] == 0.0 && c.position[at(row)] != 0.0) continue;
     main_.rows().row(row).head(model_.nv) += slope * position_.view().row(row);
+  }
+}
+
+// b of a loop that a moving mocap body holds also has the velocity of that body's point where the row acts, which moves
+// with the other body, and turns the rows of loop joints. The mocap body's own motion is an input.
+void StepDerivatives::add_mocap_rate(const StepContext& step, int block) {
+  const Constraints& c = step.constraints;
+  const Constraint& constraint = c.list[at(block)];
+  if (step.mocap_velocity.empty() || !holds_loop(step, constraint)) return;
+  double rates[kMaxBlockSize] = {};
+  const ConstraintScene scene{model_, data_, contacts_, step.rules};
+  if (!mocap_rates(scene, step.mocap_velocity, c, block, rates)) return;
+  PairWrench wrench;
+  const double none[kMaxBlockSize] = {};
+  find_pair(step, constraint, none, wrench);
+  set_motion(step, constraint, wrench);
+  const auto velocity_of = [&](int body) {
+    const MocapVelocity* carrier = mocap_carrier(model_, step.mocap_velocity, body);
+    return carrier == nullptr ? MocapVelocity() : *carrier;
+  };
+  const MocapVelocity a = velocity_of(motion_.body_a), b = velocity_of(motion_.body_b);
+  const Vec3 v = b.at(motion_.point_b) - a.at(motion_.point_a), w = b.angular - a.angular;
+  const int first = c.blocks.row[at(block)], size = c.blocks.size(block);
+  for (int k = 0; k < motion_.count; ++k) {
+    const Vec3 dv = cross(b.angular, motion_.dp_b[at(k)]) - cross(a.angular, motion_.dp_a[at(k)]);
+    double values[kMaxBlockSize] = {dv.x(), dv.y(), dv.z()};  // connects and welds have axes of the world
+    if (constraint.kind == ConstraintKind::kLoopJoint) {
+      const LoopBlock own = loop_block(model_, constraint);
+      LoopRow rows[kMostLoopRows];
+      own.rows(frames_along(data_, own.joint, motion_, k), rows);
+      for (int r = 0; r < size; ++r) {
+        values[r] = dot(rows[r].linear, dv) + dot(rows[r].linear_rate, v) + dot(rows[r].angular_rate, w);
+      }
+    }
+    for (int r = 0; r < size; ++r) main_.rows()(first + r, motion_.dofs[at(k)]) += values[r];
   }
 }
 

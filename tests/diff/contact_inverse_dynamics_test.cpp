@@ -9,6 +9,7 @@
 #include "touchstone/scenes/scene.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/sim/simulator.hpp"
+#include "touchstone/sim/step_context.hpp"
 
 namespace touchstone::test {
 namespace {
@@ -125,6 +126,111 @@ TEST(ContactInverseDynamics, RefuseWhatTheyDoNotKnow) {
   EXPECT_THROW(ContactInverseDynamics(model, {}, {6}), Error);
   ContactInverseDynamics inverse(model);
   EXPECT_THROW(inverse.solve(State(*model), VectorX::Zero(5)), Error);
+  // Their equation is that of one undivided step of Euler's rule.
+  for (const Integrator rule : {Integrator::kMoreauMidpoint, Integrator::kVariational, Integrator::kEvent}) {
+    SimulatorOptions other;
+    other.integrator = rule;
+    EXPECT_THROW(ContactInverseDynamics(model, other), Error);
+  }
+  SimulatorOptions parts;
+  parts.substeps = 2;
+  EXPECT_THROW(ContactInverseDynamics(model, parts), Error);
+  parts.substeps = 1;
+  parts.accuracy = 1e-4;
+  EXPECT_THROW(ContactInverseDynamics(model, parts), Error);
+}
+
+TEST(ContactInverseDynamics, TakeParametersOfTheirOwn) {
+  const ModelPtr model = box_on_a_plane();
+  Parameters parameters = model->defaults;
+  parameters.body_inertia[1].mass = 5.0;
+  parameters.gravity = Vector3(0, 0, -4.0);
+  ContactInverseDynamics inverse(model, {}, {0, 1, 2, 3, 4, 5}, &parameters);
+  const ContactForces f = inverse.solve(State(*model), VectorX::Zero(6));
+  EXPECT_NEAR(f.tau[2], 20.0, 1e-9);
+}
+
+// Where bodies give way impulses follow from the velocity: whatever actuators could do, contacts press as they do.
+TEST(ContactInverseDynamics, OfSpringsAreThoseOfTheStep) {
+  const ModelPtr model = box_on_a_plane();
+  Parameters parameters = model->defaults;
+  for (Material& material : parameters.shape_material) material.stiffness = 2e4;
+  SimulatorOptions exact;
+  exact.tolerance = 1e-14;
+  for (const double push : {0.0, 3.0, 40.0}) {  // N: at rest, sticking, sliding
+    Simulator sim(model, exact);
+    sim.parameters() = parameters;
+    sim.input().applied_force << push, 0.3 * push, 0, 0, 0, 0;
+    sim.step(5);
+    const State before = sim.state();
+    sim.step();
+    const VectorX lambda = sim.context().lambda.head(sim.context().constraints.rows());
+    ContactInverseDynamics inverse(model, exact, {}, &parameters);
+    ContactForces f = inverse.solve(before, sim.state().v, &sim.input());
+    EXPECT_LT(f.violation, 1e-9);
+    // It tilts a little: corners that rub against each other could do what the slack of impulses leaves.
+    EXPECT_LT(f.residual_norm, 1e-4 * (push + kWeight)) << push;
+    ASSERT_EQ(f.lambda.size(), lambda.size());
+    for (Eigen::Index k = 2; k < lambda.size(); k += 3) {
+      EXPECT_GT(lambda[k], 0.0);
+      EXPECT_NEAR(f.lambda[k], lambda[k], 1e-9) << push;
+      EXPECT_LE(f.lambda.segment<2>(k - 2).norm(), 0.4 * lambda[k] + 1e-9);
+    }
+    ContactInverseDynamics strong(model, exact, {0, 1, 2, 3, 4, 5}, &parameters);
+    f = strong.solve(before, sim.state().v, &sim.input());
+    EXPECT_LT(f.residual_norm, 1e-9);
+    double pressed = 0.0;
+    for (Eigen::Index k = 2; k < lambda.size(); k += 3) pressed += f.lambda[k];
+    EXPECT_NEAR(f.tau[2], kWeight - (pressed + (sim.state().v[2] - before.v[2]) * -3.0) / 0.002, 1e-6);
+  }
+}
+
+// More friction than the springs carry: what the disks of friction cannot do is left over.
+TEST(ContactInverseDynamics, OfSpringsStickWithinTheirFriction) {
+  const ModelPtr model = box_on_a_plane();
+  Parameters parameters = model->defaults;
+  for (Material& material : parameters.shape_material) material.stiffness = 2e4;
+  SimulatorOptions exact;
+  exact.tolerance = 1e-14;
+  Simulator sim(model, exact);
+  sim.parameters() = parameters;
+  sim.step(5);
+  const State before = sim.state();
+  sim.step();
+  const VectorX lambda = sim.context().lambda.head(sim.context().constraints.rows());
+  double pressed = 0.0;
+  for (Eigen::Index k = 2; k < lambda.size(); k += 3) pressed += lambda[k];
+  Input input(*model);
+  input.applied_force[0] = 20.0;
+  ContactInverseDynamics inverse(model, exact, {}, &parameters);
+  const ContactForces f = inverse.solve(before, sim.state().v, &input);
+  for (Eigen::Index k = 2; k < lambda.size(); k += 3) EXPECT_NEAR(f.lambda[k], lambda[k], 1e-9);
+  double rubbed = 0.0;
+  for (const InverseContact& c : f.contacts) rubbed += c.force.x();
+  EXPECT_NEAR(std::abs(rubbed), 0.4 * pressed / 0.002, 1e-5);
+  EXPECT_NEAR(std::abs(f.residual[0]), 20.0 - 0.4 * pressed / 0.002, 1e-5);
+}
+
+TEST(ContactInverseDynamics, OfLoopsThatGiveWayAreThoseOfTheStep) {
+  const ModelPtr model = load_mjcf_string(R"(<mujoco><worldbody>
+    <body name="a" pos="0 0 1"><joint type="hinge" axis="0 1 0" damping="0.1"/>
+      <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.02" contype="0" conaffinity="0"/></body>
+    <body name="b" pos="0.3 0 1"><freejoint/><geom type="box" size="0.1 0.07 0.05"/></body></worldbody>
+    <equality><weld body1="a" body2="b"/></equality></mujoco>)");
+  SimulatorOptions options;
+  options.tolerance = 1e-14;
+  options.stabilisation.loop_softening = LoopSoftening::kImpedance;
+  Simulator sim(model, options);
+  sim.step(20);
+  const State before = sim.state();
+  sim.step();
+  const VectorX lambda = sim.context().lambda.head(sim.context().constraints.rows());
+  ASSERT_EQ(lambda.size(), 6);
+  ContactInverseDynamics inverse(model, options, {0, 1, 2, 3, 4, 5, 6});
+  const ContactForces f = inverse.solve(before, sim.state().v);
+  EXPECT_LT((f.lambda - lambda).norm(), 1e-8 * lambda.norm());
+  EXPECT_LT(f.tau.norm(), 1e-5);
+  EXPECT_LT(f.violation, 1e-9);
 }
 
 }  // namespace

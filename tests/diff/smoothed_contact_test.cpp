@@ -224,6 +224,24 @@ TEST(SmoothedContact, OfABoxAboutToTouch) {
   EXPECT_NEAR(gradient(arrives + 1e-3, 1e-7), 0.0, 1e-6);
 }
 
+// Derivatives of a relaxed problem that was not solved are not passed off as those of one that was.
+TEST(SmoothedContact, SaysWhereItsProblemWasNotSolved) {
+  const ModelPtr model = load_mjcf_string(kBox);
+  Simulator sim(model);
+  sim.step();
+  StepDerivatives d(*model);
+  d.set_smoothing(1e-3);
+  d.compute(sim.context());
+  EXPECT_FALSE(d.held().smoothing);
+  d.set_smoothing(1e200);  // m/s: its square is no number
+  d.linearise(sim.context());
+  EXPECT_TRUE(d.held().smoothing);
+  EXPECT_FALSE(d.contact().smoothed().is_solved());
+  d.set_smoothing(0.0);
+  d.compute(sim.context());
+  EXPECT_FALSE(d.held().smoothing);
+}
+
 TEST(SmoothedContact, RefusesWhatItDoesNotKnow) {
   Blocks blocks;
   blocks.add_coulomb(0.5);

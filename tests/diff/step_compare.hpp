@@ -41,6 +41,8 @@ class Stepper {
   Simulator& sim() { return sim_; }
   // Velocities of three steps before, the last first: then the step goes on from them. NaN: there were none.
   void set_past(const VectorX& past) { past_ = past; }
+  // Where mocap bodies were a step before: they come from there.
+  void set_mocap_before(const std::vector<Transform>& mocap) { mocap_before_ = mocap; }
 
   // Moves dof `column` of x or a control by `way` first.
   const State& step(int column = -1, double way = 0.0) {
@@ -59,6 +61,10 @@ class Stepper {
     sim_.reset(state);
     sim_.context().since_pass = 1.0;  // s: the pass is due
     if (past_.size() > 0) sim_.context().left_velocity << state.v, past_;
+    if (!mocap_before_.empty()) {
+      sim_.context().before.mocap = mocap_before_;
+      sim_.context().has_before = true;
+    }
     sim_.input().control = control;
     sim_.step();
     return sim_.state();
@@ -174,6 +180,7 @@ class Stepper {
   State start_;
   VectorX control_;
   VectorX past_;
+  std::vector<Transform> mocap_before_;
 };
 
 struct Figures {

@@ -312,6 +312,44 @@ TEST(StepDerivatives, RefuseWhatTheyDoNotKnow) {
   EXPECT_NO_THROW(StepDerivatives(*ball).compute(other.context()));
 }
 
+TEST(StepDerivatives, RefuseStepsOfAnotherModel) {
+  const ModelPtr model = load_mjcf_string(scene_named("TwoBalls").xml),
+                 other = load_mjcf_string(scene_named("ArmPushesABall").xml);
+  Simulator sim(other);
+  sim.step();
+  StepDerivatives d(*model);
+  const auto is_named = testing::ThrowsMessage<Error>(testing::HasSubstr("another model"));
+  EXPECT_THAT([&] { d.compute(sim); }, is_named);
+  EXPECT_THAT([&] { d.compute(sim.context()); }, is_named);
+  EXPECT_THAT([&] { d.linearise(sim); }, is_named);
+  EXPECT_THAT([&] { d.linearise(sim.context()); }, is_named);
+}
+
+// Any armature takes the spin of a free body off the implicit midpoint rule, by a jump: there is no derivative.
+TEST(StepDerivatives, RefuseTheArmatureOfABodyThatSpins) {
+  const ModelPtr model = load_mjcf_string(R"(<mujoco><worldbody><body pos="0 0 1"><freejoint/>
+    <geom type="box" size="0.1 0.2 0.3" mass="1"/></body></worldbody></mujoco>)");
+  State start(*model);
+  start.v << 0, 0, 0, 3.0, -2.0, 5.0;
+  Simulator sim(model);
+  sim.reset(start);
+  sim.step();
+  const VectorX alone = sim.state().v;
+  StepDerivatives d(*model, {.armatures = {4}});
+  EXPECT_THAT([&] { d.compute(sim); }, testing::ThrowsMessage<Error>(testing::HasSubstr("armature of dof 4")));
+  sim.parameters().dof_armature[4] = 1e-12;
+  sim.reset(start);
+  sim.step();
+  EXPECT_GT((sim.state().v - alone).norm(), 1e-6);  // the jump
+  // With an armature there is one.
+  sim.parameters().dof_armature.setConstant(0.01);
+  Stepper stepper(model, start, exact_options());
+  stepper.sim().parameters().dof_armature.setConstant(0.01);
+  Figures figures;
+  compare_theta(stepper, *model, {.armatures = {0, 4, 5}}, figures, "armature", {1e-4});
+  EXPECT_EQ(figures.kept, 3);
+}
+
 // Limits that rebound: a slider in closed form, v' = -e v with the e of its spring; a ball, whose axis turns.
 TEST(StepDerivatives, OfLimitsThatRebound) {
   const ModelPtr slider = load_mjcf_string(

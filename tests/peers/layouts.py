@@ -77,6 +77,37 @@ class PinocchioLayout:
         """Of the generalised velocity: d/dt (T v) = T a + dT/dt v."""
         return self.velocity_map(ours_q) @ ours_a + self.velocity_map_rate(ours_q, ours_v) @ ours_v
 
+    def turned(self, ours_q, vectors):
+        """How T x changes along our dofs, one column each. Of free joints only: T turns with their rotation."""
+        change = np.zeros((self.nv, self.nv))
+        for kind, q, v, _, pin_v, _ in self.blocks:
+            if kind == "free":
+                local = rotation_matrix(ours_q[q + 3 : q + 7]).T @ vectors[v : v + 3]
+                change[pin_v : pin_v + 3, v + 3 : v + 6] = np.cross(local, np.eye(3)).T
+        return change
+
+    def turned_back(self, ours_q, pin_vectors):
+        """How T' x changes along our dofs, one column each."""
+        change = np.zeros((self.nv, self.nv))
+        for kind, q, v, _, pin_v, _ in self.blocks:
+            if kind == "free":
+                across = np.cross(np.eye(3), pin_vectors[pin_v : pin_v + 3]).T
+                change[v : v + 3, v + 3 : v + 6] = rotation_matrix(ours_q[q + 3 : q + 7]) @ across
+        return change
+
+    def velocity_map_rate_changes(self, ours_q, ours_v):
+        """How dT/dt v, which is -w x (R' v) for free joints, changes by q and by v."""
+        by_q, by_v = np.zeros((self.nv, self.nv)), np.zeros((self.nv, self.nv))
+        for kind, q, v, _, pin_v, _ in self.blocks:
+            if kind == "free":
+                rotation = rotation_matrix(ours_q[q + 3 : q + 7])
+                w, local = ours_v[v + 3 : v + 6], rotation.T @ ours_v[v : v + 3]
+                rows = slice(pin_v, pin_v + 3)
+                by_q[rows, v + 3 : v + 6] = -np.cross(w, np.cross(local, np.eye(3))).T
+                by_v[rows, v : v + 3] = -np.cross(w, rotation).T
+                by_v[rows, v + 3 : v + 6] = -np.cross(np.eye(3), local).T
+        return by_q, by_v
+
     def acceleration_to_ours(self, ours_q, ours_v, pin_a):
         offset = self.acceleration(ours_q, ours_v, np.zeros(self.nv))
         return self.velocity_map(ours_q).T @ (pin_a - offset)

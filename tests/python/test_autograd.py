@@ -97,6 +97,26 @@ def test_many_worlds_in_threads_give_what_each_gives_alone():
         np.testing.assert_array_equal(rollout.vjp(**bar).q0, gradient.q0)
 
 
+def test_what_is_not_given_is_as_the_simulator_had_it():
+    """Whatever has run before: the control, mocap bodies and the time of when the rollout was made."""
+    hand = """<body name="hand" mocap="true" pos="0 0 1"/><body name="held" pos="0 0 1"><freejoint/>
+      <geom size="0.1" contype="0" conaffinity="0"/></body></worldbody>
+      <equality><weld body1="hand" body2="held"/></equality>"""
+    sim = exact(ARM.replace("</worldbody>", hand))
+    sim.control[:] = [0.4, -0.3]
+    sim.state.set_mocap(0, ts.Transform([0.01, 0, 1], [1, 0, 0, 0]))
+    sim.state.time = 2.0
+    rollout = ts.autograd.Rollout(sim, 5)
+    q0, v0 = np.array(sim.state.q), np.zeros(8)
+    q, v, _ = rollout.run(q0, v0)
+    assert sim.state.time == pytest.approx(2.0 + 5 * 0.002)
+    assert abs(q[-1, 2]) > 1e-4  # held where the hand was put
+    np.testing.assert_array_equal(rollout.controls, np.tile([0.4, -0.3], (5, 1)))
+    rollout.run(q0, v0, controls=np.arange(10.0).reshape(5, 2))
+    np.testing.assert_array_equal(rollout.run(q0, v0)[0], q)
+    np.testing.assert_array_equal(rollout.run(q0, v0, controls=rollout.controls)[1], v)
+
+
 def test_jvp_and_vjp_are_transposes():
     sim = exact(BALL)
     sim.state.v[:] = [1.0, 0.5, 0, 0, 0, 0]
@@ -136,6 +156,51 @@ def test_torch_has_the_same_gradients():
     g = rollout.vjp(q_bar=np.ones((12, 2)), v_bar=np.full((12, 2), 2.0))
     for actual, expected in ((q0, g.q0), (v0, g.v0), (u, g.controls), (theta, g.theta)):
         np.testing.assert_allclose(actual.grad.numpy(), expected)
+
+
+def test_torch_has_the_same_controls_unless_given():
+    torch = pytest.importorskip("torch")
+    sim = exact(ARM)
+    sim.control[:] = [0.4, -0.3]
+    rollout = ts.autograd.Rollout(sim, 6)
+    q0, v0 = np.array([0.1, -0.2]), np.zeros(2)
+    expected, _, _ = rollout.run(q0, v0)
+    q, _ = ts.autograd.torch_function(rollout)(torch.tensor(q0), torch.tensor(v0))
+    np.testing.assert_array_equal(q.numpy(), expected)
+
+
+def test_torch_is_differentiated_once():
+    torch = pytest.importorskip("torch")
+    f = ts.autograd.torch_function(ts.autograd.Rollout(exact(ARM), 4))
+    q0 = torch.tensor([0.1, -0.2], dtype=torch.float64, requires_grad=True)
+    q, _ = f(q0, torch.zeros(2, dtype=torch.float64))
+    (by_q,) = torch.autograd.grad(q.square().sum(), q0, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        by_q.sum().backward()
+
+
+def test_torch_gives_results_where_its_inputs_are():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    f = ts.autograd.torch_function(ts.autograd.Rollout(exact(ARM), 4))
+    q0 = torch.tensor([0.1, -0.2], device="cuda", requires_grad=True)
+    v0 = torch.zeros(2, device="cuda", requires_grad=True)
+    q, v = f(q0, v0)
+    assert q.device == v.device == q0.device and q.dtype == q0.dtype
+    (q.sum() + v.sum()).backward()
+    assert q0.grad.device == v0.grad.device == q0.device
+
+
+def test_jax_has_the_same_controls_unless_given():
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    sim = exact(ARM)
+    sim.control[:] = [0.4, -0.3]
+    rollout = ts.autograd.Rollout(sim, 6)
+    q0, v0 = np.array([0.1, -0.2]), np.zeros(2)
+    expected, _, _ = rollout.run(q0, v0)
+    np.testing.assert_allclose(ts.autograd.jax_function(rollout)(q0, v0)[0], expected)
 
 
 def test_jax_has_the_same_gradients():

@@ -63,6 +63,17 @@ def test_inverse_dynamics_of_a_box_at_rest():
     np.testing.assert_array_equal(sim.state.v, np.zeros(6))
 
 
+def test_inverse_dynamics_take_the_parameters_of_the_simulator():
+    sim = ts.Simulator(ts.load_string(BOX))
+    sim.parameters.set_mass(1, 5.0)
+    sim.parameters.gravity[2] = -4.0
+    f = ts.inverse_contact_dynamics(sim, np.zeros(6), actuated=[0, 1, 2, 3, 4, 5])
+    np.testing.assert_allclose(f.tau[2], 5 * 4.0, atol=1e-9)
+    np.testing.assert_allclose(ts.inverse_contact_dynamics(sim, np.zeros(6)).force[:, 2].sum(), 5 * 4.0, atol=1e-6)
+    with pytest.raises(ts.Error, match="integrator=euler"):
+        ts.inverse_contact_dynamics(ts.Simulator(sim.model, integrator="midpoint"), np.zeros(6))
+
+
 def test_the_step_takes_other_gradients_of_collision():
     xml = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1"/>
       <body pos="0 0 0.2" quat="0.9 0.3 0.2 0.1"><freejoint/><geom name="hull" type="box" size="0.1 0.1 0.1"/></body>

@@ -109,6 +109,8 @@ def test_smoothing_sees_the_ground_before_it_is_touched():
     expected = 0.5 * (1 + u / np.sqrt(u**2 + 4 * width**2))
     assert sim.jacobians(smoothing=width).A[8, 8] == pytest.approx(expected, abs=1e-6)
     assert sim.jacobians(smoothing=1e-7).A[8, 8] == pytest.approx(1.0, abs=1e-6)
+    assert not sim.jacobians(smoothing=width).held_smoothing
+    assert sim.jacobians(smoothing=1e200).held_smoothing  # its square is no number
     with pytest.raises(ts.Error, match="smoothing of -1"):
         sim.jacobians(smoothing=-1)
 

@@ -68,37 +68,40 @@ std::string describe(const Model& model, const Constraints& constraints, std::sp
   return entry_of(constraint.kind).describe(model, contacts, constraint);
 }
 
-namespace {
-
-// The mocap body that carries a body, none if nothing does.
-const MocapVelocity* carrier_of(const ConstraintStep& step, int body) {
-  for (; body > 0; body = step.model.bodies[at(body)].parent) {
-    const int mocap = step.model.body_kernels[at(body)].mocap;
-    if (mocap >= 0) return &step.mocap_velocity[at(mocap)];
-    if (step.model.body_last_dof[at(body)] >= 0) return nullptr;
+const MocapVelocity* mocap_carrier(const Model& model, std::span<const MocapVelocity> velocities, int body) {
+  for (; body > 0; body = model.bodies[at(body)].parent) {
+    const int mocap = model.body_kernels[at(body)].mocap;
+    if (mocap >= 0) return &velocities[at(mocap)];
+    if (model.body_last_dof[at(body)] >= 0) return nullptr;
   }
   return nullptr;
 }
 
-}  // namespace
-
-void follow_mocap(const ConstraintStep& step, int block, Constraints& c) {
-  if (step.mocap_velocity.empty()) return;
+bool mocap_rates(const ConstraintScene& scene, std::span<const MocapVelocity> velocities, const Constraints& c,
+                 int block, double* rates) {
+  if (velocities.empty()) return false;
   const Constraint& constraint = c.list[at(block)];
   const int first = c.blocks.row[at(block)], m = c.blocks.size(block);
-  double rate[6] = {};
   for (int r = 0; r < m; ++r) {
-    double unit[6] = {};
+    double unit[kMaxBlockSize] = {};
     unit[r] = 1.0;
     PairWrench wrench;
-    if (!entry_of(constraint.kind).wrench(step, constraint, unit, wrench)) return;
-    const MocapVelocity* a = carrier_of(step, wrench.body_a);
-    const MocapVelocity* b = carrier_of(step, wrench.body_b);
-    if (a != nullptr) rate[r] -= dot(wrench.force, a->at(wrench.point_a)) + dot(wrench.torque, a->angular);
-    if (b != nullptr) rate[r] += dot(wrench.force, b->at(wrench.point_b)) + dot(wrench.torque, b->angular);
-    if (!(std::abs(rate[r]) * c.row_length[at(first + r)] < kFastestMocap)) return;
+    if (!entry_of(constraint.kind).wrench(scene, constraint, unit, wrench)) return false;
+    const MocapVelocity* a = mocap_carrier(scene.model, velocities, wrench.body_a);
+    const MocapVelocity* b = mocap_carrier(scene.model, velocities, wrench.body_b);
+    if (a == nullptr && b == nullptr) return false;
+    rates[r] = 0.0;
+    if (a != nullptr) rates[r] -= dot(wrench.force, a->at(wrench.point_a)) + dot(wrench.torque, a->angular);
+    if (b != nullptr) rates[r] += dot(wrench.force, b->at(wrench.point_b)) + dot(wrench.torque, b->angular);
+    if (!(std::abs(rates[r]) * c.row_length[at(first + r)] < kFastestMocap)) return false;
   }
-  for (int r = 0; r < m; ++r) c.bias[first + r] += rate[r];
+  return true;
+}
+
+void follow_mocap(const ConstraintStep& step, int block, Constraints& c) {
+  double rates[kMaxBlockSize] = {};
+  if (!mocap_rates(step, step.mocap_velocity, c, block, rates)) return;
+  for (int r = 0; r < c.blocks.size(block); ++r) c.bias[c.blocks.row[at(block)] + r] += rates[r];
 }
 
 }  // namespace touchstone

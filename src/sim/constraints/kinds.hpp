@@ -28,6 +28,14 @@ const KindEntry& entry_of(ConstraintKind kind);
 // How far a block is violated, m or rad; 0 if it is not.
 double violation_of(const Constraints& constraints, int block);
 
+// The mocap body that carries a body, none if nothing does. `velocities`: nmocap.
+const MocapVelocity* mocap_carrier(const Model& model, std::span<const MocapVelocity> velocities, int body);
+
+// The rates at which mocap bodies leave a block's rows (its size). False if they count as none: nothing is carried by
+// one, or one has been put elsewhere.
+bool mocap_rates(const ConstraintScene& scene, std::span<const MocapVelocity> velocities,
+                 const Constraints& constraints, int block, double* rates);
+
 // Adds to the bias of a block's rows the rate at which mocap bodies leave: what they hold has their velocity.
 void follow_mocap(const ConstraintStep& step, int block, Constraints& constraints);
 

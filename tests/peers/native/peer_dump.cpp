@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -126,7 +127,7 @@ MatrixX poses(int count, PoseOf pose_of) {
 class Dump {
  public:
   explicit Dump(const Model& model)
-      : model_(model), parameters_(model.defaults), data_(model), derivatives_(model), x_(model.nv) {}
+      : model_(model), parameters_(model.defaults), data_(model), derivatives_(model), forward_(model), x_(model.nv) {}
 
   void add_all(const Sample& s, Results& out) {
     add_motion_on_manifold(s, out);
@@ -176,6 +177,7 @@ class Dump {
     if (parameters_.tendon_armature.isZero(0.0)) {  // aba refuses it
       aba(model_, parameters_, s.state.q, s.state.v, s.tau, data_, x_);
       out.add("aba", x_);
+      add_forward_derivatives(s, out);
     }
     rnea_derivatives(model_, parameters_, s.state.q, s.state.v, s.a, data_, derivatives_);
     out.add("dtau_dq", MatrixX(derivatives_.dtau_dq));
@@ -183,6 +185,14 @@ class Dump {
     forward_kinematics(model_, parameters_, s.state, data_);
     gravity_force(model_, parameters_, data_, x_);
     out.add("gravity_force", x_);
+  }
+
+  void add_forward_derivatives(const Sample& s, Results& out) {
+    const bool is_known = forward_.compute(model_, parameters_, s.state.q, s.state.v, s.tau, data_);
+    const MatrixX unknown = MatrixX::Constant(model_.nv, model_.nv, std::numeric_limits<double>::quiet_NaN());
+    out.add("da_dq", is_known ? MatrixX(forward_.da_dq()) : unknown);
+    out.add("da_dv", is_known ? MatrixX(forward_.da_dv()) : unknown);
+    out.add("da_dtau", is_known ? MatrixX(forward_.da_dtau()) : unknown);
   }
 
   void add_poses(Results& out) {
@@ -233,6 +243,7 @@ class Dump {
   const Parameters& parameters_;
   Data data_;
   InverseDynamicsDerivatives derivatives_;
+  ForwardDynamicsDerivatives forward_;
   VectorX x_;
 };
 
