@@ -252,27 +252,31 @@ std::string steadiness_section(const SampleRows& samples) {
 std::string errors_section(const Json& figures) {
   std::vector<Cells> rows;
   for (const Json& s : figures.at("systems")) {
-    Cells row{short_name(s.at("scene"))};
-    for (const char* key : {"fine", "coarse", "open"}) {
-      const Json& run = s.at("runs").at(key);
-      row.push_back(scientific_text(run.at("error")));
-      row.push_back(scientific_text(run.at("settled")));
-      row.push_back(std::to_string(run.at("unsolved").get<int>()));
-    }
-    for (const auto& [coordinates, m] : s.at("measured").items())
+    for (const auto& [coordinates, runs] : s.at("runs").items()) {
+      Cells row{short_name(s.at("scene")), coordinates};
+      for (const char* key : {"fine", "coarse", "pass", "none"}) {
+        const Json& run = runs.at(key);
+        row.push_back(scientific_text(run.at("error")));
+        row.push_back(scientific_text(run.at("settled")));
+        row.push_back(std::to_string(run.at("unsolved").get<int>()));
+      }
+      const Json& m = s.at("measured").at(coordinates);
       row.push_back(fmt::format("{} of {}, {}", m.at("unsolved").get<int>(), m.at("steps").get<int>(),
                                 scientific_text(m.at("loop_error"))));
-    rows.push_back(std::move(row));
+      rows.push_back(std::move(row));
+    }
   }
   return fmt::format(
-             "<h2>Errors of loops</h2><p>Largest error of loops (m, turns by their lengths) over {:g} s with "
-             "<code>auto</code>, reduced coordinates; the largest in the last tenth of it, which would grow with a "
-             "drift; and steps that were not solved to 1e-6. Loops are closed in every step; in the third group only "
-             "the position pass acts, and limits and contacts count too. The last two columns are of the runs that "
-             "samples were taken from.</p>",
+             "<h2>Errors of loops</h2><p>Largest error of loops after a step (m, turns by their lengths) over {:g} s "
+             "with <code>auto</code>, in reduced and in maximal coordinates, where every joint is a loop; the largest "
+             "in the last tenth of it, which grows with a drift; and steps that were not solved to 1e-6. Loops are "
+             "closed in every step of the first two groups; in the third a position pass acts once a step "
+             "(<code>loops=pass</code>), in the fourth nothing does (<code>loop_erp=0</code>: velocities alone are "
+             "held). A dash: the run diverged. The last column is of the run that samples were taken from.</p>",
              figures.at("extent").at("run").get<double>()) +
-         html_table({"system", "1 ms", "at the end", "unsolved", "4 ms", "at the end", "unsolved", "1 ms, pass alone",
-                     "at the end", "unsolved", "reduced: unsolved, error", "maximal: unsolved, error"},
+         html_table({"system", "coordinates", "1 ms", "at the end", "unsolved", "4 ms", "at the end", "unsolved",
+                     "1 ms, pass alone", "at the end", "unsolved", "1 ms, not projected", "at the end", "unsolved",
+                     "samples: unsolved, error"},
                     rows);
 }
 
