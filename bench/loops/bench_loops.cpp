@@ -3,7 +3,7 @@
 //   bench_loops_touchstone run SCENE COORDINATES SECONDS STEP UPKEEP
 //     a run with `auto`: errors of loops, time of a step; UPKEEP is closed, pass or none
 //   bench_loops_touchstone mjcf SCENE HULLS
-//     the system in reduced coordinates for MuJoCo
+//     the system in reduced coordinates for MuJoCo, with its start, controls and pushes
 #include <cmath>
 #include <iostream>
 #include <stdexcept>
@@ -51,6 +51,21 @@ json run(const std::vector<std::string>& words) {
           {"median", run.median}};
 }
 
+// World axes, at the centre of mass: what xfrc_applied is.
+json pushes_of(const Scene& scene) {
+  json pushes = json::array();
+  for (const Push& push : scene.pushes) {
+    const std::vector<double> force(push.force.begin(), push.force.end());
+    const std::vector<double> torque(push.torque.begin(), push.torque.end());
+    pushes.push_back({{"body", scene.model->bodies[at(push.body)].name},
+                      {"force", force},
+                      {"torque", torque},
+                      {"start", push.start},
+                      {"end", finite(push.end)}});
+  }
+  return pushes;
+}
+
 json answer(const std::string& command, const std::vector<std::string>& words) {
   if (command == "run") return run(words);
   if (command == "mjcf") {
@@ -62,7 +77,11 @@ json answer(const std::string& command, const std::vector<std::string>& words) {
     }
     const std::vector<double> q(scene.start.q.begin(), scene.start.q.end());
     const std::vector<double> v(scene.start.v.begin(), scene.start.v.end());
-    return {{"xml", to_mjcf(scene, words.at(1) == "hulls")}, {"control", control}, {"q", q}, {"v", v}};
+    return {{"xml", to_mjcf(scene, words.at(1) == "hulls")},
+            {"control", control},
+            {"pushes", pushes_of(scene)},
+            {"q", q},
+            {"v", v}};
   }
   throw std::runtime_error("unknown command '" + command + "'");
 }

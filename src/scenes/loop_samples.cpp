@@ -38,10 +38,12 @@ void drive_scene(const Scene& scene, Simulator& simulator) {
   const double t = simulator.state().time;
   const double share = 0.5 - 0.5 * std::cos(2.0 * std::numbers::pi * t / kPeriod);
   if (scene.control.size() > 0) simulator.input().control = share * scene.control;
+  std::vector<Vector6>& wrenches = simulator.input().applied_wrench;
+  for (const Push& push : scene.pushes) wrenches[at(push.body)].setZero();
   for (const Push& push : scene.pushes) {
-    Vector6& wrench = simulator.input().applied_wrench[at(push.body)];
-    wrench.setZero();
-    if (t >= push.start && t < push.end) wrench << push.force, push.torque;
+    if (t < push.start || t >= push.end) continue;
+    wrenches[at(push.body)].head<3>() += push.force;
+    wrenches[at(push.body)].tail<3>() += push.torque;
   }
 }
 
