@@ -193,13 +193,14 @@ Json run_json(const SuiteRun& run) {
           {"median", run.median}};
 }
 
-Json measure_runs(const std::string& name, const Extent& extent) {
-  const auto run = [&](double step, LoopClosing closing) {
-    return run_json(run_suite_system(load_suite_system(name, SuiteCoordinates::kReduced), extent.run, step, closing));
+Json measure_runs(const std::string& name, SuiteCoordinates coordinates, const Extent& extent) {
+  const auto run = [&](double step, LoopUpkeep upkeep) {
+    return run_json(run_suite_system(load_suite_system(name, coordinates), extent.run, step, upkeep));
   };
-  return {{"fine", run(1e-3, LoopClosing::kClosed)},
-          {"coarse", run(4e-3, LoopClosing::kClosed)},
-          {"open", run(1e-3, LoopClosing::kPass)}};
+  return {{"fine", run(1e-3, LoopUpkeep::kClosed)},
+          {"coarse", run(4e-3, LoopUpkeep::kClosed)},
+          {"pass", run(1e-3, LoopUpkeep::kPass)},
+          {"none", run(1e-3, LoopUpkeep::kNone)}};
 }
 
 std::vector<std::string> chosen_systems(const std::vector<std::string>& wanted) {
@@ -230,28 +231,25 @@ Json measure_loops(const BenchRequest& request, const InterruptWatch& interrupt)
                {"extent",
                 {{"seconds", extent.seconds}, {"samples", extent.samples}, {"work", extent.work}, {"run", extent.run}}},
                {"systems", Json::array()}};
-  constexpr int kParts = 3;  // of a system
+  constexpr int kParts = 4;  // of a system
   const int parts = kParts * static_cast<int>(names.size());
   int done = 0;
   for (const std::string& name : names) {
     Json system = describe_system(name);
+    system["measured"] = system["runs"] = Json::object();
     const auto part = [&](std::string_view what, const char* group, const char* key, auto&& measure) {
       if (interrupt.requested()) return;
       request.progress(done++, parts, fmt::format("{}, {}", name, what));
-      if (key == nullptr) {
-        system[group] = measure();
-      } else {
-        system[group][key] = measure();
-      }
+      system[group][key] = measure();
     };
-    system["measured"] = Json::object();
     for (const auto& [label, coordinates] :
          {std::pair{"reduced", SuiteCoordinates::kReduced}, std::pair{"maximal", SuiteCoordinates::kMaximal}}) {
       part(fmt::format("{} coordinates", label), "measured", label,
            [&, kind = coordinates] { return measure_samples(name, kind, extent, request.export_to); });
+      part(fmt::format("errors of loops, {}", label), "runs", label,
+           [&, kind = coordinates] { return measure_runs(name, kind, extent); });
     }
-    part("errors of loops", "runs", nullptr, [&] { return measure_runs(name, extent); });
-    if (system.contains("runs")) figures["systems"].push_back(std::move(system));
+    if (system["runs"].contains("maximal")) figures["systems"].push_back(std::move(system));
     if (!interrupt.requested()) continue;
     figures["complete"] = false;
     break;

@@ -229,19 +229,20 @@ std::string loops_summary(const Json& figures) {
                    percent_text(share_solved(samples, r.solver, kCompared + 1)), microseconds(r.seconds)});
   }
   Table errors(0);
-  errors.add_row({styled("system", Style::kDim), styled("1 ms, closed (m)", Style::kDim),
-                  styled("4 ms, closed", Style::kDim), styled("1 ms, one pass", Style::kDim),
-                  styled("steps not solved", Style::kDim), styled("step (us)", Style::kDim)});
+  errors.add_row({styled("system", Style::kDim), styled("coordinates", Style::kDim),
+                  styled("1 ms, closed (m)", Style::kDim), styled("4 ms, closed", Style::kDim),
+                  styled("1 ms, one pass", Style::kDim), styled("not projected", Style::kDim),
+                  styled("closed steps not solved", Style::kDim), styled("step (us)", Style::kDim)});
   for (const Json& s : figures.at("systems")) {
-    const Json& runs = s.at("runs");
-    int unsolved = 0, steps = 0;
-    for (const auto& [name, run] : runs.items()) {
-      unsolved += run.at("unsolved").get<int>();
-      steps += run.at("steps").get<int>();
+    for (const auto& [coordinates, runs] : s.at("runs").items()) {
+      const auto error = [&runs = runs](const char* key) { return scientific_text(runs.at(key).at("error")); };
+      const auto sum = [&runs = runs](const char* key) {
+        return runs.at("fine").at(key).get<int>() + runs.at("coarse").at(key).get<int>();
+      };
+      errors.add_row({s.at("scene"), coordinates, error("fine"), error("coarse"), error("pass"), error("none"),
+                      fmt::format("{} of {}", sum("unsolved"), sum("steps")),
+                      microseconds(runs.at("fine").at("median"))});
     }
-    errors.add_row({s.at("scene"), scientific_text(runs.at("fine").at("error")),
-                    scientific_text(runs.at("coarse").at("error")), scientific_text(runs.at("open").at("error")),
-                    fmt::format("{} of {}", unsolved, steps), microseconds(runs.at("fine").at("median"))});
   }
   return fmt::format("Samples solved to 1e-6, of {}\n{}\nErrors of loops over {:g} s with auto\n{}", samples.size(),
                      table.text(), figures.at("extent").at("run").get<double>(), errors.text());

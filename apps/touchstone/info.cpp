@@ -19,11 +19,13 @@ void add_info_command(Command app, Context& context) {
 
   Command command = app.add_subcommand("info", "Show what a model is made of: tree, joints, masses, actuators, ...");
   add_model_options(command, options->model);
+  add_maximal_option(command, options->model);
   command.add_flag("--json", options->json, "The model, for programs");
   command.footer(R"(Examples:
   touchstone info quadruped
   touchstone info talos.urdf --floating-base --search-path ~/robots
   touchstone info humanoid.xml --json | jq '.joints[].name'
+  touchstone info loops/four-bar --maximal
 
 Positions are in metres, angles in radians, masses in kilograms.)");
   command.callback([options, &context] {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -10,6 +11,7 @@
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/similar.hpp"
 #include "touchstone/io/load.hpp"
+#include "touchstone/scenes/maximal_scene.hpp"
 #include "touchstone/scenes/scene_file.hpp"
 #include "touchstone/scenes/scenes.hpp"
 #include "touchstone/sim/mechanism.hpp"
@@ -98,14 +100,21 @@ void add_model_options(Command command, ModelOptions& options) {
       .option_text("hull|triangles|pieces [hull]");
 }
 
+void add_maximal_option(Command command, ModelOptions& options) {
+  command.add_flag("--maximal", options.maximal,
+                   "In maximal coordinates: every body is free, every joint of a tree a loop joint");
+}
+
 ModelPtr load(const ModelOptions& options) {
   Scene scene = load_base(options);
+  if (options.maximal) scene = in_maximal_coordinates(std::move(scene));
   if (is_file(options.model)) add_collision_warnings(scene);
   return scene.model;
 }
 
 void add_scene_options(Command command, SceneOptions& options) {
   add_model_options(command, options.model);
+  add_maximal_option(command, options.model);
   command.add_option("--step", options.step, "Time step in seconds (default: the scene's or the model's)")
       .option_text("S")
       .check(number_between(1e-6, 1.0));
@@ -157,6 +166,7 @@ Scene load(const SceneOptions& options) {
   if (options.accuracy > 0.0) scene.options.accuracy = options.accuracy;
   for (const std::string& option : options.options) set_option(scene.options, option);
   if (options.hold) scene.hold = Hold{.rate = options.hold_rate};
+  if (options.model.maximal) scene = in_maximal_coordinates(std::move(scene));
   if (is_file(options.model.model)) add_collision_warnings(scene);
   return scene;
 }

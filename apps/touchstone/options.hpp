@@ -18,9 +18,12 @@ struct ModelOptions {
   bool keep_fixed = false;
   bool allow_ignored = false;
   std::string meshes = "hull";
+  bool maximal = false;  // coordinates
 };
 
 void add_model_options(Command command, ModelOptions& options);
+// For commands that can do with a model in maximal coordinates; scene options have it.
+void add_maximal_option(Command command, ModelOptions& options);
 
 // The file if there is one, otherwise the scene of that name. Throws Error.
 ModelPtr load(const ModelOptions& options);

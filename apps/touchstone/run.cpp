@@ -147,6 +147,7 @@ void add_run_command(Command app, Context& context) {
   touchstone run pile:200,shape=spheres --solver ncp-pgs --option tolerance=1e-4
   touchstone run stack:20 --time 10 --step 0.005 --record stack.h5 --every 5
   touchstone run talos.urdf --floating --ground --hold --time 3
+  touchstone run loops/walker --maximal --option loops=closed
   touchstone run humanoid --device lanes --worlds 8 --noise 0.2 --world 3 --html world3.html
   touchstone run my-scene.yaml --json | jq .natv_relative
 

@@ -124,6 +124,7 @@ void serve(Subject& subject, const std::string& title, const ViewOptions& option
 }
 
 int view_recording(const ViewOptions& options) {
+  if (options.scene.model.maximal) throw Error("--maximal: a recording has the coordinates that it was made in");
   const Recording recording(options.scene.model.model);
   report_state(recording, options.scene.model.model);
   const Replay replay = replay_of(recording);

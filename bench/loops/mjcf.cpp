@@ -129,8 +129,18 @@ class Writer {
     return fmt::format("<connect body1='{}'{} anchor='{}'/>", model_.bodies[at(a)].name, other, text(point));
   }
 
+  // `pose` of body b in body a; the point is in body b. MuJoCo's relpose is where the point is in body a.
+  std::string weld(int a, int b, const Transform& pose, const Vector3& point, double torque_scale) const {
+    const std::string other = b > 0 ? fmt::format(" body2='{}'", model_.bodies[at(b)].name) : "";
+    return fmt::format("<weld body1='{}'{} relpose='{} {}' anchor='{}' torquescale='{:.17g}'/>",
+                       model_.bodies[at(a)].name, other, text(pose * point), text(pose.rotation), text(point),
+                       torque_scale);
+  }
+
   std::string write_equality(const Equality& e) const {
+    if (!e.active) return "";
     if (e.type == EqualityType::kConnect) return connect(e.a, e.b, e.anchor_a);
+    if (e.type == EqualityType::kWeld) return weld(e.a, e.b, e.relative_pose, e.anchor_a, e.torque_scale);
     throw Error("equality '{}' is not written", e.name);
   }
 
@@ -139,7 +149,10 @@ class Writer {
     const Vector3& p = j.frame_b.position;
     const Vector3 axis = j.frame_b.rotation * Vector3::UnitZ();
     constexpr double kHalfWidth = 0.05;  // m
+    if (!j.active) return "";
     switch (j.type) {
+      case LoopJointType::kFixed:
+        return weld(j.body_b, j.body_a, j.frame_b * j.frame_a.inverse(), j.frame_a.position, 1.0);
       case LoopJointType::kSpherical:
         return connect(j.body_b, j.body_a, p);
       case LoopJointType::kRevolute:

@@ -11,8 +11,8 @@ namespace bench {
 bool writes(const touchstone::Actuator& actuator);
 
 // Throws Error naming what MJCF cannot say. Loops become what MuJoCo has: a spherical joint connect, a revolute one two
-// of them on its axis, a fixed one weld. Meshes collide by their hulls there, so scenes with surfaces are refused
-// unless `hulls`.
+// of them on its axis, a fixed one weld; other types are refused. Meshes collide by their hulls there, so scenes with
+// surfaces are refused unless `hulls`.
 std::string to_mjcf(const touchstone::Scene& scene, bool hulls);
 
 }  // namespace bench

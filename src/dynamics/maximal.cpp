@@ -199,7 +199,9 @@ void require_mass(const Model& model) {
 void exclude_neighbours(const Model& model, Model& draft) {
   if (!model.options.filter_parent_contacts) return;
   std::vector<char> has_shape(at(model.nbody), 0);
-  for (const ShapeElement& shape : model.shapes) has_shape[at(shape.body)] = shape.visual_only ? 0 : 1;
+  for (const ShapeElement& shape : model.shapes) {
+    if (!shape.visual_only) has_shape[at(shape.body)] = 1;
+  }
   for (int a = 1; a < model.nbody; ++a) {
     const int child = model.body_weld[at(a)];
     if (has_shape[at(a)] == 0 || child == 0) continue;

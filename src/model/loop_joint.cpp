@@ -296,6 +296,9 @@ HeldMotions held_motions(LoopJointType type) {
     if (measure == LoopMeasure::kZ) held.ways[2] = true;
     if (measure == LoopMeasure::kTiltX) held.turn = HeldTurn::kAxis;
     if (measure == LoopMeasure::kTurnX) held.turn = HeldTurn::kAll;
+    if (measure == LoopMeasure::kSquare) held.turn = HeldTurn::kSquare;
+    if (measure == LoopMeasure::kDistance) held.distance = true;
+    if (measure == LoopMeasure::kTravel) held.travel = true;
   }
   return held;
 }

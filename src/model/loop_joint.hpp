@@ -42,10 +42,17 @@ int row_count(LoopJointType type);
 std::string loop_joint_types();  // their names, for messages
 
 // What a type holds, for pictures: ways along the axes of frame a, and turns.
-enum class HeldTurn : std::uint8_t { kNone, kAxis, kAll };  // kAxis: z against z
+enum class HeldTurn : std::uint8_t {
+  kNone,
+  kAxis,    // z against z
+  kAll,     // all axes
+  kSquare,  // z of frame a at right angles to x of frame b
+};
 struct HeldMotions {
   std::array<bool, 3> ways{};
   HeldTurn turn = HeldTurn::kNone;
+  bool distance = false;  // LoopJoint::length between the origins
+  bool travel = false;    // the way along z: LoopJoint::pitch times the angle about z
 };
 HeldMotions held_motions(LoopJointType type);
 

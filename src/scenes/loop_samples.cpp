@@ -5,11 +5,13 @@
 #include <ctime>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "touchstone/base/index.hpp"
-#include "touchstone/dynamics/maximal.hpp"
 #include "touchstone/model/configuration.hpp"
+#include "touchstone/scenes/maximal_scene.hpp"
 #include "touchstone/scenes/scenes.hpp"
+#include "touchstone/sim/closure.hpp"
 #include "touchstone/sim/constraints/kinds.hpp"
 #include "touchstone/sim/contact_cache.hpp"
 #include "touchstone/sim/islands.hpp"
@@ -28,13 +30,7 @@ Scene load_suite_system(const std::string& name, SuiteCoordinates coordinates) {
   const bool has_fixed = info != nullptr && std::any_of(info->parameters.begin(), info->parameters.end(),
                                                         [](const SceneParameter& p) { return p.name == "fixed"; });
   if (coordinates == SuiteCoordinates::kReduced) return make_scene(has_fixed ? name + ":fixed=weld" : name);
-  Scene scene = make_scene(name);
-  const ModelPtr reduced = scene.model;
-  const ModelPtr maximal = to_maximal(*reduced);
-  scene.start = to_maximal_state(*reduced, *maximal, scene.start);
-  scene.model = maximal;
-  for (Push& push : scene.pushes) push.body = maximal->body(reduced->bodies[at(push.body)].name);
-  return scene;
+  return in_maximal_coordinates(make_scene(name));
 }
 
 void drive_scene(const Scene& scene, Simulator& simulator) {
@@ -42,10 +38,12 @@ void drive_scene(const Scene& scene, Simulator& simulator) {
   const double t = simulator.state().time;
   const double share = 0.5 - 0.5 * std::cos(2.0 * std::numbers::pi * t / kPeriod);
   if (scene.control.size() > 0) simulator.input().control = share * scene.control;
+  std::vector<Vector6>& wrenches = simulator.input().applied_wrench;
+  for (const Push& push : scene.pushes) wrenches[at(push.body)].setZero();
   for (const Push& push : scene.pushes) {
-    Vector6& wrench = simulator.input().applied_wrench[at(push.body)];
-    wrench.setZero();
-    if (t >= push.start && t < push.end) wrench << push.force, push.torque;
+    if (t < push.start || t >= push.end) continue;
+    wrenches[at(push.body)].head<3>() += push.force;
+    wrenches[at(push.body)].tail<3>() += push.torque;
   }
 }
 
@@ -127,11 +125,15 @@ SampledRun take_samples(const Scene& scene, double seconds, int count) {
   return recording;
 }
 
-SuiteRun run_suite_system(Scene scene, double seconds, double step, LoopClosing closing) {
+SuiteRun run_suite_system(Scene scene, double seconds, double step, LoopUpkeep upkeep) {
   scene.options.time_step = step;
-  scene.options.stabilisation.loops = closing;
+  StabilisationOptions& stabilisation = scene.options.stabilisation;
+  stabilisation.loops = upkeep == LoopUpkeep::kClosed ? LoopClosing::kClosed : LoopClosing::kPass;
+  if (upkeep == LoopUpkeep::kNone) stabilisation.loop_erp = 0.0;
   Simulator sim(scene.model, scene.options);
   sim.reset(scene.start);
+  const ReferenceWeights weights(*scene.model);
+  LoopClosure loops(*scene.model);  // measures them where the simulator does not
   const int steps = static_cast<int>(std::lround(seconds / sim.time_step()));
   SuiteRun run;
   std::vector<double> times;
@@ -144,10 +146,17 @@ SuiteRun run_suite_system(Scene scene, double seconds, double step, LoopClosing 
     run.unsolved += report.status != StepStatus::kOk ? 1 : 0;
     run.contacts = std::max(run.contacts, report.contacts);
     run.natv = std::max(run.natv, report.residuals.natv_relative);
-    const double error = closing == LoopClosing::kClosed ? report.loop_error : report.violation;
+    if (report.status == StepStatus::kDiverged) {
+      run.error = run.settled = std::numeric_limits<double>::infinity();
+      break;
+    }
+    double error = report.loop_error;
+    if (upkeep != LoopUpkeep::kClosed) {
+      loops.measure(std::as_const(sim).parameters(), weights, std::as_const(sim).state());
+      error = loops.error();
+    }
     run.error = std::max(run.error, error);
     if (10 * i >= 9 * steps) run.settled = std::max(run.settled, error);
-    if (report.status == StepStatus::kDiverged) break;
   }
   if (times.empty()) return run;
   for (const double time : times) run.seconds += time / static_cast<double>(times.size());

@@ -47,12 +47,18 @@ SampledRun take_samples(const Scene& scene, double seconds, int count);
 // A run with `auto`, driven as above, for the errors of loops and the time of a step.
 struct SuiteRun {
   int steps = 0, unsolved = 0, contacts = 0;
-  double error = 0.0;    // m: largest of loops; with LoopClosing::kPass largest violation of loops, limits and contacts
+  double error = 0.0;    // m: largest of loops after a step; infinite if the run diverged
   double settled = 0.0;  // m: the same over the last tenth of the run; it exceeds `error` nowhere, and shows a drift
   double natv = 0.0;     // largest, relative
   double seconds = 0.0, median = 0.0;  // processor time of a step
 };
-SuiteRun run_suite_system(Scene scene, double seconds, double step, LoopClosing closing);
+// What keeps loops closed.
+enum class LoopUpkeep : std::uint8_t {
+  kClosed,  // LoopClosing::kClosed
+  kPass,    // one position pass a step
+  kNone,    // nothing: the rows of velocities alone (loop_erp=0), without projection or Baumgarte's term
+};
+SuiteRun run_suite_system(Scene scene, double seconds, double step, LoopUpkeep upkeep);
 
 // r_pen (173): how far loops, limits and contacts are violated after the step, if the configuration moves by `v` alone.
 class PenetrationProbe {

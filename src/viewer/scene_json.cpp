@@ -137,7 +137,8 @@ Json joints_json(const Model& model) {
 }
 
 // What closes loops: connects, welds and loop joints, by a frame in each body. `held`: ways along the axes of the first
-// frame; `turn`: "all", "axis" (z against z) or "none".
+// frame; `turn`: "all", "axis" (z against z), "square" (z against x of the second frame) or "none"; `length`: of the
+// way between the origins; `pitch`: metres along z per radian about it.
 Json loops_json(const Model& model) {
   Json loops = Json::array();
   for (const Equality& e : model.equalities) {
@@ -157,7 +158,7 @@ Json loops_json(const Model& model) {
   }
   for (const LoopJoint& joint : model.loop_joints) {
     const HeldMotions held = held_motions(joint.type);
-    const char* const turns[] = {"none", "axis", "all"};
+    const char* const turns[] = {"none", "axis", "all", "square"};
     Json loop{{"name", joint.name},
               {"type", to_string(joint.type)},
               {"active", joint.active},
@@ -167,7 +168,8 @@ Json loops_json(const Model& model) {
               {"frame_b", pose_json(joint.frame_b)},
               {"held", held.ways},
               {"turn", turns[static_cast<std::size_t>(held.turn)]}};
-    if (joint.type == LoopJointType::kDistance) loop["length"] = joint.length;
+    if (held.distance) loop["length"] = joint.length;
+    if (held.travel) loop["pitch"] = joint.pitch;
     loops.push_back(std::move(loop));
   }
   return loops;

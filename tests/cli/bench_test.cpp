@@ -44,17 +44,19 @@ TEST_F(CommandLine, BenchOfManyWorldsRunsWithoutAGpu) {
 TEST_F(CommandLine, BenchMeasuresASystemAndDrawsIt) {
   const Outcome outcome = run("bench loops --system loops/table --json --export problems");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.error;
-  EXPECT_THAT(outcome.error, HasSubstr("3 of 3"));
+  EXPECT_THAT(outcome.error, HasSubstr("4 of 4"));
   const nlohmann::json figures = nlohmann::json::parse(outcome.out);
   ASSERT_EQ(figures["systems"].size(), 1U);
   const nlohmann::json& system = figures["systems"][0];
   EXPECT_EQ(system["redundancy"], 3);
-  for (const char* key : {"fine", "coarse"}) {
-    EXPECT_LT(system["runs"][key]["error"].get<double>(), 2e-9) << key;
-    EXPECT_EQ(system["runs"][key]["unsolved"], 0) << key;
-  }
   std::size_t written = 0;
   for (const char* coordinates : {"reduced", "maximal"}) {
+    const nlohmann::json& runs = system["runs"][coordinates];
+    for (const char* key : {"fine", "coarse"}) {
+      EXPECT_LT(runs[key]["error"].get<double>(), 2e-9) << coordinates << key;
+      EXPECT_EQ(runs[key]["unsolved"], 0) << coordinates << key;
+    }
+    for (const char* key : {"pass", "none"}) EXPECT_EQ(runs[key]["unsolved"], 0) << coordinates << key;
     const nlohmann::json& measured = system["measured"][coordinates];
     EXPECT_EQ(measured["outcomes"].size(), 17U);
     for (const nlohmann::json& solve : measured["outcomes"]["auto"]) EXPECT_EQ(solve["cold"][2][0], 1);
@@ -69,7 +71,7 @@ TEST_F(CommandLine, BenchMeasuresASystemAndDrawsIt) {
   EXPECT_EQ(drawn.exit_code, 0) << drawn.error;
   EXPECT_THAT(drawn.out, HasSubstr("Samples solved to 1e-6"));
   const std::string page = read_file(folder_ / "page.html");
-  for (const char* part : {"<svg", "Performance profiles", "Which solver, when", "ADMM-NCP-SA"})
+  for (const char* part : {"<svg", "Performance profiles", "Which solver, when", "ADMM-NCP-SA", "not projected"})
     EXPECT_THAT(page, HasSubstr(part));
 }
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "support/long_models.hpp"
 #include "touchstone/base/error.hpp"
 #include "touchstone/base/index.hpp"
 #include "touchstone/math/so3.hpp"
@@ -27,40 +28,10 @@
 namespace touchstone {
 namespace {
 
+using test::chain;
+using test::ladder;
+
 MassProperties rod_mass() { return {0.1, {0.05, 0, 0}, Vector3(1e-4, 2e-4, 2e-4).asDiagonal()}; }
-
-// A chain of hinges about two axes in turn.
-ModelPtr chain(int links) {
-  ModelBuilder b("chain");
-  for (int i = 0; i < links; ++i) {
-    const int link = b.add_body({.parent = i, .pose = Transform{{i == 0 ? 0.0 : 0.1, 0, 0}}, .inertia = rod_mass()});
-    b.add_joint({.body = link, .axis = Vector3::Unit(1 + i % 2)});
-  }
-  return b.build();
-}
-
-// Rails and rungs that hang from the world, a loop for each rung.
-ModelPtr ladder(int rungs, bool with_loops = true) {
-  ModelBuilder b("ladder");
-  const Vector3 axis = Vector3::UnitY(), down(0, 0, -0.1);
-  int rail = 0, rung = 0;
-  for (int i = 1; i <= rungs; ++i) {
-    const int above = rung;
-    const auto bar = [&](int parent, const Vector3& at_parent, const Vector3& to) {
-      const int body = b.add_body(
-          {.parent = parent, .pose = Transform{at_parent}, .inertia = {0.3, 0.5 * to, 1e-3 * Matrix3::Identity()}});
-      b.add_joint({.body = body, .axis = axis, .damping = 0.01});
-      return body;
-    };
-    rail = bar(rail, i == 1 ? Vector3(0, 0, 0) : down, down);
-    rung = bar(rail, down, {0.2, 0, 0});
-    const int other = bar(rung, {0.2, 0, 0}, -down);
-    if (!with_loops) continue;
-    const Vector3 top(0.2, 0, 0);
-    b.add_equality({.type = EqualityType::kConnect, .a = other, .b = above, .anchor_a = -down, .anchor_b = top});
-  }
-  return b.build();
-}
 
 // A tree with a long trunk and short branches, everything that joints may have, loops and things that touch the ground.
 class DeepTree {
@@ -317,7 +288,7 @@ TEST(LongTrees, TimeIsLinearInLinksAndLoops) {
   if (std::getenv("TOUCHSTONE_LONG") == nullptr) GTEST_SKIP() << "set TOUCHSTONE_LONG=1";
   const std::vector<int> sizes{10, 32, 100, 316, 1000};
   for (const bool is_ladder : {false, true}) {
-    double sx = 0.0, sy = 0.0, sxx = 0.0, sxy = 0.0;
+    std::vector<double> links, times;
     for (const int n : sizes) {
       Simulator sim(is_ladder ? ladder(n) : chain(n), SimulatorOptions{.time_step = 1e-3});
       sim.step(3);
@@ -329,11 +300,10 @@ TEST(LongTrees, TimeIsLinearInLinksAndLoops) {
         best = std::min(best, 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / steps);
       }
       fmt::print("{} {}: {:.4f} ms\n", is_ladder ? "ladder" : "chain", n, best);
-      const double x = std::log(n), y = std::log(best);
-      sx += x, sy += y, sxx += x * x, sxy += x * y;
+      links.push_back(n);
+      times.push_back(best);
     }
-    const auto count = static_cast<double>(sizes.size());
-    const double slope = (count * sxy - sx * sy) / (count * sxx - sx * sx);
+    const double slope = test::log_slope(links, times);
     fmt::print("slope of log-log {:.3f}\n", slope);
     EXPECT_LT(slope, 1.15);
   }

@@ -304,6 +304,25 @@ TEST(Maximal, EverySolverRunsOnChainsOrSaysWhyNot) {
   }
 }
 
+// Bodies that a joint holds together do not collide, also where the last of their shapes is there to be seen alone.
+TEST(Maximal, NeighboursDoNotCollide) {
+  ModelBuilder b("arm");
+  const Shape ball{.type = ShapeType::kSphere, .size = Vector3::Constant(0.1)};
+  int parent = 0;
+  for (int i = 0; i < 3; ++i) {
+    parent = b.add_body({.parent = parent, .inertia = mass_properties(ball, 1000.0)});
+    b.body(parent).pose.position = Vector3(0.15, 0.0, 0.0);  // neighbours overlap
+    b.add_joint({.body = parent, .axis = Vector3::UnitY()});
+    b.add_shape({.body = parent, .shape = ball});
+    b.add_shape({.body = parent, .shape = ball, .visual_only = true});
+  }
+  const ModelPtr reduced = b.build();
+  for (const ModelPtr& model : {reduced, to_maximal(*reduced)}) {
+    Simulator sim(model);
+    EXPECT_EQ(sim.step().contacts, 0) << model->nv;
+  }
+}
+
 TEST(Maximal, WhatHasNoLoopJointIsNamed) {
   const auto message = [](const std::string& body) {
     try {

@@ -401,6 +401,8 @@ test("joints that close loops are drawn, and coloured by how far they are open",
   const at = (x, y, z) => [x, y, z, 1, 0, 0, 0];
   const loop = { active: true, a: 1, b: 2, held: [true, true, true], turn: "none" };
   const turned = [0.5, 0, 0, Math.SQRT1_2, Math.SQRT1_2, 0, 0]; // a right angle about x
+  const slanted = [0.5, 0, 0, Math.cos(Math.PI / 8), 0, Math.sin(Math.PI / 8), 0]; // half a one about y
+  const screw = { type: "screw", held: [true, true, false], turn: "axis", pitch: 0.1, frame_a: at(0.5, 0, 0) };
   scene.loops = [
     { ...loop, name: "closed", type: "connect", frame_a: at(0.5, 0, 0), frame_b: at(-0.5, 0, 0) },
     { ...loop, name: "open", type: "connect", frame_a: at(0.5, 0, 0.1), frame_b: at(-0.5, 0, 0) },
@@ -416,6 +418,13 @@ test("joints that close loops are drawn, and coloured by how far they are open",
       frame_b: at(-0.5, 0, 0),
     },
     { ...loop, name: "tilted", type: "revolute", turn: "axis", frame_a: turned, frame_b: at(-0.5, 0, 0) },
+    // z of the first frame and x of the second one enclose half a right angle, then a whole one.
+    { ...loop, name: "bent", type: "universal", turn: "square", frame_a: slanted, frame_b: at(-0.5, 0, 0) },
+    { ...loop, name: "square", type: "universal", turn: "square", frame_a: at(0.5, 0, 0), frame_b: at(-0.5, 0, 0) },
+    // A quarter of a turn is 0.157 m of the way; the nut that was turned and has not moved is out of step.
+    { ...loop, ...screw, name: "ahead", frame_b: [-0.5, 0, 0, Math.SQRT1_2, 0, 0, Math.SQRT1_2] },
+    { ...loop, ...screw, name: "nut", frame_b: [-0.5, 0, 0.05 * Math.PI, Math.SQRT1_2, 0, 0, Math.SQRT1_2] },
+    { ...loop, ...screw, name: "a turn further", frame_b: at(-0.5, 0, 0.2 * Math.PI) },
     {
       ...loop,
       name: "rod",
@@ -438,8 +447,9 @@ test("joints that close loops are drawn, and coloured by how far they are open",
   };
   const { pivots, sticks } = await visible();
   const [green, red, grey] = ["#2f9e62", "#d2332e", "#7d8794"];
-  assert.deepEqual(pivots, [green, red, grey, green, red, green]);
-  assert.equal(sticks, 6); // open: a line; off: a line; slide: axis and a line; tilted: axis; rod
+  assert.deepEqual(pivots, [green, red, grey, green, red, red, green, red, green, green, green]);
+  // open: a line; off: a line; slide: axis and a line; tilted: axis; screws: three axes and two lines; rod
+  assert.equal(sticks, 11);
   await view.page.keyboard.press("l");
   assert.equal((await visible()).pivots.length, 0);
   assert.deepEqual(view.problems, []);

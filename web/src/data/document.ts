@@ -78,8 +78,9 @@ export interface LoopInfo {
   frame_a: Pose;
   frame_b: Pose;
   held: [boolean, boolean, boolean]; // ways along the axes of the first frame
-  turn: "none" | "axis" | "all"; // axis: z against z
+  turn: "none" | "axis" | "all" | "square"; // axis: z against z; square: z at right angles to x of the second frame
   length?: number; // of a distance, m
+  pitch?: number; // of a screw, m along z per radian about it
 }
 
 export interface ControlInfo {

@@ -62,7 +62,7 @@ export class LoopMarks {
       mark.from.setFromMatrixPosition(this.frameA);
       mark.to.setFromMatrixPosition(this.frameB);
       mark.axis.setFromMatrixColumn(this.frameA, 2);
-      mark.error = Math.max(this.wayError(loop, mark), this.turnError(loop));
+      mark.error = Math.max(this.wayError(loop, mark), this.turnError(loop), this.travelError(loop, mark));
       if (loop.active) errorColor(mark.error, mark.color);
       else mark.color.copy(idleColor);
     });
@@ -79,11 +79,27 @@ export class LoopMarks {
   }
 
   private turnError(loop: LoopInfo): number {
+    if (loop.turn === "square") {
+      this.between.setFromMatrixColumn(this.frameA, 2);
+      return Math.abs(this.other.setFromMatrixColumn(this.frameB, 0).angleTo(this.between) - Math.PI / 2);
+    }
     let largest = 0;
     for (let k = loop.turn === "all" ? 0 : 2; k < 3 && loop.turn !== "none"; ++k) {
       this.between.setFromMatrixColumn(this.frameA, k);
       largest = Math.max(largest, this.other.setFromMatrixColumn(this.frameB, k).angleTo(this.between));
     }
     return largest;
+  }
+
+  // How far a screw is along its axis from where its angle says. Poses do not tell whole turns: the nearest one counts.
+  private travelError(loop: LoopInfo, mark: LoopMark): number {
+    if (loop.pitch === undefined) return 0;
+    const entry = (i: number, j: number): number =>
+      this.between.setFromMatrixColumn(this.frameA, i).dot(this.other.setFromMatrixColumn(this.frameB, j));
+    const angle = Math.atan2(entry(1, 0) - entry(0, 1), entry(0, 0) + entry(1, 1));
+    const way = this.other.subVectors(mark.to, mark.from).dot(mark.axis);
+    const off = way - loop.pitch * angle;
+    const turn = 2 * Math.PI * Math.abs(loop.pitch);
+    return Math.abs(turn > 0 ? off - turn * Math.round(off / turn) : off);
   }
 }
