@@ -34,11 +34,11 @@ Scene smooth_system(const std::string& name) {
   return scene;
 }
 
-class MaximalSuite : public testing::TestWithParam<std::string> {};
+class MaximalAccelerations : public testing::TestWithParam<std::string> {};
 
 // Along a run, where loops are closed. Redundant rows share their reactions as they like, so those are compared on
 // trees (Maximal.*).
-TEST_P(MaximalSuite, AccelerationsAreThoseOfReducedCoordinates) {
+TEST_P(MaximalAccelerations, AreThoseOfReducedCoordinates) {
   const Scene scene = smooth_system(GetParam());
   const ModelPtr maximal = to_maximal(*scene.model);
   SimulatorOptions options = scene.options;
@@ -73,7 +73,7 @@ std::string name_of(const testing::TestParamInfo<std::string>& test) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Systems, MaximalSuite, testing::ValuesIn(suite_scenes()), name_of);
+INSTANTIATE_TEST_SUITE_P(Systems, MaximalAccelerations, testing::ValuesIn(suite_scenes()), name_of);
 
 }  // namespace
 }  // namespace touchstone
