@@ -76,6 +76,7 @@ Equality drive_of(const Drive& drive) {
 
 std::vector<Drive> drives_of(const std::vector<int>& joints) {
   std::vector<Drive> drives;
+  drives.reserve(joints.size());
   for (const int joint : joints) drives.push_back({.joint = joint});
   return drives;
 }
@@ -93,7 +94,7 @@ void ClosureOptions::validate(const Model& model) const {
 
 bool has_loops(const Model& model) { return !model.equalities.empty() || !model.loop_joints.empty(); }
 
-Mechanism::Mechanism(ModelPtr model)
+Mechanism::Mechanism(const ModelPtr& model)
     : Mechanism(model, model != nullptr ? model->defaults : throw Error("Mechanism: there is no model")) {}
 
 Mechanism::Mechanism(ModelPtr model, const Parameters& parameters)

@@ -94,7 +94,7 @@ class Mechanism {
  public:
   // With the model's default parameters, or others: the masses are what "nearest" is measured by. Throws Error if it is
   // null.
-  explicit Mechanism(ModelPtr model);
+  explicit Mechanism(const ModelPtr& model);
   Mechanism(ModelPtr model, const Parameters& parameters);
   Mechanism(Mechanism&&) noexcept;
   Mechanism& operator=(Mechanism&&) noexcept;
