@@ -159,7 +159,9 @@ void bind_reports(nb::module_& m) {
           "error", [](const MechanismJacobian& j) { return copy(j.error); },
           "For each column, m a unit: how much loops would open. Not zero: that motion alone is impossible.")
       .def_ro("free", &MechanismJacobian::free, "Dofs that the joints leave undetermined; they move least.")
-      .def("__array__", [](const MechanismJacobian& j, const nb::args&, const nb::kwargs&) { return copy_matrix(j.J); })
+      .def(
+          "__array__", [](const MechanismJacobian& j, const nb::args&, const nb::kwargs&) { return copy_matrix(j.J); },
+          nb::sig("def __array__(self, *args: object, **kwargs: object) -> numpy.typing.NDArray[numpy.float64]"))
       .def("__repr__", [](const MechanismJacobian& j) {
         return fmt::format("<MechanismJacobian: {} x {}, {} dofs free, error {:.2g}>", j.J.rows(), j.J.cols(), j.free,
                            j.error.size() > 0 ? j.error.maxCoeff() : 0.0);

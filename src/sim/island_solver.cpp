@@ -167,16 +167,23 @@ bool IslandSolver::solve_without_loops(const ContactProblem& problem, Work& work
 
 // Equalities by elimination, with impulses of least norm by the same factor if the step wants them: from what is left
 // of the contacts at first, then from that without the proximal term; else by another factor.
-bool IslandSolver::eliminate_loops(const Step& step, const TreeIsland& island, Work& work, StageClock& clock) const {
+// `afresh`: from zero, and of islands as large as can be.
+bool IslandSolver::eliminate_loops(const Step& step, const TreeIsland& island, bool afresh, Work& work,
+                                   StageClock& clock) const {
   enum class Way { kLeastNorm, kRefined, kCompliant };
   const ContactProblem& problem = island.problem;
   LoopElimination& elimination = work.elimination;
   for (const Way way : {Way::kLeastNorm, Way::kRefined, Way::kCompliant}) {
     if (way != Way::kCompliant && !step.minimum_norm) continue;
     if (way == Way::kRefined && (elimination.keeps_compliance() || elimination.rest().nrow() == 0)) continue;
-    if (!(way == Way::kRefined ? elimination.refine(problem) : elimination.begin(problem, way == Way::kLeastNorm)))
+    if (!(way == Way::kRefined ? elimination.refine(problem)
+                               : elimination.begin(problem, way == Way::kLeastNorm, afresh)))
       return false;
-    read_rows(step.constraints, island, step.lambda, work.solution.lambda);
+    if (afresh) {
+      work.solution.lambda.setZero(problem.nrow());
+    } else {
+      read_rows(step.constraints, island, step.lambda, work.solution.lambda);
+    }
     if (solve_without_loops(problem, work)) {
       finish_island(step.minimum_norm && way == Way::kCompliant, problem, work, clock);
       if (work.residuals.model_natv_relative <= solver_options_->relative_tolerance) return true;
@@ -185,6 +192,41 @@ bool IslandSolver::eliminate_loops(const Step& step, const TreeIsland& island, W
     }
   }
   return false;
+}
+
+// The last try at an island whose answer is not certified, with a little work of its own. Solved whole, rows of loops
+// that repeat each other leave few digits for the rest, and a warm start may lead astray (Jansen's walker, one step in
+// 3,000).
+void IslandSolver::try_afresh(const Step& step, const TreeIsland& island, Work& work, StageClock& clock) const {
+  const bool has_failed = work.status != SolveStatus::kInvalidProblem && work.status != SolveStatus::kUnsupported &&
+                          !(work.residuals.model_natv_relative <= solver_options_->relative_tolerance);
+  if (!rest_options_ || !has_failed || asks_for_recovery(step.constraints, island)) return;
+  Solution& solution = work.solution;
+  const SolveStatus status = work.status;
+  const Residuals residuals = work.residuals;
+  const int iterations = solution.iterations, factorizations = solution.factorizations;
+  const SolverStage stage = solution.stage;
+  work.kept = solution.lambda;
+  work.kept_u = solution.u;
+  const WorkBudget budget = work.budget;
+  work.budget = WorkBudget(kLeastWork);
+  work.known_velocity.setConstant(island.problem.nrow(), std::numeric_limits<double>::quiet_NaN());
+  const bool is_solved = eliminate_loops(step, island, true, work, clock);
+  const double more = work.budget.spent();
+  work.budget = budget;
+  work.budget.spend(more);
+  if (is_solved) {
+    solution.iterations += iterations;
+    solution.factorizations += factorizations;
+    return;
+  }
+  solution.lambda = work.kept;
+  solution.u = work.kept_u;
+  solution.iterations = iterations;
+  solution.factorizations = factorizations;
+  solution.stage = stage;
+  work.status = status;
+  work.residuals = residuals;
 }
 
 void IslandSolver::solve_whole(const Step& step, TreeIsland& island, PrimalSource& primal, Work& work) const {
@@ -360,11 +402,13 @@ void IslandSolver::solve_island(int index, int thread, const Step& step, StageCl
     work.known_velocity.setConstant(island.problem.nrow(), std::numeric_limits<double>::quiet_NaN());
   }
   work.times.assembly = clock.lap();
-  if (!is_done && rest_options_ && !asks_for_recovery(c, island)) is_done = eliminate_loops(step, island, work, clock);
+  if (!is_done && rest_options_ && !asks_for_recovery(c, island))
+    is_done = eliminate_loops(step, island, false, work, clock);
   if (!is_done) {
     TreePrimal primal(islands_, index, step, scratch);
     solve_whole(step, island, primal, work);
     finish_island(step.minimum_norm, island.problem, work, clock);
+    try_afresh(step, island, work, clock);
   }
   keep_answer(step, island, work);
   work.times.certify += clock.lap();

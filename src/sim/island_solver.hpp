@@ -90,6 +90,7 @@ class IslandSolver {
     VectorX known_velocity;  // u of the warm start
     VectorX closing;         // velocities of equalities, then impulses
     VectorX found;           // what the solver found, if impulses of least norm are tried instead
+    VectorX kept, kept_u;    // what was found before another try
     CertificateWorkspace certificate;
     LawCertificateWorkspace law_certificate;
     WorkBudget budget;
@@ -101,7 +102,8 @@ class IslandSolver {
   void share_work(const Constraints& constraints);
   bool accept_start(const Step& step, const TreeIsland& island, TreeIslands::Scratch& scratch, Work& work) const;
   bool solve_without_loops(const ContactProblem& problem, Work& work) const;
-  bool eliminate_loops(const Step& step, const TreeIsland& island, Work& work, StageClock& clock) const;
+  bool eliminate_loops(const Step& step, const TreeIsland& island, bool afresh, Work& work, StageClock& clock) const;
+  void try_afresh(const Step& step, const TreeIsland& island, Work& work, StageClock& clock) const;
   void solve_whole(const Step& step, TreeIsland& island, PrimalSource& primal, Work& work) const;
   void solve_long_trees(int index, const Step& step, Work& work, StageClock& clock);
   void keep_answer(const Step& step, const TreeIsland& island, const Work& work) const;

@@ -43,7 +43,7 @@ bool is_hard_equality(const ContactProblem& problem, int block) {
 }
 
 // Where the rows go: equalities first. False if this is nothing for us.
-bool LoopElimination::choose(const ContactProblem& problem) {
+bool LoopElimination::choose(const ContactProblem& problem, bool wide) {
   const Blocks& blocks = problem.blocks;
   equal_rows_ = 0;
   place_.resize(at(blocks.count()));
@@ -53,8 +53,8 @@ bool LoopElimination::choose(const ContactProblem& problem) {
     equal_rows_ += blocks.size(i);
   }
   const int others = blocks.rows() - equal_rows_;
-  if (equal_rows_ == 0 || equal_rows_ > kMostEqualities || others > kMostOthersOfEqual * equal_rows_) return false;
-  if (others > kMostOthers) return false;
+  if (equal_rows_ == 0 || equal_rows_ > (wide ? kWidestEqualities : kMostEqualities)) return false;
+  if (others > (wide ? kWidestOthers : std::min(kMostOthers, kMostOthersOfEqual * equal_rows_))) return false;
   rows_ = equal_rows_;
   for (int i = 0; i < blocks.count(); ++i) {
     if (blocks.type[at(i)] == BlockType::kEquality) continue;
@@ -144,10 +144,10 @@ bool LoopElimination::build_rest(const ContactProblem& problem) {
   return true;
 }
 
-bool LoopElimination::begin(const ContactProblem& problem, bool least_norm) {
+bool LoopElimination::begin(const ContactProblem& problem, bool least_norm, bool wide) {
   has_factor_ = keeps_compliance_ = false;
   least_norm_ = least_norm;
-  if (problem.dual.form != DualData::Form::kSparse || !problem.dual.symmetric || !choose(problem)) return false;
+  if (problem.dual.form != DualData::Form::kSparse || !problem.dual.symmetric || !choose(problem, wide)) return false;
   fill(problem);
   if (least_norm) set_proximal(problem);
   inverse_.resize(std::max(inverse_.size(), at(equal_rows_)));

@@ -36,10 +36,12 @@ class LoopElimination {
   // Others for each row of equalities, above which making S costs more than it saves: of a humanoid with 6 rows of
   // couplings and 90 others half a step's time.
   static constexpr int kMostOthersOfEqual = 2;
+  // Where time does not count: 0.05 s.
+  static constexpr int kWidestEqualities = 512, kWidestOthers = 192;
 
   // Takes a problem with a symmetric sparse dual view apart. False: it has no equalities, or is too large, or a row of
-  // C cannot move once the loops hold; then it is better solved whole.
-  bool begin(const ContactProblem& problem, bool least_norm = false);
+  // C cannot move once the loops hold; then it is better solved whole. `wide`: whatever it takes.
+  bool begin(const ContactProblem& problem, bool least_norm = false, bool wide = false);
   // S and g' without e W; after begin() with `least_norm`. False as begin().
   bool refine(const ContactProblem& problem);
   // Whether the last problem was factored.
@@ -60,7 +62,7 @@ class LoopElimination {
   void solve_equalities(const ContactProblem& problem, double* rows);
 
  private:
-  bool choose(const ContactProblem& problem);
+  bool choose(const ContactProblem& problem, bool wide);
   void fill(const ContactProblem& problem);
   void set_proximal(const ContactProblem& problem);
   bool build_rest(const ContactProblem& problem);
