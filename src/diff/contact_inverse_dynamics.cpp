@@ -184,8 +184,7 @@ ContactInverseDynamics::ContactInverseDynamics(const ModelPtr& model, const Simu
   if (options.substeps > 1 || options.accuracy > 0.0) {
     throw Error(
         "inverse dynamics with contact is that of one undivided step; set substeps=1 and accuracy=0, with the time "
-        "step "
-        "of a substep");
+        "step of a substep");
   }
   for (const int dof : actuated_) {
     if (dof < 0 || dof >= m.nv) throw Error("dof {} cannot be actuated: the model has {}", dof, m.nv);

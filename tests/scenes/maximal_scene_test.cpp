@@ -133,7 +133,7 @@ TEST(MaximalScene, ErrorsOfLoopsByWhatKeepsThemClosed) {
 }
 
 // All systems of the suite, driven as in the benchmark. TOUCHSTONE_LONG=1: for 10 s; there Jansen's walker has about
-// one step in 500 that is not solved to 1e-6, and the walker one of 2,500 at 4 ms.
+// one step in 500 that is not solved to 1e-6.
 class MaximalSuite : public testing::TestWithParam<std::string> {};
 
 TEST_P(MaximalSuite, LoopsAreClosedInEveryStep) {
@@ -146,7 +146,7 @@ TEST_P(MaximalSuite, LoopsAreClosedInEveryStep) {
   EXPECT_LT(coarse.error, 1e-4);
   const bool is_jansen = GetParam() == "loops/jansen";
   EXPECT_LE(fine.unsolved, is_long && is_jansen ? fine.steps / 200 : 0);
-  EXPECT_LE(coarse.unsolved, !is_long ? 0 : is_jansen ? coarse.steps / 200 : GetParam() == "loops/walker" ? 2 : 0);
+  EXPECT_LE(coarse.unsolved, is_long && is_jansen ? coarse.steps / 200 : 0);
   EXPECT_LT(std::max(fine.natv, coarse.natv), 1e-3);
 }
 
